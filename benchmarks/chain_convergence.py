@@ -34,16 +34,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM
 from sstruct.datasets import fetch_ocr_letters
+from sstruct.solvers import BCFW, MPBCFW
 
 OPTIONS = {
     "default": {},
-    "bcfw, fw, uniform": {"solver": "bcfw", "step": "fw", "sampling": "uniform"},
-    "bcfw, fw": {"solver": "bcfw", "step": "fw"},
-    "bcfw, pairwise": {"solver": "bcfw", "step": "pairwise"},
-    "bcfw, corrective": {"solver": "bcfw", "step": "corrective"},
-    "mp-bcfw, fw": {"step": "fw"},
-    "mp-bcfw, corrective": {"step": "corrective"},
-    "mp-bcfw, uniform": {"sampling": "uniform"},
+    "bcfw, fw, uniform": {"solver": BCFW(step="fw", sampling="uniform")},
+    "bcfw, fw": {"solver": BCFW(step="fw")},
+    "bcfw, pairwise": {"solver": BCFW(step="pairwise")},
+    "bcfw, corrective": {"solver": BCFW(step="corrective")},
+    "mp-bcfw, fw": {"solver": MPBCFW(step="fw")},
+    "mp-bcfw, corrective": {"solver": MPBCFW(step="corrective")},
+    "mp-bcfw, uniform": {"solver": MPBCFW(sampling="uniform")},
 }
 GAPS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 

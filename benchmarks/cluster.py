@@ -38,6 +38,7 @@ from sstruct import StructuredSVM
 from sstruct._cluster.dask_cluster import Cluster
 from sstruct._cluster.parts import choose, sent_parts
 from sstruct._cluster.processes import cloudpickle
+from sstruct.solvers import MPBCFW
 
 
 class Sleeps:
@@ -118,8 +119,8 @@ def fit(oracle, n, passes):
 
     Cluster.__init__ = made
     model = StructuredSVM(
-        oracle, lam=0.01, tol=0.0, max_iter=passes, cache=False, certificate_every=passes,
-        random_state=0,
+        oracle, lam=0.01, tol=0.0, max_iter=passes, solver=MPBCFW(cache=False),
+        certificate_every=passes, random_state=0,
     )  # fmt: skip
     begin = time.perf_counter()
     try:

@@ -34,6 +34,7 @@ from segmentation import Pictures
 
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._testing._costly import WORK_PER_SECOND, CostlyProblem
+from sstruct.solvers import BCFW, MPBCFW
 
 GAPS = (0.1, 0.01)
 STEPS, SAMPLINGS = ("corrective", "pairwise"), ("gap", "permutation")
@@ -52,8 +53,8 @@ def methods():
     found = {}
     for step, sampling, cache in product(STEPS, SAMPLINGS, (True, False)):
         name = ", ".join(["mp-bcfw", step, sampling] + cache * ["cache"])
-        found[name] = {"solver": "mp-bcfw", "step": step, "sampling": sampling, "cache": cache}
-    paper = {"solver": "bcfw", "step": "pairwise", "sampling": "gap", "cache": True}
+        found[name] = {"solver": MPBCFW(step=step, sampling=sampling, cache=cache)}
+    paper = {"solver": BCFW(step="pairwise", sampling="gap", cache=True)}
     return found | {"bcfw, pairwise, gap, cache": paper}
 
 

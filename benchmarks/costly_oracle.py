@@ -36,8 +36,9 @@ from reports import Table, add_load, add_output, command, origin, write
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._testing._costly import CostlyProblem
+from sstruct.solvers import BCFW
 
-BCFW = {"solver": "bcfw", "step": "fw", "sampling": "permutation"}
+BCFW = {"solver": BCFW(step="fw", sampling="permutation")}
 PAPER = {"mp-bcfw": "25 %", "bcfw": "99 %"}
 
 

@@ -37,28 +37,20 @@ from segmentation import Pictures
 from sstruct import GridCRFSSVM
 from sstruct._testing._costly import CostlyProblem
 from sstruct.datasets import make_grids
+from sstruct.solvers import BCFW, MPBCFW
 
 GAPS = (0.1, 0.01)
 METHODS = {
-    "bcfw": {"solver": "bcfw", "step": "fw", "sampling": "permutation", "average": True},
-    "mp-bcfw": {"solver": "mp-bcfw", "step": "fw", "sampling": "permutation", "average": True},
+    "bcfw": {"solver": BCFW(step="fw", sampling="permutation", average=True)},
+    "mp-bcfw": {"solver": MPBCFW(step="fw", sampling="permutation", average=True)},
     "mp-bcfw, pairwise": {
-        "solver": "mp-bcfw",
-        "step": "pairwise",
-        "sampling": "permutation",
-        "cache": False,
+        "solver": MPBCFW(step="pairwise", sampling="permutation", cache=False),
     },
     "bcfw, gap, cache, corrective": {
-        "solver": "bcfw",
-        "step": "corrective",
-        "sampling": "gap",
-        "cache": True,
+        "solver": BCFW(step="corrective", sampling="gap", cache=True),
     },
     "mp-bcfw, gap, cache, corrective": {
-        "solver": "mp-bcfw",
-        "step": "corrective",
-        "sampling": "gap",
-        "cache": True,
+        "solver": MPBCFW(step="corrective", sampling="gap", cache=True),
     },
     "default": {},
 }

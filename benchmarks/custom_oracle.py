@@ -29,6 +29,7 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._solvers.core._full_pass import full_pass
+from sstruct.solvers import MPBCFW
 
 
 class Nothing:
@@ -101,7 +102,13 @@ def fit(turns, n, n_jobs=None, passes=1):
     """Seconds of a fit of so many passes, and its weights."""
     X, y = data(n)
     model = StructuredSVM(
-        Slow(turns), lam=0.01, tol=0.0, max_iter=passes, cache=False, n_jobs=n_jobs, random_state=0
+        Slow(turns),
+        lam=0.01,
+        tol=0.0,
+        max_iter=passes,
+        solver=MPBCFW(cache=False),
+        n_jobs=n_jobs,
+        random_state=0,
     )
     begin = time.perf_counter()
     with warnings.catch_warnings():

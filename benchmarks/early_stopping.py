@@ -14,7 +14,7 @@ of early_stopping.csv in --output.
 "/ 6" is a sixth of ``lam="auto"``. "joined": after the fit the samples held out are learned from,
 too. Perceptrons visit them by ``partial_fit`` as often as they had made passes when they had the
 weights kept; MP-BCFW goes on with all samples, by a warm start, to its default `tol`. 0.01 is the
-`pa_aggressiveness`, of 0.003, 0.01, 0.03 and 1 (its default) the best by held-out letters.
+`aggressiveness`, of 0.003, 0.01, 0.03 and 1 (its default) the best by held-out letters.
 "held_out" is the best score on the samples held out.
 
 --shares: the sets of ``defaults_data.py``, lam from 1 to 1/24 of ``lam="auto"`` with early
@@ -41,13 +41,14 @@ from sstruct import ChainSSVM
 from sstruct.datasets import fetch_conll2000, fetch_ocr_letters
 from sstruct.metrics import chunk_f1_score, flat_accuracy_score
 from sstruct.preprocessing import SequenceVectorizer
+from sstruct.solvers import BCFW, MPBCFW, PassiveAggressive, Perceptron
 
 SHARES = (1, 1 / 2, 1 / 4, 1 / 6, 1 / 8, 1 / 12, 1 / 24)
 # Seconds to fit; hours, and poses at that, in a run of all sets.
 LONG = ("poses", "snakes", "horses, pixels")
 DATA = {"ocr": "OCR letters, fold 0", "folds": "OCR letters, ten folds", "conll": "CoNLL-2000"}
-PERCEPTRON = {"solver": "perceptron", "sampling": "permutation"}
-PA = {"solver": "pa", "sampling": "permutation", "pa_aggressiveness": 0.01}
+PERCEPTRON = {"solver": Perceptron(sampling="permutation")}
+PA = {"solver": PassiveAggressive(sampling="permutation", aggressiveness=0.01)}
 GRID = (0.02, 0.01, 0.005, 0.0025, 0.00125, 0.001, 0.0006, 0.0003, 0.00015)
 
 
@@ -88,7 +89,7 @@ def fit_then_join(model, X, y):
     """Stop early; then learn from the samples held out, too."""
     ends = train_test_split(np.arange(len(y)), test_size=0.1, random_state=model.random_state)
     (X_fit, y_fit), (X_val, y_val) = ((taken(X, end), taken(y, end)) for end in ends)
-    online = model.solver in ("perceptron", "pa")
+    online = model._solver_name in ("perceptron", "pa")
     model.set_params(classes=np.unique(np.concatenate(y)), warm_start=not online)
     model.fit(X_fit, y_fit, X_val=X_val, y_val=y_val).set_params(early_stopping=False)
     n_passes, scores = model.n_iter_, model.history_["validation_score"]
@@ -121,8 +122,8 @@ def early_fits(automatic, to_join):
     fits = {
         "early": {},
         **{f"early, lam / {k}": {"lam": automatic / k} for k in (1.5, 2, 4, 6)},
-        "early, lam / 6, last iterate": {"lam": automatic / 6, "average": False},
-        "early, lam / 6, bcfw, fw": {"lam": automatic / 6, "solver": "bcfw", "step": "fw"},
+        "early, lam / 6, last iterate": {"lam": automatic / 6, "solver": MPBCFW(average=False)},
+        "early, lam / 6, bcfw, fw": {"lam": automatic / 6, "solver": BCFW(step="fw")},
         **{f"early, lam / {k}, joined": {"lam": automatic / k, "joined": True} for k in to_join},
         "early, perceptron": PERCEPTRON,
         "early, perceptron, joined": {**PERCEPTRON, "joined": True},

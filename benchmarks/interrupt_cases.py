@@ -13,6 +13,7 @@ from sstruct import Sequences, datasets, inference, metrics, preprocessing
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core.solver import OWN_ENDS
+from sstruct.solvers import MPBCFW
 from tests.hostile.certificates import codes_of, node_costs, objective
 
 # Relative, of sums in another order.
@@ -696,8 +697,10 @@ CASES |= {
     "fit wide rows": wide_fit,
     "fit wide rows fw": lambda: wide_fit(solver="fw", max_iter=6),
     "fit wide rows ssg": lambda: wide_fit(solver="ssg", max_iter=1),
-    "fit wide rows average": lambda: wide_fit(average=True, max_iter=2),
-    "fit wide chains average": fit(_chain, wide_chains, average=True, max_iter=8, lam=1e-3),
+    "fit wide rows average": lambda: wide_fit(solver=MPBCFW(average=True), max_iter=2),
+    "fit wide chains average": fit(
+        _chain, wide_chains, solver=MPBCFW(average=True), max_iter=8, lam=1e-3
+    ),
     "fit wide rows cutting-plane": lambda: wide_fit(solver="cutting-plane", max_iter=6),
     "fit label sets": fit(_sets, label_sets, max_iter=8),
     "fit label sets gdmm": fit(_sets, lambda: label_sets(600), solver="gdmm", max_iter=12),

@@ -56,12 +56,13 @@ from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.solver import Setup
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
-from sstruct._solvers.gdmm.on_chains import GDMM
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
+from sstruct._solvers.gdmm.on_chains import GDMMFit
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct._solvers.gdmm.published import Published
 from sstruct.datasets import fetch_bibtex, fetch_rcv1_subset, make_large_domain_sequences
 from sstruct.preprocessing import SequenceVectorizer
+from sstruct.solvers import BCFW, MPBCFW
 
 OF_FACTORS = {
     "gdmm": ("auto", Published()),
@@ -153,7 +154,7 @@ class Run:
         self.pool = ThreadPool(self.problem, 1)
         of_factors = method in OF_FACTORS
         self.options = replace(
-            estimator._options("mp-bcfw" if method == "mp-bcfw" else "bcfw", self.problem),
+            estimator._options(MPBCFW() if method == "mp-bcfw" else BCFW(), self.problem),
             seed=0, tol=0.0, max_iter=NEVER, certificate_every=every if of_factors else NEVER,
             parts=n_parts,
         )  # fmt: skip
@@ -168,8 +169,8 @@ class Run:
         if self.method in OF_FACTORS:
             rho, published = OF_FACTORS[self.method]
             setup.options = replace(self.options, rho=rho)
-            return (GDMM if self.chains else LabelGDMM)(setup, published=published)
-        return FrankWolfe(setup)
+            return (GDMMFit if self.chains else LabelGDMM)(setup, published=published)
+        return FrankWolfeFit(setup)
 
     def error(self, w):
         """Share of wrong nodes, or labels, of the test part at w."""

@@ -34,6 +34,7 @@ from scipy import sparse
 
 import sstruct
 from sstruct import inference, metrics, preprocessing
+from sstruct.solvers import GDMM, MPBCFW
 
 WARM_RUNS = 100
 LIMIT = 1000  # kilobytes
@@ -171,7 +172,7 @@ FULL = {
     "multiclass": (sstruct.MulticlassSSVM, rows, {}),
     "structured": (sstruct.StructuredSVM, choices, {"oracle": Choice()}),
 }
-COSTLY = {"step": "corrective", "sampling": "gap", "cache": True}
+COSTLY = {"solver": MPBCFW(step="corrective", sampling="gap", cache=True)}
 OTHERS = {
     "chain, sequences": (sstruct.ChainSSVM, sequences, {}),
     "chain, sparse": (sstruct.ChainSSVM, sparse_chains, {}),
@@ -179,9 +180,9 @@ OTHERS = {
     "chain, fw": (sstruct.ChainSSVM, chains, {"solver": "fw"}),
     "chain, ssg": (sstruct.ChainSSVM, chains, {"solver": "ssg"}),
     "chain, cutting-plane": (sstruct.ChainSSVM, chains, {"solver": "cutting-plane"}),
-    "chain, gdmm": (sstruct.ChainSSVM, chains, {"solver": "gdmm", "gdmm_parts": 2}),
+    "chain, gdmm": (sstruct.ChainSSVM, chains, {"solver": GDMM(parts=2)}),
     "chain, corrective": (sstruct.ChainSSVM, chains, COSTLY),
-    "chain, average": (sstruct.ChainSSVM, chains, {"average": True}),
+    "chain, average": (sstruct.ChainSSVM, chains, {"solver": MPBCFW(average=True)}),
     "chain, warm": (sstruct.ChainSSVM, chains, {"warm_start": True}),
     "chain, slack": (sstruct.ChainSSVM, chains, {"rescaling": "slack"}),
     "chain, two threads": (sstruct.ChainSSVM, chains, {"n_jobs": 2}),

@@ -34,15 +34,16 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import LinearSVC
 
 from sstruct import MulticlassSSVM
+from sstruct.solvers import BCFW, MPBCFW
 
 OUR_TOLERANCES = (0.03, 1e-2, 7e-3, 5e-3, 3.5e-3, 2.5e-3, 1.8e-3, 1.3e-3, 1e-3, 7e-4)
 LIBLINEAR_TOLERANCES = (1.0, 0.3, 0.1, 0.05, 0.03, 0.02, 0.015, 0.01, 0.007, 0.005, 0.003, 0.001)
 OPTIONS = {
     "default": {},
-    "mp-bcfw, pairwise": {"solver": "mp-bcfw", "step": "pairwise"},
-    "mp-bcfw, uniform": {"solver": "mp-bcfw", "sampling": "uniform"},
-    "bcfw, corrective": {"solver": "bcfw", "step": "corrective"},
-    "bcfw, pairwise": {"solver": "bcfw", "step": "pairwise"},
+    "mp-bcfw, pairwise": {"solver": MPBCFW(step="pairwise")},
+    "mp-bcfw, uniform": {"solver": MPBCFW(sampling="uniform")},
+    "bcfw, corrective": {"solver": BCFW(step="corrective")},
+    "bcfw, pairwise": {"solver": BCFW(step="pairwise")},
 }
 
 

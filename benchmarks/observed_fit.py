@@ -22,7 +22,8 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState, squared_norm
 from sstruct._solvers.core.solver import Setup
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
+from sstruct.solvers import MPBCFW, SOLVER_OF_NAME
 
 NEVER = 10**9
 
@@ -59,11 +60,17 @@ class Curve:
         return int(at[0]) if len(at) else None
 
 
-def options_of(data, seed=0, **parameters):
-    """Return the options that ``fit`` would run with; "auto" is settled as there."""
-    estimator = clone(data.estimator).set_params(**parameters)
-    solver = "mp-bcfw" if estimator.solver == "auto" else estimator.solver
-    options = estimator._options(solver, data.problem)
+def options_of(data, seed=0, solver=None, **options):
+    """Return the options that ``fit`` would run with; "auto" is settled as there.
+
+    solver : name of a solver, by default that of the estimator; others: its options
+    """
+    estimator = clone(data.estimator)
+    if solver is None:
+        chosen = clone(estimator._chosen_solver() or MPBCFW())
+    else:
+        chosen = SOLVER_OF_NAME[solver]()
+    options = estimator._options(chosen.set_params(**options), data.problem)
     return replace(options, seed=seed, tol=0.0, max_iter=NEVER, certificate_every=NEVER, n_jobs=1)
 
 
@@ -132,7 +139,7 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
             draw=options.sampling == "gap",
             average=options.average,
         )
-        fit = FrankWolfe(setup, state)
+        fit = FrankWolfeFit(setup, state)
     else:
         fit = SOLVERS[baseline](setup)
     marks = [time.thread_time(), time.perf_counter()]

@@ -33,6 +33,7 @@ from reports import add_output, origin
 
 from sstruct import ChainSSVM, Sequences
 from sstruct.mapped import open_mapped
+from sstruct.solvers import MPBCFW
 
 LENGTH, FEATURES, LABELS = 12, 256, 6
 PR_SET_PDEATHSIG = 1
@@ -125,7 +126,7 @@ def fit(folder, way, arguments):
         tol=arguments.tol,
         max_iter=arguments.passes,
         max_time=arguments.seconds,
-        sampling="sequential" if way == "memory" else "auto",
+        solver=MPBCFW(sampling="sequential" if way == "memory" else "auto"),
         random_state=0,
     ).fit(Sequences(X, offsets), Sequences(y, offsets))
     cpu, clock, read = time.process_time() - cpu, time.perf_counter() - clock, read_bytes() - read

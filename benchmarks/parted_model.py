@@ -38,6 +38,7 @@ from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.rounds.parts import PartedBlocks, PartsHere, facts_of, size_of
 from sstruct._solvers.rounds.solver import Rounds
 from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
 
 
 def made(n):
@@ -74,7 +75,7 @@ def in_one_process(model, X, y, n_parts):
     packing = time.perf_counter() - begin
     here = Timed([(part.problem, part.sample_weight / len(X)) for part in trained])
     blocks = PartedBlocks(here, [facts_of(part.problem) for part in trained])
-    options = model._options("mp-bcfw", trained[0].problem)
+    options = model._options(MPBCFW(), trained[0].problem)
     solver = Rounds(Setup(blocks, model.lam, np.full(len(X), 1 / len(X)), options))
     solver.solve()
     return packing, here.seconds, solver.n_rounds, here.sent + here.received

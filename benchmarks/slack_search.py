@@ -37,7 +37,7 @@ from sstruct import MultilabelSSVM
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing import _problem_doors as doors
 from sstruct.datasets import fetch_rcv1_subset, fetch_yeast
 
@@ -117,7 +117,7 @@ def trajectory(problem, block_weight, lam, n_passes):
         return False
 
     options = Options(max_iter=n_passes, certificate_every=n_passes, tol=0.0)
-    FrankWolfe(Setup(problem, lam, block_weight, options, callback=keep), state).solve()
+    FrankWolfeFit(Setup(problem, lam, block_weight, options, callback=keep), state).solve()
     return found
 
 

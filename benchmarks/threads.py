@@ -46,7 +46,7 @@ from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._costly import CostlyProblem
 
 PROBLEMS = ("ocr-large", "conll", "costly", "ocr-small", "conll-500")
@@ -252,7 +252,7 @@ def curve(data, options, most_passes, limit):
         return gap <= 0.001 or spent > limit or len(rows) >= most_passes
 
     setup = Setup(data.problem, state.lam, data.block_weight, options, callback=observe)
-    FrankWolfe(setup, state).solve()
+    FrankWolfeFit(setup, state).solve()
     return np.array(rows)
 
 

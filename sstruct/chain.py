@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.chain.fitted_state import CHAIN_STATE
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.chain.training import LabeledChains
-from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
@@ -127,15 +127,6 @@ class ChainSSVM(Windows, LabelingSSVM):
         ``"auto"`` uses ``"gdmm"`` from 400 labels on, unless a parameter that it does not support
         or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
         does not take.
-    <step>
-    <sampling>
-    <cache>
-    <schedule>
-    <average>
-    <solver_options>
-    <pa_aggressiveness>
-    <gdmm_rho>
-    <gdmm_parts>
     <tol>
     <certificate_every>
     <max_iter>
@@ -257,8 +248,6 @@ class ChainSSVM(Windows, LabelingSSVM):
     rescaling: str = "margin"
     search: str = "auto"
     class_weight: Any = None
-    gdmm_rho: float | str = "auto"
-    gdmm_parts: int = 1
     transitions: bool = True
     boundaries: bool = True
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
@@ -338,7 +327,7 @@ class ChainSSVM(Windows, LabelingSSVM):
 
     def _training(self, X, y, sample_weight, completion=None):
         data = LabeledChains(self, X, y, sample_weight, completion)
-        if self.solver == "gdmm" and data.nodes.n_edge_features:
+        if self._solver_name == "gdmm" and data.nodes.n_edge_features:
             raise ValueError(
                 "edge features do not go with solver='gdmm', which searches one table of "
                 "transitions for all steps; take solver='mp-bcfw' or 'bcfw'"
@@ -370,7 +359,7 @@ class ChainSSVM(Windows, LabelingSSVM):
 
     def _windows(self, n_labels):
         """Return the length up to which chains are not cut, and the largest size of a window."""
-        many = self.solver == "auto" and n_labels >= LEAST_GDMM_LABELS
+        many = self._solver_name == "auto" and n_labels >= LEAST_GDMM_LABELS
         return self._window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
 
     def _stored_parameters(self, attributes):

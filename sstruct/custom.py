@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
@@ -92,13 +92,6 @@ class StructuredSVM(BaseSSVM):
         How slack rescaling finds the worst labeling: ``"angular"``, which is exact, where the
         oracle has ``constrained_argmax``, else ``"bisecting"``, which may miss it but bounds it.
     <solver>
-    <step>
-    <sampling>
-    <cache>
-    <schedule>
-    <average>
-    <solver_options>
-    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>
@@ -240,18 +233,18 @@ class StructuredSVM(BaseSSVM):
             raise ValueError(
                 f'batch_size must be a number or "auto", found {shortened(self.batch_size)}'
             )
-        if self.overlap and self.solver not in ("auto", "mp-bcfw"):
-            raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
+        if self.overlap and self._solver_name not in ("auto", "mp-bcfw"):
+            raise ValueError(f"overlap=True does not go with solver={self._solver_name!r}")
         oracle = adapter_of(self.oracle)
         oracle.check()
         if self.overlap and not oracle.overlaps:
             raise ValueError("overlap=True does not go with a compiled oracle")
         if self.overlap and self.rescaling == "slack":
             raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
-        if (self.solver_options or {}).get("sequential_visits"):
+        if getattr(self.solver, "sequential_visits", False):
             if self.overlap or self.batch_size not in ("auto", 1):
                 raise ValueError(
-                    "solver_options={'sequential_visits': True} calls the oracle for one sample at "
+                    "sequential_visits=True calls the oracle for one sample at "
                     'a time; leave overlap=False and batch_size="auto"'
                 )
 

@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.magnitudes import LARGEST
 from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
@@ -98,13 +98,6 @@ class GraphCRFSSVM(LabelingSSVM):
     <rescaling>
     <search>
     <solver>
-    <step>
-    <sampling>
-    <cache>
-    <schedule>
-    <average>
-    <solver_options>
-    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>
@@ -345,7 +338,7 @@ class GraphCRFSSVM(LabelingSSVM):
         Where a fit goes on from another its labelings stay what they are. Planes hold losses: if
         these change with every sample that is added, a warm start needs the labelings.
         """
-        solver = self._solvers.get(self.solver)
+        solver = self._solvers.get(self._solver_name)
         if self._is_part or (solver is not None and solver.takes_samples_as_they_come):
             return problem  # parts must decode alike, and nothing is scored twice
         if self.warm_start and "_warm_state" in self.__dict__:

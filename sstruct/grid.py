@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.texts import Common, Graphs, Held
 from sstruct._estimators.graph.fitted_state import GRID_STATE
@@ -90,13 +90,6 @@ class GridCRFSSVM(Windows, GraphCRFSSVM):
         one of these solvers. With None, training uses whole images. Predictions are always made for
         whole images. See :doc:`/how_to/long_recordings`.
     <solver>
-    <step>
-    <sampling>
-    <cache>
-    <schedule>
-    <average>
-    <solver_options>
-    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>

@@ -218,8 +218,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             )
         if self.init is not None:
             self._check_init()
-        solver, solvers = self.estimator.solver, self.estimator._solvers
-        if isinstance(solver, str) and solver in solvers and not solvers[solver].has_objective:
+        solver, solvers = self.estimator._solver_name, self.estimator._solvers
+        if solver != "auto" and not solvers[solver].has_objective:
             raise ValueError(
                 f"solver={solver!r} minimizes no objective, which rounds of completions make "
                 "smaller: take solver='mp-bcfw' or 'bcfw'"

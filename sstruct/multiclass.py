@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
+from sstruct._checks.arguments import explains_arguments
 from sstruct._compat import num_samples
-from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
@@ -67,13 +67,6 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         are meant for larger structures: ``"angular"`` is exact, ``"bisecting"`` and ``"binary"``
         may miss the worst class, but bound it.
     <solver>
-    <step>
-    <sampling>
-    <cache>
-    <schedule>
-    <average>
-    <solver_options>
-    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 
+from sstruct._checks.arguments import explains_arguments
 from sstruct._compat import num_samples
-from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
@@ -149,15 +149,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes call no
         max-oracle. It solves the relaxation (exactly where edges have no cycle). It supports margin
         rescaling without `bounds`, and otherwise what ``"fw"`` supports.
-    <step>
-    <sampling>
-    <cache>
-    <schedule>
-    <average>
-    <solver_options>
-    <pa_aggressiveness>
-    <gdmm_rho>
-    <gdmm_parts>
     <tol>
     <certificate_every>
     <max_iter>
@@ -273,8 +264,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     rescaling: str = "margin"
     search: str = "auto"
     class_weight: Any = None
-    gdmm_rho: float | str = "auto"
-    gdmm_parts: int = 1
     edges_: np.ndarray = field(init=False)
 
     def __sklearn_tags__(self):
@@ -290,7 +279,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         check_edges_parameter(self.edges)
         check_choice("pairwise", self.pairwise, ("and", "full"))
         check_choice("inference", self.inference, INFERENCE)
-        if self.solver == "gdmm":
+        if self._solver_name == "gdmm":
             self._check_relaxed()
         if isinstance(self.bounds, str):
             check_choice("bounds", self.bounds, ("submodular",))
@@ -362,7 +351,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         if is_hierarchy(self.edges):
             raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
         training = one_label_training(self, rows, y, sample_weight, self._one_label_cost)
-        if self.solver == "gdmm":
+        if self._solver_name == "gdmm":
             raise ValueError(
                 "solver='gdmm' needs sets of labels, an (n, K) array y of 0 and 1; for one label a "
                 "sample take solver='mp-bcfw' or 'bcfw'"

@@ -208,8 +208,9 @@ def ssvm_path(
     Parameters
     ----------
     estimator : an estimator of this package
-        It need not be fitted; its `solver` must be ``"auto"``, ``"mp-bcfw"`` or ``"bcfw"``. `lam`,
-        `tol`, `average`, `warm_start` and callbacks are ignored. `max_iter` holds for each
+        It need not be fitted; its `solver` must be ``"auto"``, ``"mp-bcfw"`` or ``"bcfw"``, or one
+        of their objects, whose `average` is ignored. So are `lam`, `tol`, `warm_start` and
+        callbacks. `max_iter` holds for each
         breakpoint, `max_time` for the whole path. `bounds` must allow weights of 0.
     X, y : as in the estimator's ``fit``
         Training samples and their labels.

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.arrays import is_sized
-from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
@@ -81,13 +81,6 @@ class TreeSSVM(BaseSSVM):
         worst but bounds it: ``objective_`` is then an upper bound. ``"binary"`` does the same with
         more queries.
     <solver>
-    <step>
-    <sampling>
-    <cache>
-    <schedule>
-    <average>
-    <solver_options>
-    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>

@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.arrays import check_depth, is_sized
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
@@ -84,13 +84,6 @@ class TypedGraphCRFSSVM(BaseSSVM):
         that a dict leaves out have weight 1. ``"balanced"``: N / (K N_k), for N_k of N nodes of
         the type with label k, one of the K that occur.
     <solver>
-    <step>
-    <sampling>
-    <cache>
-    <schedule>
-    <average>
-    <solver_options>
-    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>

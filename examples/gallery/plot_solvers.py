@@ -16,11 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct import ChainSSVM
 from sstruct.datasets import load_digit_dates
 from sstruct.plotting import ConvergenceDisplay
+from sstruct.solvers import BCFW
 
 X, y = load_digit_dates(n_train=200, return_X_y=True)
 solvers = {
     "fw: one step for all samples": {"solver": "fw"},
-    "bcfw: a step for each sample": {"solver": "bcfw", "step": "fw"},
+    "bcfw: a step for each sample": {"solver": BCFW(step="fw")},
     "mp-bcfw: labelings are cached (default)": {"solver": "mp-bcfw"},
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Setup
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 
 BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
 
@@ -42,7 +42,7 @@ def test_watching_a_fit_does_not_change_it(modules, multi_plane, hungry):
         data.problem, state.lam, data.block_weight,
         replace(options, max_iter=calls // data.n + 1),
     )  # fmt: skip
-    alone = FrankWolfe(setup, state).solve()
+    alone = FrankWolfeFit(setup, state).solve()
     assert n > 5
     np.testing.assert_array_equal(curve.dual[: n - 1], alone.history["dual"][: n - 1])
     refreshed = np.arange(1, n + 1) // 10 if hungry else 0

@@ -29,6 +29,7 @@ from sstruct import (
 from sstruct._cluster.dask_parts import PartsOnDask
 from sstruct._estimators.core.parted_fit import PartOfFit
 from sstruct.datasets import make_grids, make_sequences
+from sstruct.solvers import MPBCFW
 from tests.estimators.test_tree import candidates, maps
 from tests.estimators.test_typed_graph import make as typed_samples
 
@@ -64,7 +65,7 @@ def assert_same_model(one, other):
         {"rescaling": "slack", "loss": "hamming"},
         {"pairwise_scale": 3.0},
         {"pairwise_scale": 3.0, "bounds": np.full((2, 36), [[-0.1], [0.1]])},
-        {"ignore_label": "c", "average": False},
+        {"ignore_label": "c", "solver": MPBCFW(average=False)},
         {"window_size": 3},
         {"transition_mask": ALLOWED, "classes": ["c", "a", "b"]},
     ],
@@ -707,15 +708,15 @@ def test_errors_name_partition_and_sample(client, data):
         {"loss": "balanced"},
         {"class_weight": "balanced"},
         {"solver": "ssg"},
-        {"average": True},
-        {"schedule": "clock"},
-        {"sampling": "gap"},
-        {"cache": True},
+        {"solver": MPBCFW(average=True)},
+        {"solver": MPBCFW(schedule="clock")},
+        {"solver": MPBCFW(sampling="gap")},
+        {"solver": MPBCFW(cache=True)},
     ],
-    ids=lambda parameter: next(iter(parameter)),
+    ids=str,
 )
 def test_what_needs_all_samples_is_refused_before_any_work(parameter):
     part = [dask.delayed([])]
     model = ChainSSVM(**{**PARAMETERS, **parameter})
-    with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* does not go with partitions"):
+    with pytest.raises(ValueError, match=r"\w+=.* does not go with partitions"):
         model.fit(part, part)

@@ -7,6 +7,7 @@ import pytest
 from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster as cluster
 from sstruct._cluster.processes import cloudpickle
+from sstruct.solvers import MPBCFW
 from tests.estimators.choices import Choice
 from tests.estimators.same_bits import assert_same_bits
 
@@ -74,7 +75,13 @@ def test_calls_are_as_large_as_what_changes(client, rng, monkeypatch):
     monkeypatch.setattr(cluster.Group, "result", resulted)
     monkeypatch.setattr(distributed.comm.tcp.TCP, "write", written)
     passes = 4
-    options = {"lam": 0.01, "tol": 0.0, "max_iter": passes, "cache": False, "random_state": 0}
+    options = {
+        "lam": 0.01,
+        "tol": 0.0,
+        "max_iter": passes,
+        "solver": MPBCFW(cache=False),
+        "random_state": 0,
+    }
     with joblib.parallel_config(backend="dask"):
         model = StructuredSVM(Choice(as_sparse=True), **options).fit(X, y)
     monkeypatch.undo()

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from sstruct.chain import ChainSSVM
+from sstruct.solvers import MPBCFW
 
 X = [np.arange(8.0).reshape(4, 2), np.ones((3, 2)), -np.ones((1, 2)), np.eye(2)]
 Y = [["a", "b", "a", "c"], ["b", "b", "a"], ["c"], ["a", "b"]]
@@ -232,9 +233,8 @@ for parameter, values in {
     "lam": [(0, ValueError), (-1.0, ValueError), (NAN, ValueError), (INF, ValueError),
             (10**400, ValueError),
             ("big", ValueError), (None, TypeError), (True, TypeError)],
-    "solver": [("ssg2", ValueError), (None, ValueError), (1, ValueError)],
-    "step": [("newton", ValueError), (True, ValueError)],
-    "sampling": [("random", ValueError)],
+    "solver": [("ssg2", ValueError), (None, ValueError), (1, ValueError),
+               (MPBCFW, ValueError)],
     "fit_intercept": [(1, ValueError), ("yes", ValueError), (None, ValueError)],
     "transitions": [(0, ValueError), ("yes", ValueError)],
     "boundaries": [(1.0, ValueError), (None, ValueError)],

@@ -19,6 +19,7 @@ from sstruct import ChainSSVM, GapMonitor, LatentSSVM, PathCV, ssvm_path
 from sstruct._solvers.core.history import COLUMNS
 from sstruct._solvers.core.status import Status
 from sstruct.metrics import flat_accuracy_score, make_flat_scorer
+from sstruct.solvers import BCFW
 from tests.reference import brute_force
 
 PROTOCOL = parse_version(sklearn.__version__) >= parse_version("1.9")
@@ -115,7 +116,7 @@ def test_a_pass_that_ends_the_fit_keeps_its_status(tiny_chains):
 
 def test_passes_of_cache_hits_may_be_more_than_max_iter(tiny_chains):
     rows = []
-    model = ChainSSVM(lam=0.02, tol=0, max_iter=20, cache=True, solver="bcfw", random_state=0)
+    model = ChainSSVM(lam=0.02, tol=0, max_iter=20, solver=BCFW(cache=True), random_state=0)
     with pytest.warns(sklearn.exceptions.ConvergenceWarning):
         model.set_callbacks(rows.append).fit(*tiny_chains)
     assert len(rows) == len(model.history_["passes"]) > 20 == model.n_iter_

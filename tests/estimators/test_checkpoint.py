@@ -13,12 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct.datasets import make_sequences
+from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming, keep_files
 
 PARAMETERS = {
     "default": {},
-    "all": {"step": "away", "sampling": "gap", "cache": True, "average": True},
-    "plain": {"solver": "bcfw", "step": "fw", "sampling": "uniform", "average": True},
+    "all": {"solver": MPBCFW(step="away", sampling="gap", cache=True, average=True)},
+    "plain": {"solver": BCFW(step="fw", sampling="uniform", average=True)},
 }
 
 
@@ -78,7 +79,7 @@ def test_the_file_of_another_fit_is_refused(chains, tmp_path):
     content = path.read_bytes()
     others = [
         (model(path, lam=0.1), X, y),
-        (model(path, step="fw"), X, y),
+        (model(path, solver=MPBCFW(step="fw")), X, y),
         (model(path, loss="hamming"), X, y),
         (model(path, random_state=4), X, y),
         (model(path), X[:-1], y[:-1]),
@@ -166,7 +167,10 @@ np.save(out, np.r_[model.w_, model.dual_objective_, model.objective_])
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this platform")
 @pytest.mark.parametrize(
     "parameters, working_memory",
-    [({"sampling": "gap", "average": True}, 1024), ({"sampling": "sequential"}, 0.1)],
+    [
+        ({"solver": MPBCFW(sampling="gap", average=True)}, 1024),
+        ({"solver": MPBCFW(sampling="sequential")}, 0.1),
+    ],
     ids=["gap", "in parts"],
 )
 def test_kill_at_ten_random_moments(tmp_path, rng, parameters, working_memory):

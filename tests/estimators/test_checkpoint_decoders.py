@@ -18,6 +18,7 @@ from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS, LABEL_SET_SO
 from sstruct._estimators.graph.fitted_state import INFERENCE as OF_GRAPHS
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.label_set.interactions import INFERENCE as OF_LABEL_SETS
+from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.choices import Choice, make_choices
 from tests.estimators.same_bits import check_resuming
 from tests.estimators.test_graph import make as make_graphs
@@ -32,9 +33,9 @@ CYCLES = np.array([*PATHS, (5, 0), (0, 3)])
 # What a fit may do between two files: parameters.
 WAYS = {
     "default": {},
-    "corrective, gap, cache": {"step": "corrective", "sampling": "gap", "cache": True},
-    "away, averages": {"step": "away", "average": True, "sampling": "uniform"},
-    "bcfw, fw": {"solver": "bcfw", "step": "fw", "average": False},
+    "corrective, gap, cache": {"solver": MPBCFW(step="corrective", sampling="gap", cache=True)},
+    "away, averages": {"solver": MPBCFW(step="away", average=True, sampling="uniform")},
+    "bcfw, fw": {"solver": BCFW(step="fw", average=False)},
 }
 
 
@@ -101,7 +102,7 @@ GRAPHS = {
         lambda: make_graphs(np.random.default_rng(0), n=8, pairwise="directed", most=6),
     ),
     "fwmap without planes": (
-        GraphCRFSSVM(inference="fwmap", pairwise="full", sampling="sequential"),
+        GraphCRFSSVM(inference="fwmap", pairwise="full", solver=MPBCFW(sampling="sequential")),
         lambda: graphs(CYCLES, 3, -1),
     ),
     "fwmap, typed": (
@@ -158,7 +159,7 @@ def check(name, way, tmp_path, monkeypatch):
     own = {k: v for k, v in WAYS[way].items() if k != "sampling" or model.sampling == "auto"}
     X, y = make()
     path = tmp_path / "fit"
-    model = type(model)(**{**model.get_params(), **COMMON, **own})
+    model = type(model)(**{**model.get_params(deep=False), **COMMON, **own})
     if "fwmap" not in name:
         check_resuming(model, X, y, path, monkeypatch, least=6)
         return
@@ -192,7 +193,7 @@ def test_solvers_resume_or_refuse(name, solver, tmp_path, monkeypatch):
     assert solvers.keys() <= {*CHAIN_SOLVERS, *LABEL_SET_SOLVERS}
     if solver not in solvers:
         return
-    given = {**model.get_params(), **COMMON, "solver": solver}
+    given = {**model.get_params(deep=False), **COMMON, "solver": solver}
     if solvers[solver].has_dual_weights:
         check_resuming(type(model)(**given), *make(), tmp_path / "fit", monkeypatch, least=3)
         return
@@ -205,7 +206,7 @@ def test_solvers_resume_or_refuse(name, solver, tmp_path, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_make_no_difference_to_multipliers(n_jobs, tmp_path):
     model, make = CASES["fwmap of full"]
-    given = {**model.get_params(), **COMMON, "n_jobs": n_jobs}
+    given = {**model.get_params(deep=False), **COMMON, "n_jobs": n_jobs}
     X, y = (part[:5] for part in make())
     path = tmp_path / "fit"
     type(model)(**{**given, "max_iter": 4, "checkpoint": path}).fit(X, y)
@@ -219,7 +220,9 @@ def kept(tmp_path_factory):
     """Return the model and data of a fit that kept multipliers, and what its file holds."""
     model, make = CASES["fwmap of full"]
     path = tmp_path_factory.mktemp("kept") / "fit"
-    model = type(model)(**{**model.get_params(), **COMMON, "max_iter": 3, "checkpoint": path})
+    model = type(model)(
+        **{**model.get_params(deep=False), **COMMON, "max_iter": 3, "checkpoint": path}
+    )
     X, y = make()
     model.fit(X, y)
     with np.load(path) as file:

@@ -21,6 +21,7 @@ from sstruct._estimators.custom.oracle_adapters import (
     PythonOracleAdapter,
 )
 from sstruct.extending import CompiledOracle
+from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.choices import Choice, make_choices, terms
 from tests.estimators.compiled_choices import (
     ARGMAX,
@@ -73,9 +74,9 @@ def fit(X, y, oracle, **parameters):
     "parameters",
     [
         {},
-        {"solver": "bcfw", "step": "pairwise", "sampling": "uniform"},
-        {"step": "corrective", "sampling": "gap", "cache": True, "n_jobs": 3},
-        {"solver": "bcfw", "step": "away", "average": True, "n_jobs": 2},
+        {"solver": BCFW(step="pairwise", sampling="uniform")},
+        {"solver": MPBCFW(step="corrective", sampling="gap", cache=True), "n_jobs": 3},
+        {"solver": BCFW(step="away", average=True), "n_jobs": 2},
         {"rescaling": "slack", "tol": 0.2},
         {"bounds": np.array([[-0.2, -np.inf, 0.1, -np.inf], [0.2, 0.0, np.inf, np.inf]])},
         {"solver": "fw", "tol": 2e-2, "n_jobs": 2},

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 
 from sstruct import PathCV, StructuredSVM, ssvm_path
 from sstruct._problems.custom.oracle_calls import OracleCalls
+from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices, terms
 from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force
@@ -42,13 +43,13 @@ def check_certificate(model, blocks, tol, lam=LAM, box=None):
     "parameters",
     [
         {},
-        {"solver": "bcfw", "step": "pairwise", "sampling": "uniform"},
-        {"solver": "bcfw", "step": "away", "sampling": "permutation", "average": True},
-        {"step": "corrective", "sampling": "gap", "cache": True},
-        {"step": "pairwise", "sampling": "gap", "cache": True, "average": False},
-        {"solver": "bcfw", "step": "fw", "cache": False, "tol": 1e-2},
-        {"step": "fw", "sampling": "uniform", "cache": True, "tol": 1e-2},
-        {"schedule": "clock"},
+        {"solver": BCFW(step="pairwise", sampling="uniform")},
+        {"solver": BCFW(step="away", sampling="permutation", average=True)},
+        {"solver": MPBCFW(step="corrective", sampling="gap", cache=True)},
+        {"solver": MPBCFW(step="pairwise", sampling="gap", cache=True, average=False)},
+        {"solver": BCFW(step="fw", cache=False), "tol": 1e-2},
+        {"solver": MPBCFW(step="fw", sampling="uniform", cache=True), "tol": 1e-2},
+        {"solver": MPBCFW(schedule="clock")},
         {"solver": "fw", "tol": 2e-2},
         {"solver": "cutting-plane"},
     ],
@@ -148,7 +149,7 @@ def test_a_checkpoint_goes_on_to_the_same_bits(rng, tmp_path, monkeypatch, resca
     X, y = make_choices(rng, n=20)
     model = StructuredSVM(
         ConstrainedChoice(as_sparse), lam=LAM, tol=1e-12, max_iter=12, rescaling=rescaling,
-        step="pairwise", sampling="gap", cache=False, random_state=0,
+        solver=MPBCFW(step="pairwise", sampling="gap", cache=False), random_state=0,
     )  # fmt: skip
     check_resuming(model, X, y, tmp_path / "fit.npz", monkeypatch, least=5)
 
@@ -354,12 +355,14 @@ def test_planes_that_nothing_needs_are_forgotten(rng):
             kept[:] = [len(problem.py_planes(i)) for i in range(problem.n_blocks)]
             return super()._after_solve(training, solution)
 
-    for parameters in ({"solver": "bcfw", "step": "fw"}, {"solver": "ssg"}, {"solver": "fw"}):
+    for solver in (BCFW(step="fw"), "ssg", "fw"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = Watched(Choice(), lam=1e-4, tol=1e-9, max_iter=40, random_state=0, **parameters)
+            model = Watched(
+                Choice(), lam=1e-4, tol=1e-9, max_iter=40, random_state=0, solver=solver
+            )
             model.fit(X, y)
-        if parameters["solver"] == "bcfw":
+        if model.solver_ == "bcfw":
             # Those of the working sets, which are as many as the history says.
             assert sum(kept) / 12 == model.history_["working_set_size"][-1]
         else:

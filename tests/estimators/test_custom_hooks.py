@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
+from sstruct.solvers import MPBCFW
 from tests.estimators.choices import (
     Choice,
     ChoiceByScores,
@@ -57,7 +58,7 @@ def choices(rng):
 def test_potentials_change_nothing(choices, options):
     X, y = choices
     # Gap sampling draws by the last bits of gaps, in which searches by scores may differ.
-    options = OPTIONS | options | {"sampling": "permutation"}
+    options = OPTIONS | options | {"solver": MPBCFW(sampling="permutation")}
     plain = StructuredSVM(ConstrainedChoice(), **options).fit(X, y)
     by_scores = StructuredSVM(ByScores(), **options).fit(X, y)
     np.testing.assert_array_equal(by_scores.w_, plain.w_)

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import StructuredSVM
+from sstruct.solvers import MPBCFW
 from tests.estimators.choices import Choice, ConstrainedChoice, Trouble, make_choices, terms
 from tests.reference import brute_force
 
@@ -237,7 +238,7 @@ def test_suboptimal_answers_are_counted_and_replaced(choices):
             return int(better[np.argmin(scores[better])])
 
     with pytest.warns(ConvergenceWarning, match=WORSE):
-        model = fit(Lazy(), choices, max_iter=20, cache=False)
+        model = fit(Lazy(), choices, max_iter=20, solver=MPBCFW(cache=False))
     suboptimal = model.history_["suboptimal"]
     assert suboptimal[0] == 0
     assert suboptimal[-1] > 0

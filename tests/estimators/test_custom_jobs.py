@@ -13,6 +13,7 @@ from sstruct import StructuredSVM, ssvm_path
 from sstruct._cluster import processes as oracle_workers
 from sstruct._cluster.processes import Workers
 from sstruct._problems.custom.oracle_calls import OracleCalls
+from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
 from tests.estimators.same_bits import assert_same_bits
 
@@ -27,8 +28,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality ga
 
 OPTIONS = [
     {},
-    {"solver": "bcfw", "step": "pairwise", "sampling": "uniform", "cache": False},
-    {"sampling": "permutation", "cache": True, "average": True},
+    {"solver": BCFW(step="pairwise", sampling="uniform", cache=False)},
+    {"solver": MPBCFW(sampling="permutation", cache=True, average=True)},
     {"solver": "fw"},
     {"solver": "ssg", "max_iter": 1},
 ]

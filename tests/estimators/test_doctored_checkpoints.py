@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM
 from sstruct._solvers.core.checkpoint import Checkpoint
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import check_resuming
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -37,7 +38,7 @@ def kept(data, tmp_path):
     """A model whose fit has left a file, its path, arrays and notes."""
     path = tmp_path / "fit.npz"
     model = MulticlassSSVM(
-        lam=0.05, tol=0, max_iter=3, random_state=0, checkpoint=path, average=True
+        lam=0.05, tol=0, max_iter=3, random_state=0, checkpoint=path, solver=MPBCFW(average=True)
     )
     clone(model).fit(*data)
     return model, path, *read(path.read_bytes())
@@ -190,7 +191,7 @@ def test_what_stands_between_the_weights_is_no_weight(rng, tmp_path, average, na
     # Weights are padded for vector loops, and an average is taken as it is.
     path = tmp_path / "fit.npz"
     X, y = [rng.standard_normal((4, 3)) for _ in range(6)], rng.integers(0, 3, (6, 4)).tolist()
-    model = ChainSSVM(lam=0.05, tol=0, max_iter=3, random_state=0, average=average)
+    model = ChainSSVM(lam=0.05, tol=0, max_iter=3, random_state=0, solver=MPBCFW(average=average))
     problem = model._prepare(X, y, None).problem
     padding = problem.without_padding(np.ones(problem.n_weights)) == 0
     assert padding.any()

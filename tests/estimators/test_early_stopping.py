@@ -29,6 +29,7 @@ from sstruct._solvers.core.held_out import HeldOut
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
 from sstruct.mapped import open_mapped
 from sstruct.preprocessing import PerNode
+from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.choices import Choice, make_choices
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force
@@ -69,13 +70,13 @@ def each_pass(estimator, data, **keywords):
 
 
 @pytest.mark.parametrize(
-    ("solver", "average"),
-    [("mp-bcfw", "auto"), ("mp-bcfw", False), ("bcfw", "auto"), ("bcfw", False), ("ssg", "auto"),
-     ("perceptron", "auto"), ("pa", "auto")],
-)  # fmt: skip
-def test_the_best_of_all_passes_is_kept_and_certified(chains, solver, average):
+    "solver",
+    ["mp-bcfw", MPBCFW(average=False), "bcfw", BCFW(average=False), "ssg", "perceptron", "pa"],
+    ids=str,
+)
+def test_the_best_of_all_passes_is_kept_and_certified(chains, solver):
     data, held = parts(chains)
-    fitted, found = each_pass(model(solver=solver, average=average, tol=0), data, **held)
+    fitted, found = each_pass(model(solver=solver, tol=0), data, **held)
     history = fitted.history_
     scores = history["validation_score"]
     assert fitted.status_ == "EARLY_STOPPED"
@@ -90,7 +91,7 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver, average):
     else:
         assert len(scores) == best + 1 + fitted.n_iter_no_change
     assert fitted.score(held["X_val"], held["y_val"]) == scores.max()
-    if not fitted._solvers[solver].has_objective:
+    if not fitted._solvers[fitted.solver_].has_objective:
         assert np.isnan([fitted.objective_, fitted.dual_gap_]).all()
         return
     # The certificate, by enumeration; of the part that has trained alone.
@@ -108,13 +109,18 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver, average):
 
 def test_without_the_average_it_is_the_last_iterate_that_is_scored(chains):
     data, held = parts(chains)
-    early = model(average=False, lam=0.01, n_iter_no_change=50, max_iter=8, tol=0)
+    early = model(solver=MPBCFW(average=False), lam=0.01, n_iter_no_change=50, max_iter=8, tol=0)
     with pytest.warns(match="max_iter=8 passes were made"):
         early.fit(*data, **held)
     scores = early.history_["validation_score"]
     for k in range(1, 9):
         plain = ChainSSVM(
-            pairwise_scale=1, average=False, lam=0.01, random_state=0, tol=0, max_iter=k
+            pairwise_scale=1,
+            solver=MPBCFW(average=False),
+            lam=0.01,
+            random_state=0,
+            tol=0,
+            max_iter=k,
         )
         plain.certificate_every = 100
         with pytest.warns(match="passes were made"):
@@ -225,7 +231,7 @@ def test_every_structure_holds_out_samples(rng):
 @limited
 @pytest.mark.parametrize("average", ["auto", False])
 def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, average):
-    estimator = model(lam=1e-3, tol=1e-9, n_iter_no_change=8, average=average)
+    estimator = model(lam=1e-3, tol=1e-9, n_iter_no_change=8, solver=MPBCFW(average=average))
     check_resuming(estimator, *chains, tmp_path / "fit.npz", monkeypatch, least=5)
     assert list(tmp_path.iterdir()) == []  # it has ended, and goes on no more
 
@@ -243,7 +249,7 @@ def test_the_file_of_a_fit_with_other_samples_held_out_is_refused(chains, tmp_pa
         with pytest.raises(ValueError, match="other data or parameters"):
             estimator.fit(X, y, **other)
     with pytest.raises(ValueError, match="other data or parameters"):
-        clone(estimator).set_params(early_stopping=False, average=True).fit(X, y)
+        clone(estimator).set_params(early_stopping=False, solver=MPBCFW(average=True)).fit(X, y)
 
 
 @limited

@@ -15,6 +15,7 @@ from sstruct._estimators.graph import nearest_labels
 from sstruct._estimators.graph.training import LabeledGraphs
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay
+from sstruct.solvers import SOLVER_OF_NAME
 from tests.reference import brute_force, dual_qp, graphs
 
 MODELS = ["potts", "contrast", "full", "directed", 0.3]
@@ -154,8 +155,9 @@ def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solve
     y = [np.arange(len(x)) for x, *_ in X]
     monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration(True))
     bounds = "submodular" if pairwise in ("full", "directed") else None
-    more = {"average": True, "step": "fw"} if "bcfw" in solver else {}
-    model = tight(pairwise=pairwise, bounds=bounds, solver=solver, max_iter=30, **more).fit(X, y)
+    if "bcfw" in solver:
+        solver = SOLVER_OF_NAME[solver](average=True, step="fw")
+    model = tight(pairwise=pairwise, bounds=bounds, solver=solver, max_iter=30).fit(X, y)
     model.predict(X)
     if bounds is not None:
         with pytest.raises(ValueError, match="is repulsive"):

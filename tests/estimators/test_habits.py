@@ -23,7 +23,7 @@ from sstruct import (
     StructuredSVM,
     TreeSSVM,
 )
-from sstruct._estimators.core.arguments import OTHER_NAMES
+from sstruct._checks.arguments import OTHER_NAMES
 from sstruct._input.per_sample import PerSample
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
 from sstruct.metrics import flat_accuracy_score, flat_accuracy_scorer
@@ -137,7 +137,7 @@ def test_a_search_over_c_says_so_too():
     [
         ("maxiter", r"no parameter maxiter; did you mean max_iter\?$"),
         ("lambda_", r"did you mean lam"),
-        ("zzzz", "no parameter zzzz; it has average, .*, window_size$"),
+        ("zzzz", "no parameter zzzz; it has boundaries, .*, window_size$"),
     ],
 )
 def test_unknown_parameters(name, message):

@@ -12,13 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sstruct
 from sstruct import ChainSSVM
+from sstruct.solvers import MPBCFW
 
 FOLDER = str(Path(sstruct.__file__).parent)
 # Every instruction of these; every line of the package's other functions.
 CLOSE = ("_fit", "_finish", "_publish", "solve", "_run_to_end", "begin", "__exit__", "_end_early")
 PARAMETERS = {
     "plain": {},
-    "averages and a warm start": {"average": True, "warm_start": True},
+    "averages and a warm start": {"solver": MPBCFW(average=True), "warm_start": True},
     "gdmm": {"solver": "gdmm"},
     "fw": {"solver": "fw"},
     "checkpoint": {"checkpoint": "fit"},

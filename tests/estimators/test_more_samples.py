@@ -21,6 +21,7 @@ from sstruct import (
     TreeSSVM,
 )
 from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
 from tests.estimators import test_graph, test_tree
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices, terms
 from tests.reference import brute_force, dual_qp
@@ -65,7 +66,10 @@ CASES = {
         ChainSSVM(ignore_label=-1, lam=0.1, rescaling="slack", loss=COSTS),
     ),
     "chain slack": (chains, ChainSSVM(ignore_label=-1, lam=0.1, rescaling="slack")),
-    "chain gap": (chains, ChainSSVM(ignore_label=-1, lam=0.1, sampling="gap", cache=True)),
+    "chain gap": (
+        chains,
+        ChainSSVM(ignore_label=-1, lam=0.1, solver=MPBCFW(sampling="gap", cache=True)),
+    ),
     "multiclass": (rows, MulticlassSSVM(lam=0.1, class_weight="balanced")),
     "multilabel": (label_sets, MultilabelSSVM(lam=0.1)),
     "multilabel none": (label_sets, MultilabelSSVM(lam=0.1, edges=None, loss="balanced")),
@@ -120,7 +124,12 @@ def test_the_certificate_is_that_of_all(rng, kind, weighted):
     X, y = chains(rng)
     weights = rng.uniform(0.5, 2, len(X)) if weighted else None
     model = ChainSSVM(
-        pairwise_scale=1, ignore_label=-1, lam=0.05, average=False, warm_start=kind, **TIGHT
+        pairwise_scale=1,
+        ignore_label=-1,
+        lam=0.05,
+        solver=MPBCFW(average=False),
+        warm_start=kind,
+        **TIGHT,
     )
     model.fit(X[:9], y[:9]).set_params(lam=0.1).fit(X, y, weights)
     found = test_optimum.certify(model, X, y, 0.1, brute_force.Model(3), weights=weights)

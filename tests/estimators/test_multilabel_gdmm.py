@@ -18,6 +18,7 @@ from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct._solvers.gdmm.published import Published
 from sstruct._testing._solver_doors import label_state
 from sstruct.datasets import make_multilabel_pairwise
+from sstruct.solvers import GDMM
 from tests.reference.local_polytope import LocalPolytope
 
 
@@ -115,9 +116,9 @@ def sets():
 def test_agrees_with_frank_wolfe(sets, edges, storage, parts):
     X, Y = sets
     options = dict(edges=edges, lam=0.02, loss="balanced", class_weight="balanced")
-    model = MultilabelSSVM(
-        solver="gdmm", gdmm_parts=parts, tol=3e-3, random_state=0, **options
-    ).fit(storage(X), Y)
+    model = MultilabelSSVM(solver=GDMM(parts=parts), tol=3e-3, random_state=0, **options).fit(
+        storage(X), Y
+    )
     expected = MultilabelSSVM(inference="relaxed", tol=1e-4, random_state=0, **options).fit(X, Y)
     assert model.status_ == "CONVERGED"
     assert model.solver_ == "gdmm"
@@ -137,7 +138,7 @@ def test_agrees_with_frank_wolfe(sets, edges, storage, parts):
 
 def test_same_seed_same_bits(sets):
     X, Y = sets
-    options = dict(solver="gdmm", gdmm_parts=2, tol=0, max_iter=12, lam=0.05)
+    options = dict(solver=GDMM(parts=2), tol=0, max_iter=12, lam=0.05)
     fits = []
     for seed, n_jobs in ((5, None), (5, 2), (6, None)):
         with pytest.warns(ConvergenceWarning, match="after 12 passes"):
@@ -170,9 +171,9 @@ def test_weights_that_are_next_to_nothing(sets):
 
 def test_history_and_fixed_penalty(sets):
     X, Y = sets
-    model = MultilabelSSVM(
-        solver="gdmm", gdmm_rho=0.7, tol=1e-2, certificate_every=7, random_state=0
-    ).fit(X, Y)
+    model = MultilabelSSVM(solver=GDMM(rho=0.7), tol=1e-2, certificate_every=7, random_state=0).fit(
+        X, Y
+    )
     history = model.history_
     assert (history["rho"] == 0.7).all()
     assert (history["feasibility"] >= 0).all()
@@ -281,15 +282,14 @@ def test_the_exhaustive_search_goes_the_same_way(sets):
         ({"rescaling": "slack"}, "rescaling='slack' does not go with solver='gdmm'"),
         ({"warm_start": True}, "warm_start=True does not go with solver='gdmm'"),
         ({"checkpoint": "x"}, "checkpoint='x' does not go with solver='gdmm'"),
-        ({"step": "fw"}, "step='fw' does not go with solver='gdmm'"),
-        ({"gdmm_rho": 0}, "gdmm_rho must be"),
-        ({"gdmm_rho": "none"}, "gdmm_rho must be"),
-        ({"gdmm_parts": 0}, "gdmm_parts must be"),
-        ({"gdmm_parts": 10}, "gdmm_parts=10, expected at most 9"),
+        ({"solver": GDMM(rho=0)}, "rho of GDMM must be"),
+        ({"solver": GDMM(rho="none")}, "rho of GDMM must be"),
+        ({"solver": GDMM(parts=0)}, "parts of GDMM must be"),
+        ({"solver": GDMM(parts=10)}, "parts=10 of GDMM, expected at most 9"),
     ],
 )
 def test_what_it_has_no_use_for_is_refused(sets, parameters, message):
-    model = MultilabelSSVM(solver="gdmm", **parameters)
+    model = MultilabelSSVM(**{"solver": "gdmm", **parameters})
     before = dict(vars(model))
     with pytest.raises(ValueError, match=message):
         model.fit(*sets)

@@ -13,6 +13,7 @@ from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM, Sequences
 from sstruct._estimators.core import remarks
 from sstruct._problems.core._rows import is_mapped
 from sstruct.mapped import open_mapped
+from sstruct.solvers import MPBCFW, SOLVER_OF_NAME
 
 L, K = 5, 4
 
@@ -59,7 +60,7 @@ def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
     # Beyond the limit the way is another, but the same for both.
     with sklearn.config_context(working_memory=1e-4):
         chains = ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(mapped, offsets), labels)
-        other = ChainSSVM(pairwise_scale=1, sampling="sequential", **keywords).fit(
+        other = ChainSSVM(pairwise_scale=1, solver=MPBCFW(sampling="sequential"), **keywords).fit(
             Sequences(X, offsets), labels
         )
         equal_fits(chains, other)
@@ -69,7 +70,7 @@ def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
         assert chains.dual_objective_ <= default.objective_ * (1 + 1e-12)
         assert default.dual_objective_ <= chains.objective_ * (1 + 1e-12)
         rows = MulticlassSSVM(**keywords).fit(mapped, y)
-        equal_fits(rows, MulticlassSSVM(sampling="sequential", **keywords).fit(X, y))
+        equal_fits(rows, MulticlassSSVM(solver=MPBCFW(sampling="sequential"), **keywords).fit(X, y))
     np.testing.assert_array_equal(rows.predict(mapped), rows.predict(X))
     assert chains.score(Sequences(mapped, offsets), labels) == other.score(
         Sequences(X, offsets), labels
@@ -77,12 +78,13 @@ def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
 
 
 @pytest.mark.parametrize("solver", ["bcfw", "mp-bcfw"])
-@pytest.mark.parametrize("parameters", [{}, {"cache": True}, {"n_jobs": 2}], ids=str)
-def test_sequential_passes_reach_the_optimum(rng, solver, parameters):
+@pytest.mark.parametrize(("cache", "n_jobs"), [("auto", None), (True, None), ("auto", 2)])
+def test_sequential_passes_reach_the_optimum(rng, solver, cache, n_jobs):
     X, y, offsets = make_chains(rng, n=150)
     data = Sequences(X, offsets), Sequences(y, offsets)
     keywords = {"lam": 0.1, "tol": 1e-3, "max_iter": 3000, "random_state": 0}
-    model = ChainSSVM(solver=solver, sampling="sequential", **keywords, **parameters).fit(*data)
+    sequential = SOLVER_OF_NAME[solver](sampling="sequential", cache=cache)
+    model = ChainSSVM(solver=sequential, n_jobs=n_jobs, **keywords).fit(*data)
     other = ChainSSVM(**keywords).fit(*data)
     assert model.status_ == other.status_ == "CONVERGED"
     assert model.dual_objective_ <= other.objective_ * (1 + 1e-12)
@@ -97,7 +99,9 @@ def test_auto_knows_mapped_features_of_label_sets(rng, tmp_path):
     for memory in (1e-3, 0):
         with sklearn.config_context(working_memory=memory):
             auto = clone(model).fit(open_mapped(tmp_path / "X.npy"), Y)
-            equal_fits(auto, clone(model).set_params(sampling="sequential").fit(X, Y))
+            equal_fits(
+                auto, clone(model).set_params(solver=MPBCFW(sampling="sequential")).fit(X, Y)
+            )
             assert not np.array_equal(auto.w_, clone(model).fit(X, Y).w_)
 
 

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from sstruct import ChainSSVM, LatentSSVM, PathCV, Sequences, ssvm_path
+from sstruct.solvers import BCFW, MPBCFW
 from tests.reference import brute_force
 from tests.reference.dual_qp import optimum
 
@@ -45,8 +46,8 @@ def check_same_as_scaled(fitted, other, scale):
 
 SOLVERS = [
     {"solver": "mp-bcfw"},
-    {"solver": "mp-bcfw", "average": True},
-    {"solver": "bcfw", "step": "fw", "sampling": "gap"},
+    {"solver": MPBCFW(average=True)},
+    {"solver": BCFW(step="fw", sampling="gap")},
     {"solver": "fw", "max_iter": 20},
     {"solver": "ssg", "max_iter": 20},
     {"solver": "perceptron", "lam": "auto"},

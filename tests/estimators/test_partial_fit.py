@@ -20,6 +20,7 @@ from sstruct import (
     TreeSSVM,
 )
 from sstruct.datasets import make_sequences
+from sstruct.solvers import SOLVER_OF_NAME
 from tests.estimators.choices import ChoiceByScores, make_choices
 from tests.estimators.test_fitted_state import Sign, changed, of
 
@@ -149,7 +150,7 @@ def test_ten_parts_are_one_fit_in_order(case, solver):
     in_parts = learned(clone(made), X, y, classes)
     at_once = learned(clone(made), X, y, classes, 1)
     one_by_one = learned(clone(made), X, y, classes, N)
-    whole = clone(made).set_params(sampling="given", max_iter=1)
+    whole = clone(made).set_params(solver=SOLVER_OF_NAME[solver](sampling="given"), max_iter=1)
     if classes is not None:
         whole.set_params(classes=classes)
     whole.fit(X, y)

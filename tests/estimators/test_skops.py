@@ -12,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MultilabelSSVM, Sequences, ssvm_path
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
+from sstruct.solvers import MPBCFW
 
 io = pytest.importorskip("skops.io")
 
@@ -23,6 +24,7 @@ TRUSTED = (
     "sstruct.masks.bio_transitions",
     "sstruct.preprocessing.PerNode",
     "sstruct.preprocessing.SequenceVectorizer",
+    "sstruct.solvers.MPBCFW",
 )
 
 
@@ -104,8 +106,10 @@ def test_masks_and_other_settings(mask, rng):
 
 
 def test_an_unfitted_model():
-    again = round_trip(ChainSSVM(lam=0.25, step="fw", loss=[1, 2]))
-    assert again.get_params() == ChainSSVM(lam=0.25, step="fw", loss=[1, 2]).get_params()
+    again = round_trip(ChainSSVM(lam=0.25, solver=MPBCFW(step="fw"), loss=[1, 2]))
+    assert again.get_params(deep=False).keys() == ChainSSVM().get_params().keys()
+    assert (again.lam, again.loss) == (0.25, [1, 2])
+    assert again.solver.get_params() == MPBCFW(step="fw").get_params()
 
 
 def test_pipelines(tiny_chains, rng):

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, MulticlassSSVM, TreeSSVM
 from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.problems.trees import joint_feature
 from tests.reference import brute_force, dual_qp
@@ -16,7 +17,7 @@ from tests.solvers.test_optimum import TABLE, make
 from tests.solvers.test_slack import slack_terms
 
 SLACK = {"rescaling": "slack", "random_state": 0}
-TIGHT = {"tol": 1e-8, "max_iter": 100_000, "average": False}
+TIGHT = {"tol": 1e-8, "max_iter": 100_000, "solver": MPBCFW(average=False)}
 INFERENCES = {
     "hamming": "viterbi, error table (exact)",
     "hamming-count": "viterbi, error table (exact)",
@@ -39,11 +40,10 @@ def test_optimum_of_chains(rng, step, loss, ignored, weighted):
         pairwise_scale=1,
         lam=0.1,
         loss=loss,
-        step=step,
         ignore_label=-1,
         warm_start=True,
         **SLACK,
-        **TIGHT,
+        **TIGHT | {"solver": MPBCFW(step=step, average=False)},
     ).fit(X, y, weights)
     assert model.inference_ == "viterbi, error table (exact)"
     assert model.status_ == "CONVERGED"
@@ -207,7 +207,9 @@ def test_the_same_bits_for_every_n_jobs(search):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("search", ["auto", "bisecting"])
-@pytest.mark.parametrize("policy", [{}, {"sampling": "gap", "cache": True, "average": True}])
+@pytest.mark.parametrize(
+    "policy", [{}, {"solver": MPBCFW(sampling="gap", cache=True, average=True)}]
+)
 def test_a_fit_goes_on_from_any_pass(tmp_path, monkeypatch, search, policy):
     X, y = make_sequences(n_samples=40, random_state=0)
     path = tmp_path / "fit.npz"

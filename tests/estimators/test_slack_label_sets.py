@@ -7,6 +7,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MulticlassSSVM, MultilabelSSVM
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.estimators.test_multilabel import EDGES, costs, half_integral, make, reference
 from tests.problems.test_label_mixtures import parts_of
@@ -15,7 +16,7 @@ from tests.reference.mixtures import mixed_optimum, mixed_primal
 from tests.solvers.test_slack import slack_terms
 
 SLACK = {"rescaling": "slack", "random_state": 0}
-TIGHT = {"tol": 1e-8, "max_iter": 100_000, "average": False}
+TIGHT = {"tol": 1e-8, "max_iter": 100_000, "solver": MPBCFW(average=False)}
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -46,7 +47,12 @@ def test_optimum_of_every_model(rng, edges, pairwise, weighted):
 @pytest.mark.parametrize("edges", ["full", "tree", "hierarchy"])
 def test_every_step(rng, edges, step):
     X, Y = make(rng, closed=edges == "hierarchy")
-    model = MultilabelSSVM(edges=EDGES[edges], lam=0.05, step=step, **SLACK, **TIGHT).fit(X, Y)
+    model = MultilabelSSVM(
+        edges=EDGES[edges],
+        lam=0.05,
+        **SLACK,
+        **TIGHT | {"solver": MPBCFW(step=step, average=False)},
+    ).fit(X, Y)
     dual_qp.check_optimum(model, slack_terms(reference(model, X, Y)))
 
 
@@ -192,7 +198,13 @@ def test_every_solver(inference, solver):
 def test_every_step_of_the_relaxation(step, bounds):
     X, Y = repelling(2)
     model = MultilabelSSVM(
-        inference="relaxed", lam=0.02, step=step, bounds=bounds, tol=1e-3, max_iter=5000, **SLACK
+        inference="relaxed",
+        lam=0.02,
+        solver=MPBCFW(step=step),
+        bounds=bounds,
+        tol=1e-3,
+        max_iter=5000,
+        **SLACK,
     ).fit(X, Y)
     assert model.status_ == "CONVERGED"
     terms = half_integral(X, Y, model.edges_, "and")

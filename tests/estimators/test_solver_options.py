@@ -1,20 +1,29 @@
-"""`solver_options`: names, types and ranges, and that every option has its effect."""
+"""Solver objects: names, types and ranges of options, and that every option has its effect."""
 
 import math
+import pickle
 import sys
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
-from sstruct._estimators.core import base
-from sstruct._estimators.core.solver_options import constants_of
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe import block_coordinate, lag
 from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._solvers.rounds.solver import Rounds
 from sstruct.datasets import make_sequences
+from sstruct.solvers import (
+    BCFW,
+    GDMM,
+    MPBCFW,
+    SOLVER_OF_NAME,
+    PassiveAggressive,
+    Perceptron,
+    Subgradient,
+)
 from tests.estimators.choices import Choice, make_choices
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.solvers.test_rounds import Parted
@@ -27,93 +36,161 @@ def data():
     return make_sequences(n_samples=120, noise=1.5, random_state=0)
 
 
-def fitted(data, options=None, **parameters):
+def fitted(data, options=None, solver="mp-bcfw", **parameters):
     given = {"lam": 1e-3, "tol": 1e-9, "max_iter": 12, "random_state": 0} | parameters
-    return ChainSSVM(solver_options=options, **given).fit(*data)
+    return ChainSSVM(solver=SOLVER_OF_NAME[solver](**(options or {})), **given).fit(*data)
 
 
-def test_defaults_are_those_of_the_documentation(data):
-    text = ChainSSVM.__doc__
-    for name, value in vars(Constants()).items():
-        assert f'``"{name}": {value}``' in text
-    assert_same_bits(fitted(data, vars(Constants())), fitted(data))
-    assert_same_bits(fitted(data, {}), fitted(data))
+def test_defaults_are_those_of_the_constants(data):
+    for each in (MPBCFW(), BCFW()):
+        options = each.get_params()
+        assert {
+            k: v for k, v in vars(Constants()).items() if k in options
+        }.items() <= options.items()
+    assert_same_bits(
+        fitted(data), ChainSSVM(lam=1e-3, tol=1e-9, max_iter=12, random_state=0).fit(*data)
+    )
 
 
 @pytest.mark.parametrize(
-    "options, error, message",
+    "solver, error, message",
     [
-        (3, TypeError, "solver_options must be a dict or None, found 3"),
-        ([("cache_lifetime", 3)], TypeError, "must be a dict or None"),
-        ({"T": 10}, ValueError, r"solver_options has 'T', .*expected some of cache_lifetime, max"),
-        ({3: 4}, ValueError, "solver_options has 3"),
-        ({"cache_lifetime": -1}, ValueError, r"\['cache_lifetime'\] must be at least 0, found -1"),
-        ({"cache_lifetime": 1.5}, TypeError, "must be an integer, found 1.5"),
-        ({"max_working_set": 1}, ValueError, "must be at least 2, found 1"),
-        ({"max_approximate_passes": "all"}, TypeError, "must be an integer"),
-        ({"full_pass_every": 0}, ValueError, "must be at least 1, found 0"),
-        ({"cache_gap_share": -0.1}, ValueError, "must be at least 0"),
-        ({"cache_mean_gap_share": math.inf}, ValueError, "must be finite"),
-        ({"gap_refresh_every": 0}, ValueError, "must be at least 1"),
-        ({"sequential_visits": 2}, ValueError, r"\['sequential_visits'\] must be one of"),
+        (
+            3,
+            ValueError,
+            r"solver must be \"auto\", one of .*, or an object of sstruct.solvers, found 3",
+        ),
+        (MPBCFW, ValueError, "or an object of sstruct.solvers"),
+        ("MPBCFW", ValueError, "or an object of sstruct.solvers"),
+        (MPBCFW(step="newton"), ValueError, "^step of MPBCFW must be one of"),
+        (MPBCFW(sampling="given"), ValueError, "^sampling of MPBCFW must be one of"),
+        (BCFW(cache=1), ValueError, "^cache of BCFW must be one of"),
+        (BCFW(average="yes"), ValueError, "^average of BCFW must be one of"),
+        (MPBCFW(schedule="time"), ValueError, "^schedule of MPBCFW must be one of"),
+        (MPBCFW(cache_lifetime=-1), ValueError, "^cache_lifetime of MPBCFW must be at least 0"),
+        (MPBCFW(cache_lifetime=1.5), TypeError, "must be an integer, found 1.5"),
+        (MPBCFW(max_working_set=1), ValueError, "must be at least 2, found 1"),
+        (MPBCFW(max_approximate_passes="all"), TypeError, "must be an integer"),
+        (MPBCFW(full_pass_every=0), ValueError, "must be at least 1, found 0"),
+        (MPBCFW(cache_gap_share=-0.1), ValueError, "must be at least 0"),
+        (MPBCFW(cache_mean_gap_share=math.inf), ValueError, "must be finite"),
+        (MPBCFW(gap_refresh_every=0), ValueError, "must be at least 1"),
+        (MPBCFW(sequential_visits=2), ValueError, "^sequential_visits of MPBCFW must be one of"),
+        (Subgradient(sampling="gap"), ValueError, "^sampling of Subgradient must be one of"),
+        (Perceptron(sampling="uniform"), ValueError, "^sampling of Perceptron must be one of"),
+        (PassiveAggressive(aggressiveness=0), ValueError, "^aggressiveness of PassiveAggressive"),
+        (GDMM(rho=0), ValueError, "^rho of GDMM must be finite and above 0"),
+        (GDMM(rho="large"), ValueError, "^rho of GDMM must be one of"),
+        (GDMM(parts=0), ValueError, "^parts of GDMM must be at least 1"),
     ],
 )
-def test_what_is_refused(data, options, error, message):
-    model = ChainSSVM(solver_options=options)
+def test_what_is_refused(data, solver, error, message):
+    model = ChainSSVM(solver=solver)
     with pytest.raises(error, match=message):
         model.fit(*data)
     assert not hasattr(model, "status_")
 
 
-@pytest.mark.parametrize("solver", ["fw", "ssg", "cutting-plane", "perceptron", "pa", "gdmm"])
-def test_other_solvers_have_no_options(data, solver):
-    model = ChainSSVM(solver=solver, solver_options={"cache_lifetime": 10})
-    with pytest.raises(ValueError, match=r"solver_options=.* does not go with solver='"):
-        model.fit(*data)
+def test_a_solver_that_an_estimator_does_not_support(rng):
+    X, y = rng.standard_normal((9, 2)), np.arange(9) % 3
+    with pytest.raises(ValueError, match=r"solver is a GDMM, .* expected one of MPBCFW, BCFW, "):
+        MulticlassSSVM(solver=GDMM()).fit(X, y)
 
 
-@pytest.mark.parametrize("name", ["max_approximate_passes", "full_pass_every"])
-def test_bcfw_has_no_approximate_passes(data, name):
-    with pytest.raises(ValueError, match=f"has '{name}', which solver='bcfw' does not have"):
-        fitted(data, {name: 3}, solver="bcfw")
+@pytest.mark.parametrize("name", SOLVER_OF_NAME)
+def test_a_name_is_the_object_with_default_options(data, name):
+    given = {"lam": "auto" if name in ("perceptron", "pa") else 0.1, "max_iter": 3}
+    by_name, by_object = (
+        ChainSSVM(solver=solver, random_state=0, **given).fit(*data)
+        for solver in (name, SOLVER_OF_NAME[name]())
+    )
+    assert by_name.solver_ == by_object.solver_ == name
+    np.testing.assert_array_equal(by_name.w_, by_object.w_)
+    np.testing.assert_array_equal(by_name.history_["dual"], by_object.history_["dual"])
+
+
+def test_options_are_searched_and_cloned(data):
+    model = ChainSSVM(solver=MPBCFW(cache_lifetime=3), max_iter=5)
+    assert clone(model).get_params()["solver__cache_lifetime"] == 3
+    assert clone(model).solver is not model.solver
+    grid = {"solver__step": ["away", "pairwise"], "solver__sampling": ["gap"]}
+    search = GridSearchCV(model, grid, cv=2).fit(*data)
+    assert search.best_estimator_.solver.sampling == "gap"
+    assert "MPBCFW(cache_lifetime=3)" in repr(model)
+    assert "MPBCFW" in model._repr_html_()
+
+
+def test_a_fitted_model_keeps_its_solver_in_a_pickle(data):
+    model = fitted(data, {"step": "away", "max_working_set": 7})
+    again = pickle.loads(pickle.dumps(model))
+    assert again.solver.get_params() == model.solver.get_params()
+    assert_same_bits(again.fit(*data), model)
+
+
+@pytest.mark.parametrize("option", ["step", "solver_options", "gdmm_rho", "pa_aggressiveness"])
+def test_options_given_to_the_estimator_name_the_solver_object(option):
+    expected = rf"ChainSSVM has no parameter '{option}'; use solver=\w+\(.*\.\.\.\)"
+    with pytest.raises(TypeError, match=expected):
+        ChainSSVM(**{option: 1})
+    with pytest.raises(ValueError, match=expected):
+        ChainSSVM().set_params(**{option: 1})
+
+
+def test_a_name_has_no_options_to_set():
+    with pytest.raises(ValueError, match=r"solver='bcfw' is a name .* solver=BCFW\(step=\.\.\.\)"):
+        ChainSSVM(solver="bcfw").set_params(solver__step="fw")
+    model = ChainSSVM(solver="bcfw").set_params(solver=BCFW(), solver__step="fw")
+    assert model.solver.step == "fw"
+
+
+@pytest.mark.parametrize("name", ["fw", "cutting-plane", "ssg", "perceptron", "pa", "gdmm"])
+def test_other_solvers_have_no_constants(name):
+    with pytest.raises(TypeError, match=f"{SOLVER_OF_NAME[name].__name__} has no parameter"):
+        SOLVER_OF_NAME[name](cache_lifetime=10)
+
+
+@pytest.mark.parametrize("name", ["max_approximate_passes", "full_pass_every", "schedule"])
+def test_bcfw_has_no_approximate_passes(name):
+    with pytest.raises(TypeError, match=f"BCFW has no parameter {name}"):
+        BCFW(**{name: 3})
 
 
 OF_BLOCKS = ("cache_gap_share", "cache_mean_gap_share")
 
 
 @pytest.mark.parametrize(
-    "parameters, names, advice",
+    "solver, names, advice",
     [
-        ({"cache": False}, OF_BLOCKS, "cache=True$"),
-        ({"cache": np.False_, "sampling": "gap"}, OF_BLOCKS, "cache=True$"),
+        (MPBCFW(cache=False), OF_BLOCKS, "cache=True$"),
+        (MPBCFW(cache=np.False_, sampling="gap"), OF_BLOCKS, "cache=True$"),
         (
-            {"cache": False, "sampling": "permutation"},
+            MPBCFW(cache=False, sampling="permutation"),
             ["gap_refresh_every"],
             "cache=True or sampling='gap'",
         ),
         (
-            {"cache": False, "solver": "bcfw", "sampling": "uniform"},
+            BCFW(cache=False, sampling="uniform"),
             ["gap_refresh_every"],
             "cache=True or sampling='gap'",
         ),
         (
-            {"cache": False, "solver": "bcfw"},
+            BCFW(cache=False),
             ["cache_lifetime", "max_working_set"],
             "cache=True or solver='mp-bcfw'",
         ),
     ],
 )
-def test_options_without_effect_are_refused(data, parameters, names, advice):
+def test_options_without_effect_are_refused(data, solver, names, advice):
     for name in names:
-        message = rf"solver_options\['{name}'\] has no effect with .*cache=False.*or set {advice}"
+        message = rf"^{name} of M?P?BCFW has no effect with .*cache=False.*or set {advice}"
         with pytest.raises(ValueError, match=message):
-            fitted(data, {name: 5}, **parameters)
+            ChainSSVM(solver=clone(solver).set_params(**{name: 5})).fit(*data)
 
 
 def test_one_approximate_pass_visits_all_samples_anyway(data):
     for most in (0, 1):
         options = {"max_approximate_passes": most, "full_pass_every": 3}
-        with pytest.raises(ValueError, match=r"\['full_pass_every'\] has no effect.*to 2 or more"):
+        with pytest.raises(ValueError, match=r"full_pass_every .*has no effect.*to 2 or more"):
             fitted(data, options)
     fitted(data, options | {"max_approximate_passes": 2})
 
@@ -135,39 +212,41 @@ OTHER = {
 @pytest.mark.parametrize("sampling", ["auto", "permutation", "gap", "uniform"])
 @pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw"])
 def test_only_options_without_effect_are_refused(data, monkeypatch, solver, sampling, cache):
-    given = {"solver": solver, "sampling": sampling, "cache": cache, "step": "away", "max_iter": 7}
-    refused = []
-    for name, value in OTHER.items():
+    options = {"sampling": sampling, "cache": cache, "step": "away"}
+    kind, refused = SOLVER_OF_NAME[solver], []
+    names = [name for name in OTHER if name in kind().get_params()]
+    for name in names:
         try:
-            fitted(data, {name: value}, **given)
+            fitted(data, options | {name: OTHER[name]}, solver, max_iter=7)
         except ValueError:
             refused.append(name)
-    monkeypatch.setattr(base, "check_solver_options", lambda *_: None)
-    expected = fitted(data, **given)
+    monkeypatch.setattr(kind, "_without_effect", lambda *_: (None, None))
+    expected = fitted(data, options, solver, max_iter=7)
     for name in refused:
-        assert_same_bits(fitted(data, {name: OTHER[name]}, **given), expected)
+        found = fitted(data, options | {name: OTHER[name]}, solver, max_iter=7)
+        assert_same_bits(found, expected)
 
 
 def test_auto_may_stand_for_what_makes_an_option_effective(data):
-    for options, parameters in (
-        ({"cache_gap_share": 1.0, "gap_refresh_every": 3}, {}),
-        ({"gap_refresh_every": 3}, {"solver": "bcfw", "cache": False}),
-        ({"cache_lifetime": 3}, {"solver": "bcfw"}),
+    for solver in (
+        MPBCFW(cache_gap_share=1.0, gap_refresh_every=3),
+        BCFW(cache=False, gap_refresh_every=3),
+        BCFW(cache_lifetime=3),
     ):
-        fitted(data, options, **parameters)
+        ChainSSVM(solver=solver, max_iter=2, tol=1.0).fit(*data)
 
 
 @pytest.mark.parametrize("name", [*OF_BLOCKS, "gap_refresh_every"])
 def test_partitions_have_no_block_gaps(name):
     dask = pytest.importorskip("dask")
-    model = ChainSSVM(solver_options={name: 3})
-    with pytest.raises(ValueError, match=rf"\['{name}'\] has no effect for partitions"):
+    model = ChainSSVM(solver=MPBCFW(**{name: 3}))
+    with pytest.raises(ValueError, match=rf"{name}=3 of MPBCFW does not go with partitions"):
         model.fit([dask.delayed([])], [dask.delayed([])])
 
 
 def test_integers_of_any_size():
-    assert constants_of({"max_working_set": 10**30}).max_working_set == sys.maxsize
-    found = constants_of({"max_working_set": np.int64(5), "sequential_visits": np.True_})
+    assert MPBCFW(max_working_set=10**30)._constants().max_working_set == sys.maxsize
+    found = MPBCFW(max_working_set=np.int64(5), sequential_visits=np.True_)._constants()
     assert found == Constants(max_working_set=5, sequential_visits=True)
 
 
@@ -221,22 +300,23 @@ def calls_of_passes(model):
 
 def test_gaps_of_cache_hits(data):
     n = len(data[0])
-    usual = calls_of_passes(fitted(data, cache=True))
+    usual = calls_of_passes(fitted(data, {"cache": True}))
     assert (usual[1:] < n).all()
     # Except at samples whose last gap was 0.
-    strict = calls_of_passes(fitted(data, {"cache_gap_share": 1e9}, cache=True))
+    strict = calls_of_passes(fitted(data, {"cache_gap_share": 1e9, "cache": True}))
     assert (strict > 0.95 * n).all()
     assert strict[1:].mean() > usual[1:].mean()
     any_gap = {"cache_gap_share": 0, "cache_mean_gap_share": 0}
-    assert calls_of_passes(fitted(data, any_gap, cache=True))[1:6].sum() < usual[1:6].sum()
+    assert calls_of_passes(fitted(data, any_gap | {"cache": True}))[1:6].sum() < usual[1:6].sum()
     # The mean gap is known from the first certificate on.
     options = {"cache_mean_gap_share": 1e9, "gap_refresh_every": 2}
-    assert (calls_of_passes(fitted(data, options, cache=True))[2:] == n).all()
+    assert (calls_of_passes(fitted(data, options | {"cache": True}))[2:] == n).all()
 
 
-@pytest.mark.parametrize("parameters", [{"sampling": "gap"}, {"cache": True}])
-def test_refreshed_gaps(data, parameters):
-    model = fitted(data, {"gap_refresh_every": 3}, certificate_every=100, max_iter=9, **parameters)
+@pytest.mark.parametrize("options", [{"sampling": "gap"}, {"cache": True}])
+def test_refreshed_gaps(data, options):
+    options = options | {"gap_refresh_every": 3}
+    model = fitted(data, options, certificate_every=100, max_iter=9)
     refreshed = np.flatnonzero(np.isfinite(model.history_["primal"])) + 1
     assert {3, 6, 9} <= set(refreshed.tolist())
     assert (refreshed[:-1] % 3 == 0).all()
@@ -265,14 +345,16 @@ def test_sequential_visits_are_those_of_the_definition(rng, monkeypatch):
     monkeypatch.setattr(lag, "LEAST_WORK", 0.0)  # else only larger fits have visits at once
     lam, X, y = 0.01, rng.standard_normal((150, 20)), rng.integers(0, 5, 150)
     model = MulticlassSSVM(
-        lam=lam, solver="bcfw", step="fw", sampling="permutation", cache=False, average=False,
-        fit_intercept=False, loss="hamming", max_iter=1, random_state=0,
-        solver_options={"sequential_visits": True},
+        lam=lam, fit_intercept=False, loss="hamming", max_iter=1, random_state=0,
+        solver=BCFW(step="fw", sampling="permutation", cache=False, average=False,
+                    sequential_visits=True),
     ).fit(X, y)  # fmt: skip
-    at_once = clone(model).set_params(solver_options=None).fit(X, y)
+    at_once = clone(model).set_params(solver__sequential_visits=False).fit(X, y)
     training = model._prepare(X, y, None)
     problem = training.problem
-    state = DualState(problem, lam, training.block_weight, model._options("bcfw", problem).seed)
+    state = DualState(
+        problem, lam, training.block_weight, model._options(model.solver, problem).seed
+    )
     w = one_pass(X, y, lam, state.permutation(len(X)))
     np.testing.assert_allclose(model.coef_, w, rtol=0, atol=1e-10 * abs(w).max())
     assert abs(at_once.coef_ - w).max() > 1e-3 * abs(w).max()
@@ -282,9 +364,9 @@ def test_sequential_visits_are_those_of_the_definition(rng, monkeypatch):
 
 def test_sequential_visits_call_one_oracle_at_a_time(rng):
     X, y = make_choices(rng, n=40)
-    model = StructuredSVM(Choice(), solver_options={"sequential_visits": True}, random_state=0)
-    one = clone(model).set_params(solver_options=None, batch_size=1).fit(X, y)
-    many = clone(model).set_params(solver_options=None, batch_size=8).fit(X, y)
+    model = StructuredSVM(Choice(), solver=MPBCFW(sequential_visits=True), random_state=0)
+    one = clone(model).set_params(solver="auto", batch_size=1).fit(X, y)
+    many = clone(model).set_params(solver="auto", batch_size=8).fit(X, y)
     model.fit(X, y)
     assert_same_bits(model, one)
     assert not np.array_equal(model.w_, many.w_)
@@ -296,17 +378,17 @@ def test_sequential_visits_call_one_oracle_at_a_time(rng):
 def test_fits_with_options_can_be_resumed(data, tmp_path, monkeypatch):
     options = {"cache_lifetime": 10, "max_working_set": 4, "sequential_visits": True}
     path = tmp_path / "fit.npz"
-    model = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=6, random_state=0, solver_options=options)
+    model = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=6, random_state=0, solver=MPBCFW(**options))
     kept = check_resuming(model, *data, path, monkeypatch, least=5)
     path.write_bytes(kept[2])
-    other = clone(model).set_params(checkpoint=path, solver_options={"cache_lifetime": 9})
+    other = clone(model).set_params(checkpoint=path, solver=MPBCFW(cache_lifetime=9))
     with pytest.raises(ValueError, match="other data or parameters"):
         other.fit(*data)
 
 
 def test_options_reach_paths_searches_and_latent_fits(data):
     X, y = data
-    model = ChainSSVM(random_state=0, solver_options={"max_approximate_passes": 0})
+    model = ChainSSVM(random_state=0, solver=MPBCFW(max_approximate_passes=0))
     search = PathCV(model, cv=2, lams=[1.0, 0.1]).fit(X, y)
     assert search.best_estimator_.history_["approximate_passes"][-1] == 0
     latent = LatentSSVM(clone(model).set_params(ignore_label=-1), max_rounds=1).fit(X, y)

@@ -11,6 +11,7 @@ from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._solvers.frank_wolfe.block_coordinate import STEPS
 from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits
 from tests.estimators.test_more_samples import CASES
 
@@ -34,7 +35,12 @@ def batch_size_of(X, y):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"sampling": "gap", "cache": True, "average": True}, {"solver": "fw"}, {"step": "fw"}],
+    [
+        {},
+        {"solver": MPBCFW(sampling="gap", cache=True, average=True)},
+        {"solver": "fw"},
+        {"solver": MPBCFW(step="fw")},
+    ],
     ids=["default", "gap", "batch", "fw"],
 )
 def test_the_same_bits_for_every_n_jobs(chains, parameters):
@@ -52,9 +58,9 @@ def test_the_same_bits_for_every_n_jobs(chains, parameters):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "parameters",
-    [{"step": step, "warm_start": "dual"} for step in STEPS]
+    [{"solver": MPBCFW(step=step), "warm_start": "dual"} for step in STEPS]
     + [{"solver": "bcfw", "warm_start": "dual"}]
-    + [{"solver": solver, "sampling": "auto", "cache": "auto"} for solver in ("fw", "ssg")],
+    + [{"solver": solver} for solver in ("fw", "ssg")],
     ids=str,
 )
 @pytest.mark.parametrize("case", [case for case in CASES if "oracle" not in case])

@@ -13,6 +13,7 @@ from sstruct._estimators.graph import nearest_labels
 from sstruct._estimators.graph.tiles import tile_counts, tiles_of
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing._graph_enumeration import graph_enumeration
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.estimators.test_grid import MODELS, as_graph
 from tests.reference import brute_force, dual_qp, graphs
@@ -112,7 +113,7 @@ CASES = {
     "weights": {"weights": [0.5, 1.0, 0.0, 3.0, 1.0], "loss": "hamming"},
     "weights of pixels": {"of_nodes": True, "loss": "hamming"},
     "no bias": {"fit_intercept": False},
-    "gap sampling": {"cache": True, "sampling": "gap", "step": "corrective"},
+    "gap sampling": {"solver": MPBCFW(cache=True, sampling="gap", step="corrective")},
     "labelings": {"explicit": False},
 }
 

@@ -22,6 +22,7 @@ from sstruct import (
 )
 from sstruct._solvers.core.status import Limit
 from sstruct.datasets import make_sequences
+from sstruct.solvers import BCFW, MPBCFW
 
 PAIR = np.array([[0, 1]])
 
@@ -185,12 +186,12 @@ def test_lists_of_labels_are_no_padding():
             "after 3 passes, before tol=0: max_iter=3 passes were made",
         ),
         (
-            {"max_iter": 4, "cache": True, "solver": "bcfw"},
+            {"max_iter": 4, "solver": BCFW(cache=True)},
             Limit.CALLS,
             "after 4 passes, before tol=0: 160 oracle calls were made, those of max_iter=4 passes",
         ),
         (
-            {"max_iter": 50, "cache": True, "solver": "bcfw", "sampling": "gap"},
+            {"max_iter": 50, "solver": BCFW(cache=True, sampling="gap")},
             Limit.ROUNDS,
             "500 rounds, 10 times max_iter=50, were made, most visits of which took a cached",
         ),
@@ -217,16 +218,11 @@ def shares(text):
 
 
 @pytest.mark.parametrize(
-    "solver, sampling",
-    [
-        ("mp-bcfw", "auto"),
-        ("mp-bcfw", "uniform"),
-        ("bcfw", "gap"),
-        ("fw", "auto"),
-        ("gdmm", "auto"),
-    ],
+    "solver",
+    ["mp-bcfw", MPBCFW(sampling="uniform"), BCFW(sampling="gap"), "fw", "gdmm"],
+    ids=str,
 )
-def test_the_bar_never_goes_back_and_is_full_when_converged(monkeypatch, solver, sampling):
+def test_the_bar_never_goes_back_and_is_full_when_converged(monkeypatch, solver):
     pytest.importorskip("tqdm")
     X, y = make_sequences(n_samples=40, random_state=0)
     for parameters, status in (
@@ -236,7 +232,7 @@ def test_the_bar_never_goes_back_and_is_full_when_converged(monkeypatch, solver,
         # tqdm finds the stream when a bar is made.
         screen = io.StringIO()
         monkeypatch.setattr("sys.stderr", screen)
-        model = ChainSSVM(lam=0.05, solver=solver, sampling=sampling, random_state=0, verbose=1)
+        model = ChainSSVM(lam=0.05, solver=solver, random_state=0, verbose=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.set_params(**parameters).fit(X, y)

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, PathCV, TypedGraphCRFSSVM, ssvm_path
 from sstruct._testing._graph_enumeration import graph_enumeration
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force, dual_qp, typed_graphs
 
@@ -485,7 +486,7 @@ def test_early_stopping_keeps_the_best_of_held_out_graphs(rng):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("parameters", [{}, {"sampling": "gap", "cache": True}])
+@pytest.mark.parametrize("parameters", [{}, {"solver": MPBCFW(sampling="gap", cache=True)}])
 def test_a_fit_goes_on_from_its_file(rng, tmp_path, monkeypatch, parameters):
     model = TypedGraphCRFSSVM(lam=LAM, tol=1e-9, max_iter=8, random_state=0, **parameters)
     check_resuming(model, *make(rng, 12), tmp_path / "fit.npz", monkeypatch, least=8)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from sstruct import ChainSSVM, LatentSSVM, PathCV, ssvm_path
 from sstruct import chain as chain_module
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp
 
@@ -50,7 +51,7 @@ CASES = {
     "edge features": {"edges": True},
     "sparse": {"storage": sparse.csr_matrix},
     "bcfw": {"solver": "bcfw"},
-    "cache": {"cache": True, "sampling": "gap", "step": "corrective"},
+    "cache": {"solver": MPBCFW(cache=True, sampling="gap", step="corrective")},
 }
 
 

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 
+from sstruct.solvers import MPBCFW
 from tests.hostile.case import REFUSED
 from tests.hostile.certificates import check_certificate
 from tests.hostile.files import damaged_arrays, damaged_bytes
@@ -17,9 +18,9 @@ NAMES = (
     "choices", "typed graph",
 )  # fmt: skip
 OPTIONS = (
-    {}, {"step": "fw"}, {"step": "away"}, {"step": "corrective", "cache": True},
-    {"sampling": "gap"},
-    {"average": True}, {"solver": "bcfw"}, {"solver": "fw"}, {"solver": "ssg"},
+    {}, {"solver": MPBCFW(step="fw")}, {"solver": MPBCFW(step="away")},
+    {"solver": MPBCFW(step="corrective", cache=True)}, {"solver": MPBCFW(sampling="gap")},
+    {"solver": MPBCFW(average=True)}, {"solver": "bcfw"}, {"solver": "fw"}, {"solver": "ssg"},
     {"solver": "cutting-plane"}, {"rescaling": "slack"}, {"solver": "gdmm"},
     {"bounds": "nonnegative"}, {"early_stopping": True, "validation_fraction": 0.4},
 )  # fmt: skip

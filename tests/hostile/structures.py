@@ -1,5 +1,6 @@
 """Small sound data and parameters of each estimator: what is damaged."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,24 +10,49 @@ from scipy import sparse
 
 import sstruct
 from sstruct import Sequences, masks
+from sstruct.solvers import BCFW, GDMM, MPBCFW, PassiveAggressive, Perceptron
 from tests.estimators.choices import ChoiceByScores, ConstrainedChoice, make_choices
 from tests.hostile.values import MischiefError
 from tests.reference import graphs
 
 N_FEATURES, MOST_NODES = 2, 4
 ANY_SOLVER = ("auto", "auto", "bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane", "perceptron", "pa")
-COMMON = {
-    "lam": ("auto", "auto", 0.01, 0.1, 1.0, 100.0),
-    "solver": ANY_SOLVER,
-    "step": ("auto", "fw", "pairwise", "away", "corrective"),
-    "sampling": ("auto", "uniform", "permutation", "gap", "given"),
-    "cache": ("auto", True, False),
-    "average": ("auto", True, False),
-    "solver_options": (
-        *(None,) * 6,
+
+
+def _sound(solver):
+    """Whether the options of a solver go together."""
+    try:
+        solver._check()
+    except ValueError:
+        return False
+    return True
+
+
+_OPTIONS = itertools.product(
+    (MPBCFW, BCFW),
+    ("auto", "fw", "pairwise", "away", "corrective"),
+    ("auto", "uniform", "permutation", "gap"),
+    ("auto", True, False),
+    ("auto", True, False),
+    (
+        {},
         {"max_working_set": 2, "cache_lifetime": 0},
         {"sequential_visits": True, "cache_gap_share": 0.0, "gap_refresh_every": 1},
     ),
+)
+_SOLVERS = (
+    kind(step=step, sampling=sampling, cache=cache, average=average, **constants)
+    for kind, step, sampling, cache, average, constants in _OPTIONS
+)
+# A few of all combinations; 97 is prime, so that each value of each option is among them.
+WITH_OPTIONS = [
+    *itertools.islice(filter(_sound, _SOLVERS), 0, None, 97),
+    Perceptron(sampling="given"),
+    PassiveAggressive(sampling="given"),
+]
+COMMON = {
+    "lam": ("auto", "auto", 0.01, 0.1, 1.0, 100.0),
+    "solver": (*ANY_SOLVER, *WITH_OPTIONS),
     "bounds": (None,),
     "tol": (1e-2, 0, 1e-6),
     "certificate_every": (1, 2, 10),
@@ -52,7 +78,12 @@ OF_LABELS = LOSSES | {
     "ignore_label": (None, -1, 0),
 }
 SLACK = {"rescaling": ("margin", "margin", "slack"), "search": ("auto", "bisecting", "binary")}
-GDMM = {"solver": (*ANY_SOLVER, "gdmm", "gdmm"), "gdmm_rho": ("auto", 0.1), "gdmm_parts": (1, 2)}
+ALSO_GDMM = {
+    "solver": (
+        *COMMON["solver"],
+        *(GDMM(rho=rho, parts=n) for rho in ("auto", 0.1) for n in (1, 2)),
+    )
+}
 SETS = np.array([[0, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
 
 
@@ -256,7 +287,7 @@ _of_edges = _graph | {"pairwise": ("contrast", "directed")}
 STRUCTURES = {
     "chain": Structure(
         sstruct.ChainSSVM, chains_of_any_kind,
-        COMMON | OF_LABELS | SLACK | GDMM | {
+        COMMON | OF_LABELS | SLACK | ALSO_GDMM | {
             "transitions": (True, False),
             "boundaries": (True, False),
             "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
@@ -291,7 +322,7 @@ STRUCTURES = {
     ),
     "label sets": Structure(
         sstruct.MultilabelSSVM, label_sets,
-        COMMON | LOSSES | SLACK | GDMM | {
+        COMMON | LOSSES | SLACK | ALSO_GDMM | {
             "loss": (
                 *("hamming-count", "hamming", "asymmetric", "balanced"), np.array([1.0, 2.0, 0.5]),
             ),

@@ -13,7 +13,7 @@ from tests.hostile.structures import STRUCTURES
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-CASES = 6
+CASES = 9
 
 
 class Guarded(np.ndarray):

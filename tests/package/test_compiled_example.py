@@ -12,6 +12,7 @@ import pytest
 
 import sstruct
 from sstruct import StructuredSVM
+from sstruct.solvers import BCFW, MPBCFW
 from tests.reference import brute_force
 from tests.reference.brute_force import Block
 from tests.reference.dual_qp import optimum
@@ -104,8 +105,8 @@ def test_the_compiled_problem_trains_as_a_python_oracle(intervals, rng):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"step": "corrective", "sampling": "gap", "cache": True},
-        {"solver": "bcfw", "average": True},
+        {"solver": MPBCFW(step="corrective", sampling="gap", cache=True)},
+        {"solver": BCFW(average=True)},
         {"solver": "fw", "tol": 0.05},
         {"rescaling": "slack", "tol": 0.3},
         {"bounds": [[-0.1] * 3, [0.1] * 3]},

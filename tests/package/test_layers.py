@@ -24,7 +24,8 @@ def structures(layer, *others):
 ON_ESTIMATORS = ["grid", "latent", "multilabel", "path_cv"]
 FACADES = ["masks", "mapped", "extending"]
 ESTIMATORS = sorted(
-    {path.stem for path in ROOT.glob("*.py")} - {"__init__", "sequences", *ON_ESTIMATORS, *FACADES}
+    {path.stem for path in ROOT.glob("*.py")}
+    - {"__init__", "sequences", "solvers", *ON_ESTIMATORS, *FACADES}
 )
 
 # What a source may import or cimport: its own folder, and what stands in a line above its own.
@@ -46,6 +47,7 @@ RANKS = [
     ["inference/_files", "inference/_methods"],
     ["inference/_applications"],
     ["inference"],
+    ["solvers"],
     ["_estimators/core"],
     structures("_estimators"),
     ESTIMATORS,

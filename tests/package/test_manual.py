@@ -46,10 +46,10 @@ def test_long_lists_of_parameters_get_titles():
         "lam",
         "loss",
         "solver",
-        "step",
-        "cache",
         "tol",
+        "certificate_every",
         "max_iter",
+        "max_time",
         "n_jobs",
         "verbose",
     ]

@@ -24,6 +24,7 @@ from sstruct import (
 )
 from sstruct._solvers.path.path_solver import PathSolver
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
+from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators import test_typed_graph
 from tests.reference import boxed_qp, brute_force, graphs, label_sets, typed_graphs
 from tests.solvers.small import make_bounds
@@ -152,8 +153,10 @@ def slack(case):
 
 CASES = {
     "chains": chains,
-    "chains-gap-cache": lambda rng: chains(rng, sampling="gap", cache=True, step="corrective"),
-    "chains-bcfw": lambda rng: chains(rng, solver="bcfw", sampling="uniform"),
+    "chains-gap-cache": lambda rng: chains(
+        rng, solver=MPBCFW(sampling="gap", cache=True, step="corrective")
+    ),
+    "chains-bcfw": lambda rng: chains(rng, solver=BCFW(sampling="uniform")),
     "chains-count": lambda rng: weighted_chains(rng),
     "chains-nonnegative": lambda rng: chains(rng, box="nonnegative"),
     "chains-mixed-box": lambda rng: weighted_chains(rng, box="mixed"),

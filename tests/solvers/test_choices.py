@@ -13,6 +13,7 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, a
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.constants import Constants
+from sstruct.solvers import MPBCFW
 from tests.estimators.test_multiclass import crammer_singer_objective
 
 LATER = float("inf")
@@ -102,7 +103,11 @@ def test_optimum_at_every_scale(rng, scale):
     X, y = rng.standard_normal((40, 6)), rng.integers(0, 5, 40)
     fits = [
         MulticlassSSVM(
-            lam=0.05 * scale**2, step=step, tol=1e-9, max_iter=10**5, fit_intercept=False
+            lam=0.05 * scale**2,
+            solver=MPBCFW(step=step),
+            tol=1e-9,
+            max_iter=10**5,
+            fit_intercept=False,
         ).fit(X * scale, y)
         for step in ("auto", "pairwise")
     ]
@@ -119,6 +124,7 @@ def test_fewer_oracle_calls_than_pairwise_steps(rng):
     y = (X @ rng.standard_normal((4000, 12)) + rng.gumbel(size=(200, 12))).argmax(axis=1)
     model = MulticlassSSVM(lam=1e-3, tol=1e-3, fit_intercept=False, random_state=0)
     calls = {
-        step: model.set_params(step=step).fit(X, y).n_oracle_calls_ for step in ("auto", "pairwise")
+        step: model.set_params(solver=MPBCFW(step=step)).fit(X, y).n_oracle_calls_
+        for step in ("auto", "pairwise")
     }
     assert calls["auto"] <= 0.6 * calls["pairwise"]

@@ -21,7 +21,7 @@ from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing import _solver_doors as doors
 from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small
@@ -33,7 +33,9 @@ LATER = math.inf
 
 def solver(small, options, seed=0, callback=None):
     state = small.state(seed, draw=options.sampling == "gap", average=options.average)
-    return FrankWolfe(Setup(small.problem, state.lam, small.q, options, callback=callback), state)
+    return FrankWolfeFit(
+        Setup(small.problem, state.lam, small.q, options, callback=callback), state
+    )
 
 
 def certify(small, solution):

@@ -20,6 +20,7 @@ from sstruct._solvers.gdmm._chain_pass import ChainFactors
 from sstruct._solvers.gdmm.published import Published
 from sstruct._testing import _problem_doors as doors
 from sstruct.datasets import make_large_domain_sequences, make_sequences
+from sstruct.solvers import GDMM
 
 TOL = 3e-5
 
@@ -51,8 +52,8 @@ VARIANTS = {
     "mask": {"transition_mask": seen},
     "mask alone": {"transition_mask": seen, "transitions": False},
     "one chain at a cut": {"ignore_label": 2},
-    "parts": {"gdmm_parts": 3},
-    "large rho": {"gdmm_rho": 5.0},
+    "parts": {"solver": GDMM(parts=3)},
+    "large rho": {"solver": GDMM(rho=5.0)},
 }
 
 
@@ -64,8 +65,8 @@ def test_the_optimum_of_the_other_solvers(sequences, name):
         options["transition_mask"] = seen(y)
         assert not options["transition_mask"].all()
     weight = np.arange(len(X)) % 3 + 0.5
-    model = ChainSSVM(solver="gdmm", tol=TOL, **options).fit(X, y, weight)
-    others = {key: value for key, value in options.items() if not key.startswith("gdmm")}
+    model = ChainSSVM(**{"solver": "gdmm", **options}, tol=TOL).fit(X, y, weight)
+    others = {key: value for key, value in options.items() if key != "solver"}
     best = ChainSSVM(tol=TOL, **others).fit(X, y, weight)
     assert model.status_ == best.status_ == "CONVERGED"
     assert model.objective_ >= best.dual_objective_ * (1 - 1e-12)
@@ -162,7 +163,7 @@ def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, k
 def solver_of(sequences, lam=0.1, tol=1e-3, max_iter=1000, rho="auto", parts=1, **own):
     kept = ChainSSVM(lam=lam)._prepare(*sequences, None)
     options = Options(tol=tol, max_iter=max_iter, rho=rho, parts=parts)
-    return gdmm.GDMM(Setup(kept.problem, lam, kept.block_weight, options), **own)
+    return gdmm.GDMMFit(Setup(kept.problem, lam, kept.block_weight, options), **own)
 
 
 def test_the_certificate_is_that_of_the_weights(sequences):
@@ -218,7 +219,7 @@ def test_with_few_transitions_every_check_has_the_exact_primal():
     kept = ChainSSVM(lam=1.0, classes=range(310))._prepare(X, y, None)
     problem, weight = kept.problem, kept.block_weight
     options = Options(tol=0.0, max_iter=4, certificate_every=2)
-    solution = gdmm.GDMM(Setup(problem, 1.0, weight, options)).solve()
+    solution = gdmm.GDMMFit(Setup(problem, 1.0, weight, options)).solve()
     assert problem.n_labels > gdmm.MOST_EXACT_LABELS
     history = solution.history
     np.testing.assert_array_equal(np.isfinite(history["primal"]), [False, True, False, True])
@@ -264,9 +265,7 @@ def test_ctrl_c_ends_a_pass():
 def test_the_same_bits_for_a_random_state(sequences):
     X, y = sequences
     fits = [
-        ChainSSVM(lam=0.1, solver="gdmm", gdmm_parts=2, tol=0.1, random_state=seed, n_jobs=n).fit(
-            X, y
-        )
+        ChainSSVM(lam=0.1, solver=GDMM(parts=2), tol=0.1, random_state=seed, n_jobs=n).fit(X, y)
         for seed, n in ((3, None), (3, 2), (4, None))
     ]
     assert fits[0].w_.tobytes() == fits[1].w_.tobytes() != fits[2].w_.tobytes()
@@ -329,11 +328,6 @@ def test_ctrl_c_leaves_a_certified_model(sequences, monkeypatch):
     [
         ("rescaling", "slack"),
         ("bounds", np.array([[-1.0], [1.0]])),
-        ("step", "fw"),
-        ("sampling", "gap"),
-        ("cache", True),
-        ("schedule", "clock"),
-        ("average", True),
         ("warm_start", True),
         ("checkpoint", "file"),
     ],
@@ -344,18 +338,13 @@ def test_what_does_not_go_with_it_is_refused(sequences, name, value):
 
 
 def test_bad_parameters_are_refused(sequences):
-    for name, value in (
-        ("gdmm_rho", 0.0),
-        ("gdmm_rho", "adaptive"),
-        ("gdmm_parts", 0),
-        ("gdmm_parts", 1.5),
-    ):
-        with pytest.raises((ValueError, TypeError), match=name):
-            ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
+    for name, value in (("rho", 0.0), ("rho", "adaptive"), ("parts", 0), ("parts", 1.5)):
+        with pytest.raises((ValueError, TypeError), match=f"^{name} of GDMM must be"):
+            ChainSSVM(solver=GDMM(**{name: value})).fit(*sequences)
     for n_parts in (5, 10**30):
-        model = ChainSSVM(solver="gdmm", gdmm_parts=n_parts)
+        model = ChainSSVM(solver=GDMM(parts=n_parts))
         before = dict(vars(model))
-        with pytest.raises(ValueError, match=f"gdmm_parts={n_parts}, expected at most 4, the"):
+        with pytest.raises(ValueError, match=f"parts={n_parts} of GDMM, expected at most 4, the"):
             model.fit(*sequences)
         assert vars(model) == before
     with pytest.raises(ValueError, match="solver='gdmm' has no dual weights"):

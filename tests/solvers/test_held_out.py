@@ -11,7 +11,7 @@ from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core.held_out import HeldOut
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from tests.reference import brute_force
 from tests.solvers.small import BOUNDS, Small
 
@@ -57,7 +57,7 @@ def scored(small, solver, scores, patience=3, **options):
 def test_the_certificate_is_that_of_the_weights_kept(rng, multi_plane, average):
     small = Small(rng, lam=0.01)
     scores = [0.1, 0.4, 0.3, 0.4, 0.2, 0.9]
-    solution, seen = scored(small, FrankWolfe, scores, multi_plane=multi_plane, average=average)
+    solution, seen = scored(small, FrankWolfeFit, scores, multi_plane=multi_plane, average=average)
     assert solution.status is Status.EARLY_STOPPED
     assert len(seen) == solution.n_passes == 5
     kept = small.flat(solution.w)
@@ -92,7 +92,7 @@ def test_subgradients_keep_the_best_average(rng):
 )
 def test_a_fit_has_converged_only_if_the_weights_kept_have(rng, scores, status):
     small = Small(rng, lam=0.1)
-    solution, seen = scored(small, FrankWolfe, scores, patience=1000, tol=1e-3)
+    solution, seen = scored(small, FrankWolfeFit, scores, patience=1000, tol=1e-3)
     assert solution.status is status
     assert (solution.gap <= 1e-3 * solution.primal) == (status is Status.CONVERGED)
     assert len(seen) == solution.n_passes
@@ -100,11 +100,11 @@ def test_a_fit_has_converged_only_if_the_weights_kept_have(rng, scores, status):
 
 def test_limits_of_a_fit_are_named_as_ever(rng):
     small = Small(rng, lam=0.01)
-    solution, _ = scored(small, FrankWolfe, np.ones(50), patience=50, max_iter=4)
+    solution, _ = scored(small, FrankWolfeFit, np.ones(50), patience=50, max_iter=4)
     assert solution.status is Status.MAX_ITER
     assert solution.n_passes == 4
     solution, seen = scored(
-        small, FrankWolfe, np.linspace(1, 0, 50), patience=50, max_iter=4, tol=0.9
+        small, FrankWolfeFit, np.linspace(1, 0, 50), patience=50, max_iter=4, tol=0.9
     )
     assert small.flat(solution.w).tobytes() == seen[0].tobytes()
 
@@ -121,7 +121,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far(rng):
 
     seen = []
     setup = Setup(small.problem, small.lam, small.q, Options(tol=0), held_out=HeldOut(score, 9))
-    solution = FrankWolfe(setup).solve()
+    solution = FrankWolfeFit(setup).solve()
     assert solution.status is Status.INTERRUPTED
     assert isinstance(solution.interruption, KeyboardInterrupt)
     kept = small.flat(solution.w)

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct.chain import ChainSSVM
+from sstruct.solvers import MPBCFW, SOLVER_OF_NAME
 from tests.reference import brute_force, dual_qp
 
 TABLE = np.array([[0, 1, 3], [2, 0, 0.5], [1, 1, 0]])
@@ -70,7 +71,8 @@ def certify(estimator, X, y, lam, model, loss="hamming-count", weights=None):
 def compare(X, y, *, lam=0.1, model=None, loss="hamming-count", weights=None, **parameters):
     """Fit tightly; optimum, certificate and reference must agree."""
     model = model or brute_force.Model(3)
-    parameters = {"tol": 1e-8, "max_iter": 100_000, "average": False, **parameters}
+    last = MPBCFW(average=False)
+    parameters = {"tol": 1e-8, "max_iter": 100_000, "solver": last, **parameters}
     estimator = ChainSSVM(
         pairwise_scale=1,
         lam=lam,
@@ -112,7 +114,8 @@ def test_every_solver(rng, solver, step, sampling, lam):
     X, y = make(rng)
     # Frank-Wolfe steps converge at a sublinear rate.
     limits = {"tol": 1e-3, "max_iter": 50_000} if step == "fw" else {}
-    compare(X, y, lam=lam, solver=solver, step=step, sampling=sampling, **limits)
+    solver = SOLVER_OF_NAME[solver](step=step, sampling=sampling, average=False)
+    compare(X, y, lam=lam, solver=solver, **limits)
 
 
 @pytest.mark.parametrize("boundary", [False, True], ids=["array", "callable"])
@@ -152,8 +155,8 @@ def test_certificate_away_from_the_optimum(rng, solver):
     for step in STEPS:
         with pytest.warns(ConvergenceWarning, match="stopped at relative duality gap"):
             estimator = ChainSSVM(pairwise_scale=1,
-                lam=0.02, solver=solver, step=step, tol=1e-12, max_iter=3, warm_start=True,
-                ignore_label=-1, random_state=1, average=False,
+                lam=0.02, solver=SOLVER_OF_NAME[solver](step=step, average=False), tol=1e-12,
+                max_iter=3, warm_start=True, ignore_label=-1, random_state=1,
             ).fit(X, y, weights)  # fmt: skip
         terms = certify(estimator, X, y, 0.02, brute_force.Model(3), weights=weights)
         best, _ = dual_qp.optimum(terms, 0.02)
@@ -179,7 +182,12 @@ def test_dual_never_falls_in_the_history(rng):
     for step in STEPS:
         tol = 1e-2 if step == "fw" else 1e-4  # Frank-Wolfe steps converge sublinearly
         estimator = ChainSSVM(
-            lam=0.02, step=step, tol=tol, certificate_every=1, max_iter=3000, random_state=0
+            lam=0.02,
+            solver=MPBCFW(step=step),
+            tol=tol,
+            certificate_every=1,
+            max_iter=3000,
+            random_state=0,
         ).fit(X, y)
         history = estimator.history_
         assert (np.diff(history["dual"]) >= -1e-12 * history["primal"][1:]).all()
@@ -194,7 +202,7 @@ def test_uniform_sampling_does_not_stall_on_blocks_it_has_not_drawn():
     X, y = list(np.eye(4)[:, np.newaxis]), [[0], [1], [0], [1]]
     for seed in range(20):
         estimator = ChainSSVM(
-            transitions=False, boundaries=False, fit_intercept=False, sampling="uniform",
-            tol=1e-6, random_state=seed,
+            transitions=False, boundaries=False, fit_intercept=False,
+            solver=MPBCFW(sampling="uniform"), tol=1e-6, random_state=seed,
         ).fit(X, y)  # fmt: skip
         assert estimator.status_ == "CONVERGED"

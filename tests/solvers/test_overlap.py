@@ -14,6 +14,7 @@ from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.choices import Choice, Fails, Trouble, make_choices, terms
 from tests.estimators.test_custom_jobs import assert_same_bits, fit
 from tests.reference.dual_qp import optimum
@@ -95,12 +96,12 @@ def test_all_blocks_at_once_leave_no_time(rng):
         )
 
 
-@pytest.mark.parametrize("options", [{}, {"step": "fw", "cache": True}, {"average": True}])
+@pytest.mark.parametrize("options", [{}, {"step": "fw", "cache": True}, {"average": True}], ids=str)
 def test_a_fit_ends_at_the_optimum(rng, options):
     X, y = make_choices(rng, n=40)
     model = StructuredSVM(
         Choice(), lam=LAM, overlap=True, tol=1e-3 if "step" in options else 1e-6, random_state=0,
-        **options,
+        solver=MPBCFW(**options),
     ).fit(X, y)  # fmt: skip
     best, _ = optimum(terms(X, y), LAM)
     assert model.status_ == "CONVERGED"
@@ -151,7 +152,7 @@ def test_batches_are_as_large_as_asked_for(rng):
     X, y = make_choices(rng, n=40)
     for size, runs in ((10, [10, 10, 10, 10]), (40, [40]), ("auto", [5] * 8)):
         Notes._asked.clear()
-        fit(X, y, Notes(), solver="bcfw", step="fw", cache=False, max_iter=1, batch_size=size)
+        fit(X, y, Notes(), solver=BCFW(step="fw", cache=False), max_iter=1, batch_size=size)
         # The first pass; w changes with every batch.
         changes = [k for k in range(1, 40) if Notes._asked[k] != Notes._asked[k - 1]]
         assert np.diff([0, *changes, 40]).tolist() == runs

@@ -13,6 +13,7 @@ from sstruct._solvers.frank_wolfe import block_coordinate
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp
 from tests.solvers.small import BOUNDS, Small
@@ -80,14 +81,16 @@ def in_parts(model, n_bytes, *data):
     """Fit with parts of so many bytes of features."""
     share = 2.0 / 2**20
     with sklearn.config_context(working_memory=share * n_bytes):
-        return clone(model).set_params(sampling="sequential").fit(*data)
+        solver = clone(model._chosen_solver() or MPBCFW()).set_params(sampling="sequential")
+        return clone(model).set_params(solver=solver).fit(*data)
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
-        {}, {"solver": "bcfw"}, {"cache": True}, {"average": True}, {"average": False},
-        {"step": "fw", "tol": 1e-4}, {"step": "corrective", "n_jobs": 2}, {"schedule": "clock"},
+        {}, {"solver": "bcfw"}, {"solver": MPBCFW(cache=True)}, {"solver": MPBCFW(average=True)},
+        {"solver": MPBCFW(average=False)}, {"solver": MPBCFW(step="fw"), "tol": 1e-4},
+        {"solver": MPBCFW(step="corrective"), "n_jobs": 2}, {"solver": MPBCFW(schedule="clock")},
         {"rescaling": "slack"},
     ],
     ids=str,
@@ -104,7 +107,7 @@ def test_the_optimum_is_reached(rng, parameters, n_bytes):
         assert model.objective_ == pytest.approx(other.objective_, rel=1e-6)
         return
     terms = brute_force.blocks(X, y, brute_force.Model(K), "hamming", np.ones(len(X)))
-    if parameters.get("step") != "fw":
+    if parameters.get("tol") is None:  # steps of Frank-Wolfe
         dual_qp.check_optimum(model, terms)
         return
     best, _ = dual_qp.optimum(terms, model.lam_)
@@ -214,7 +217,9 @@ def test_the_same_bits_for_every_n_jobs_and_again(rng):
 def test_a_fit_goes_on_from_any_round_and_with_the_same_parts(rng, tmp_path, monkeypatch):
     X, y = make_chains(rng, 40)
     path = tmp_path / "fit.npz"
-    model = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=12, random_state=3, sampling="sequential")
+    model = ChainSSVM(
+        lam=1e-3, tol=1e-9, max_iter=12, random_state=3, solver=MPBCFW(sampling="sequential")
+    )
     kept = clone(model).set_params(checkpoint=path)
     with sklearn.config_context(working_memory=800 / 2**20):
         check_resuming(model, X, y, path, monkeypatch, least=12)
@@ -233,7 +238,12 @@ def test_an_interruption_within_a_round_leaves_a_certified_model(rng, monkeypatc
     X, y = make_chains(rng, 30)
     terms = brute_force.blocks(X, y, brute_force.Model(K), "hamming", np.ones(len(X)))
     model = ChainSSVM(
-        pairwise_scale=1, lam=0.05, loss="hamming", tol=1e-9, sampling="sequential", random_state=0
+        pairwise_scale=1,
+        lam=0.05,
+        loss="hamming",
+        tol=1e-9,
+        solver=MPBCFW(sampling="sequential"),
+        random_state=0,
     )
     calls = []
 

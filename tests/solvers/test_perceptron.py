@@ -17,15 +17,16 @@ from sstruct._problems.core._explicit import ExplicitProblem
 from sstruct._problems.core.node_arguments import join_views, weight_views
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
-from sstruct._solvers.perceptron.perceptron import PassiveAggressive, Perceptron
+from sstruct._solvers.perceptron.perceptron import PassiveAggressiveFit, PerceptronFit
 from sstruct.datasets import make_sequences
+from sstruct.solvers import PassiveAggressive, Perceptron
 from tests.problems import test_multiclass, test_multilabel
 from tests.problems.test_contract import make_chains, make_enumerated, make_graphs
 from tests.problems.trees import make_trees
 from tests.reference import brute_force
 
 LATER = math.inf
-SOLVERS = {"perceptron": Perceptron, "pa": PassiveAggressive}
+SOLVERS = {"perceptron": PerceptronFit, "pa": PassiveAggressiveFit}
 
 
 def explicit_graphs(rng):
@@ -129,7 +130,7 @@ def test_weights_of_whole_numbers_are_exact(rng):
     # Sums in any order have the same bits: the lazy average is the mean of all iterates.
     X, y = [rng.integers(-2, 3, (length, 3)) for length in (3, 1, 4, 2)], []
     y = [rng.integers(0, 3, len(x)) for x in X]
-    model = ChainSSVM(solver="perceptron", max_iter=8, sampling="given", classes=range(3))
+    model = ChainSSVM(solver=Perceptron(sampling="given"), max_iter=8, classes=range(3))
     w = np.zeros(3 * 3 + 3 + 6 + 9)
     reference, total, steps = brute_force.Model(3, True, True, True), np.zeros(len(w)), 0
     for _ in range(8):
@@ -300,9 +301,7 @@ def test_the_state_at_the_seed_decides_all_bits(name):
 @pytest.mark.parametrize(
     "parameter",
     [
-        {"lam": 0.1}, {"step": "pairwise"}, {"sampling": "uniform"}, {"sampling": "gap"},
-        {"sampling": "sequential"}, {"cache": True}, {"schedule": "clock"}, {"average": False},
-        {"warm_start": True}, {"checkpoint": "no_such_file"}, {"rescaling": "slack"},
+        {"lam": 0.1}, {"warm_start": True}, {"checkpoint": "no_such_file"}, {"rescaling": "slack"},
     ],
     ids=str,
 )  # fmt: skip
@@ -312,28 +311,20 @@ def test_parameters_that_do_not_apply_are_refused(name, parameter):
         ChainSSVM(solver=name, **parameter).fit(X, y)
 
 
-def test_only_solvers_of_single_steps_take_the_given_order():
-    X, y = chains(5)
-    for solver in ("auto", "mp-bcfw", "fw"):
-        message = (
-            f"sampling='given' does not go with solver='{solver}'.*solver='perceptron' or 'pa'"
-        )
-        with pytest.raises(ValueError, match=message):
-            ChainSSVM(solver=solver, sampling="given").fit(X, y)
-
-
 @pytest.mark.parametrize("value", [0, -1.0, math.inf, math.nan])
 def test_aggressiveness_is_positive(value):
     X, y = chains(5)
-    with pytest.raises(ValueError, match="pa_aggressiveness"):
-        ChainSSVM(solver="pa", pa_aggressiveness=value).fit(X, y)
+    with pytest.raises(ValueError, match=r"^aggressiveness of PassiveAggressive must be"):
+        ChainSSVM(solver=PassiveAggressive(aggressiveness=value)).fit(X, y)
 
 
 def test_less_aggressive_steps_are_shorter():
     X, y = chains()
     norms = [
         np.linalg.norm(
-            ChainSSVM(solver="pa", pa_aggressiveness=most, max_iter=1, random_state=0).fit(X, y).w_
+            ChainSSVM(solver=PassiveAggressive(aggressiveness=most), max_iter=1, random_state=0)
+            .fit(X, y)
+            .w_
         )
         for most in (1e-4, 1e-2, 1.0)
     ]
@@ -343,7 +334,7 @@ def test_less_aggressive_steps_are_shorter():
 def test_sample_weights_scale_steps():
     X, y = chains(6)
     weights = np.array([0.0, 1.0, 2.0, 0.5, 0.0, 4.0])
-    model = ChainSSVM(solver="perceptron", max_iter=1, sampling="given", classes=range(4))
+    model = ChainSSVM(solver=Perceptron(sampling="given"), max_iter=1, classes=range(4))
     kept = weights > 0
     chosen = [X[i] for i in np.flatnonzero(kept)], [y[i] for i in np.flatnonzero(kept)]
     w = model.fit(X, y, weights).w_

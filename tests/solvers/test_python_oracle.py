@@ -8,7 +8,7 @@ from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._costly import CostlyProblem
 from tests.reference.dual_qp import optimum
 from tests.solvers.small import Small
@@ -43,7 +43,7 @@ def run(problem, small, options, bounds=None):
         problem, state.lam, small.q, options,
         callback=lambda *_: seen.append(state.export()) or False,
     )  # fmt: skip
-    solver = FrankWolfe(setup, state)
+    solver = FrankWolfeFit(setup, state)
     return seen, solver.solve()
 
 
@@ -75,7 +75,7 @@ def run(problem, small, options, bounds=None):
 def test_the_way_is_that_of_chains(
     monkeypatch, step, sampling, multi_plane, batch, cache, seeds, k
 ):
-    monkeypatch.setattr(FrankWolfe, "most_lag", 0)  # as of users' oracles
+    monkeypatch.setattr(FrankWolfeFit, "most_lag", 0)  # as of users' oracles
     small = Small(np.random.default_rng(seeds[k]), n=30, lam=0.05, batch=batch)
     options = Options(
         multi_plane=multi_plane, step=step, sampling=sampling, cache=cache, tol=1e-6, max_iter=5

@@ -15,7 +15,7 @@ from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._solvers.rounds._changes import compact_change
 from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
@@ -104,11 +104,11 @@ def test_the_dual_never_falls_and_is_that_of_the_parts_dual_weights(rng, box):
 
 
 def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
-    monkeypatch.setattr(FrankWolfe, "most_lag", 0)  # as of parts
+    monkeypatch.setattr(FrankWolfeFit, "most_lag", 0)  # as of parts
     parted = Parted(rng, 1, n=12)
     problem, q = parted.problems[0]
     options = Options(tol=1e-2, max_iter=8, certificate_every=1)
-    alone = FrankWolfe(Setup(problem, LAM, q, options)).solve()
+    alone = FrankWolfeFit(Setup(problem, LAM, q, options)).solve()
     rounds = Rounds(parted.setup(tol=1e-2, max_iter=8, certificate_every=1)).solve()
     n = min(len(alone.history["dual"]), len(rounds.history["dual"]), 4)
     for name in ("oracle_calls", "approximate_passes"):
@@ -185,7 +185,7 @@ def test_parts_of_other_code_leave_nothing_to_go_on_from(rng, monkeypatch):
 def test_a_blend_is_a_convex_combination(rng):
     parted = Parted(rng, 1, n=6)
     problem, q = parted.problems[0]
-    run = FrankWolfe(Setup(problem, LAM, q, Options()))
+    run = FrankWolfeFit(Setup(problem, LAM, q, Options()))
     run._passes()
     kept, before, linear = run.state.export(), run.state.v(), run.state.linear
     for _ in range(12):  # so that labelings are dropped
@@ -204,7 +204,7 @@ def test_a_blend_is_a_convex_combination(rng):
 def test_after_an_approximate_pass_mixing_is_blending(rng):
     parted = Parted(rng, 1, n=12)
     problem, q = parted.problems[0]
-    mixed, blended = (FrankWolfe(Setup(problem, LAM, q, Options())) for _ in range(2))
+    mixed, blended = (FrankWolfeFit(Setup(problem, LAM, q, Options())) for _ in range(2))
     for run in (mixed, blended):
         run._passes()
     kept, before = blended.state.export(), dual_weights(mixed.state)

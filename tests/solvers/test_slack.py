@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
-from sstruct._solvers.baselines.cutting_plane import CuttingPlane
+from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.reference import brute_force
 from tests.solvers.small import BOUNDS, Small
@@ -80,7 +80,9 @@ class SmallSlack(Small):
 
 def solver(small, options, seed=0, callback=None):
     state = small.state(seed, draw=options.sampling == "gap", average=options.average)
-    return FrankWolfe(Setup(small.problem, state.lam, small.q, options, callback=callback), state)
+    return FrankWolfeFit(
+        Setup(small.problem, state.lam, small.q, options, callback=callback), state
+    )
 
 
 def certify(small, solution):
@@ -139,7 +141,11 @@ def test_baselines(rng, kind, box):
     if small.boxed:
         bounds = np.full((2, small.problem.n_weights), [[-np.inf], [np.inf]])
         bounds[:, small.place] = small.bounds
-    solvers = {"fw": BatchFrankWolfe, "cutting-plane": CuttingPlane, "ssg": StochasticSubgradient}
+    solvers = {
+        "fw": BatchFrankWolfe,
+        "cutting-plane": CuttingPlaneFit,
+        "ssg": StochasticSubgradient,
+    }
     options = Options(
         tol=1e-7 if kind == "cutting-plane" else 1e-3,
         max_iter=2000 if kind == "ssg" else 100_000,

@@ -12,7 +12,7 @@ from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.reference import brute_force, dual_qp
 from tests.reference.toy import toy
@@ -24,7 +24,7 @@ def solve(data, **options):
         problem, data.lam, data.block_weight, 0, draw=options.get("sampling") == "gap"
     )
     options = Options(multi_plane=False, certificate_every=1, max_iter=10**6, **options)
-    return FrankWolfe(Setup(problem, state.lam, data.block_weight, options), state).solve()
+    return FrankWolfeFit(Setup(problem, state.lam, data.block_weight, options), state).solve()
 
 
 def test_optimum_is_that_of_the_qp():

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct._solvers.core.warm_start import rescaled
 from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,9 @@ def test_primal_takes_the_largest_feasible_multiple_where_lam_rises():
 
 
 @pytest.mark.parametrize("kind", ["dual", "primal"])
-@pytest.mark.parametrize("parameters", [{}, {"sampling": "gap", "cache": True, "step": "away"}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"solver": MPBCFW(sampling="gap", cache=True, step="away")}]
+)
 def test_along_lambda_to_the_same_optimum(chains, kind, parameters):
     X, y = chains
     model = ChainSSVM(warm_start=kind, tol=1e-7, max_iter=5000, random_state=0, **parameters)

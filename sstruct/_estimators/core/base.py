@@ -1,24 +1,22 @@
 """What every estimator of the package shares: parameters, the fit over a BlockProblem, pickles."""
 
-import math
 import os
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import sklearn
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
+from sstruct._checks.arguments import other_name
 from sstruct._checks.arrays import check_depth
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._compat import with_callbacks
-from sstruct._estimators.core.arguments import other_name
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.fitted_state import (
@@ -48,7 +46,6 @@ from sstruct._estimators.core.partitions import parted_right
 from sstruct._estimators.core.remarks import remarks, warn_of_data, warn_of_empty
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
-from sstruct._estimators.core.solver_options import check_solver_options, constants_of
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import check_n_jobs, n_threads
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
@@ -72,20 +69,11 @@ from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
-from sstruct._solvers.frank_wolfe.block_coordinate import SAMPLINGS, STEPS
 from sstruct._solvers.rounds.parts import PartedBlocks
 from sstruct._solvers.rounds.solver import Rounds
+from sstruct.solvers import MPBCFW, SOLVER_OF_NAME, BaseSolver, solver_object
 
 PICKLE_FORMAT = 1
-
-# Work of an oracle call from which on "auto" saves calls by cached labelings and gap sampling, and
-# for "bcfw", which makes no passes over them, also by corrective steps. With "mp-bcfw" pairwise
-# steps take fewer calls than corrective ones in eleven of thirteen comparisons (notes/solvers.md).
-# If an oracle compares all labelings (`n_choices`), a corrective step considers all of them.
-COSTLY_ORACLE = 20_000
-# Parts of data that are visited part by part have this share of the working memory: the rest is
-# for what is read ahead, and what is not yet forgotten.
-PART_SHARE = 0.5
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -100,14 +88,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
     # that each parameter and its default stand once: here, or where a subclass adds it.
     lam: float | str = "auto"
-    solver: str = "auto"
-    step: str = "auto"
-    sampling: str = "auto"
-    cache: bool | str = "auto"
-    schedule: str = "work"
-    average: bool | str = "auto"
-    solver_options: dict | None = None
-    pa_aggressiveness: float = 1.0
+    solver: str | BaseSolver = "auto"
     bounds: ArrayLike | None = None
     tol: float = 1e-2
     certificate_every: int = 10
@@ -259,19 +240,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                     'pairwise_scale must be a positive number or "auto", found '
                     f"{shortened(self.pairwise_scale)}"
                 )
-        check_choice("solver", self.solver, ("auto", *self._solvers))
-        if "gdmm_rho" in parameters:
-            check_number("gdmm_parts", self.gdmm_parts, least=1, whole=True)
-            if isinstance(self.gdmm_rho, str):
-                check_choice("gdmm_rho", self.gdmm_rho, ("auto",))
-            else:
-                check_number("gdmm_rho", self.gdmm_rho, above=0)
-        check_choice("step", self.step, ("auto", *STEPS))
-        check_choice("sampling", self.sampling, ("auto", *SAMPLINGS, "given"))
-        check_choice("cache", self.cache, ("auto", True, False))
-        check_choice("schedule", self.schedule, ("work", "clock"))
-        check_choice("average", self.average, ("auto", True, False))
-        check_number("pa_aggressiveness", self.pa_aggressiveness, above=0)
+        chosen = self._chosen_solver() or MPBCFW()
+        chosen._check()
         if "fit_intercept" in parameters:
             check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_number("tol", self.tol, least=0)
@@ -289,8 +259,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                     f"checkpoint must be a path or None, found {shortened(self.checkpoint)}"
                 )
             check_place(self.checkpoint)
-        chosen = "mp-bcfw" if self.solver == "auto" else self.solver
-        solver = self._solvers[chosen]
+        solver = self._solvers[chosen.name]
         solver.check_installed()
         for name, values in solver.refused(parameters):
             others = [
@@ -299,10 +268,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 if name not in dict(each.refused(parameters))
             ]
             raise ValueError(
-                f"{name}={shortened(parameters[name])} does not go with solver={self.solver!r}: "
+                f"{name}={shortened(parameters[name])} does not go with solver={chosen.name!r}: "
                 f"leave {name}={values[0]!r}, or take solver={' or '.join(others[:3])}"
             )
-        check_solver_options(self.solver_options, chosen, self.cache, self.sampling)
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
@@ -318,40 +286,26 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the solver that a warning suggests if a limit ended the fit, or None."""
         return None
 
+    def _chosen_solver(self):
+        """Return the solver object that `solver` is or names; None for "auto"."""
+        return solver_object(self.solver, tuple(self._solvers))
+
+    @property
+    def _solver_name(self):
+        """The name of the chosen solver, or "auto"."""
+        chosen = self._chosen_solver()
+        return "auto" if chosen is None else chosen.name
+
     def _options(self, solver, problem):
-        """Return the Options of a solver, by its name; "auto" is settled here."""
-        costly = self._solvers[solver].has_dual_weights and problem.oracle_work >= COSTLY_ORACLE
-        step, sampling, cache = self.step, self.sampling, self.cache
-        if step == "auto":
-            corrective = problem.n_choices > 0 or (costly and solver == "bcfw")
-            step = "corrective" if corrective else "pairwise"
-        if sampling == "auto":
-            sampling = _auto_sampling(problem, costly)
-        # Over all visits: of the averages it predicts best long before the optimum.
-        by_score = self.early_stopping and self.average == "auto"
-        if cache == "auto":
-            cache = costly
-        in_parts = sampling == "sequential"
-        parameters = self._parameters()
+        """Return the Options of a fit by a solver object; "auto" is resolved here."""
         return Options(
-            multi_plane=solver == "mp-bcfw",
-            step=step,
-            sampling=sampling,
-            cache=bool(cache),
-            schedule=self.schedule,
-            average=self.average is True or by_score,
-            pass_average=self.average == "auto" and not by_score,
+            **solver._settled(problem, self.early_stopping),
             n_jobs=n_threads(self.n_jobs),
             tol=float(self.tol),
             certificate_every=self.certificate_every,
             max_iter=self.max_iter,
             max_time=None if self.max_time is None else float(self.max_time),
             seed=random_of(self.random_state).randint(np.iinfo(np.int32).max),
-            rho=parameters.get("gdmm_rho", "auto"),
-            parts=parameters.get("gdmm_parts", 1),
-            part_bytes=max(PART_SHARE * _working_memory(), 1) if in_parts else math.inf,
-            aggressiveness=float(self.pa_aggressiveness),
-            constants=constants_of(self.solver_options),
         )
 
     def _bounds(self, problem):
@@ -435,6 +389,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """
         names = self.get_params(deep=False) if params else {}
         for name, value in params.items():
+            solver = params.get("solver", self.solver)
+            if name.startswith("solver__") and isinstance(solver, str):
+                kind = SOLVER_OF_NAME.get(solver, MPBCFW).__name__
+                raise ValueError(
+                    f"solver={solver!r} is a name without options to set; set an object, "
+                    f"solver={kind}({name.removeprefix('solver__')}=...)"
+                )
             known = other_name(type(self).__name__, names, name, value)
             if known is not None:
                 raise ValueError(known)
@@ -442,7 +403,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _lam(self, total_weight, scale=None, pairwise_scale=1.0):
         """Return lambda, for samples of a total weight; "auto" asks `scale`, a function, for it."""
-        if self.solver != "auto" and not self._solvers[self.solver].has_objective:
+        if self._solver_name != "auto" and not self._solvers[self._solver_name].has_objective:
             return 0.0
         if not isinstance(self.lam, str):
             return float(self.lam)
@@ -497,7 +458,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             size = float(size)
         elif self._goes_on:  # of the samples before
             size = self.pairwise_scale_
-        elif self.solver != "auto" and not self._solvers[self.solver].has_objective:
+        elif self._solver_name != "auto" and not self._solvers[self._solver_name].has_objective:
             size = 1.0
         else:
             size = pairwise_from_scale(scale())
@@ -536,10 +497,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
         problem = training.problem
-        solver = self.solver
-        if solver == "auto":
-            solver = "mp-bcfw" if parted else self._auto_solver(problem)
-        setup = self._setup(training, self._options(solver, problem))
+        chosen = self._chosen_solver()
+        if chosen is None:
+            chosen = SOLVER_OF_NAME["mp-bcfw" if parted else self._auto_solver(problem)]()
+        solver = chosen.name
+        setup = self._setup(training, self._options(chosen, problem))
         if self._solvers[solver].has_objective:
             setup.step_weight *= problem.n_blocks / training.total_weight
         if training.held_out is not None:
@@ -555,9 +517,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         twin = learner_of_part(self, y, classes)
         training = twin._prepare(X, y, sample_weight)
         warn_of_empty(training.empty)
-        options = replace(
-            self._options(self.solver, training.problem), sampling="given", max_iter=1
-        )
+        chosen = self._chosen_solver()
+        options = replace(self._options(chosen, training.problem), sampling="given", max_iter=1)
         setup = self._setup(training, options)
         setup.online = True
         if twin._goes_on:
@@ -568,7 +529,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             setup.warm = self._steps
             if setup.warm["bounded"] != (setup.bounds is not None):
                 raise ValueError("bounds were set or taken away since the last part: take a clone")
-        return self._solve(self.solver, setup, training, (X, y, sample_weight))
+        return self._solve(chosen.name, setup, training, (X, y, sample_weight))
 
     def _setup(self, training, options):
         """Return the Setup of a solver with Options."""
@@ -896,15 +857,3 @@ def tokenized(estimator):
     from dask.base import normalize_token
 
     return normalize_token((type(estimator), estimator.__getstate__()))
-
-
-def _auto_sampling(problem, by_gaps):
-    """Return what ``sampling="auto"`` stands for; in order for data that stay on disk."""
-    if sum(rows.mapped_bytes for rows, _ in problem.feature_rows()) > _working_memory():
-        return "sequential"
-    return "gap" if by_gaps else "permutation"
-
-
-def _working_memory():
-    """Return scikit-learn's limit in bytes."""
-    return sklearn.get_config()["working_memory"] * 2**20

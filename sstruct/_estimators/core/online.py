@@ -15,8 +15,9 @@ OF_MODEL = ("pairwise", "strength", "connectivity", "full", "K")
 
 def takes_parts(estimator):
     """Raise AttributeError unless the solver of an estimator takes samples as they come."""
-    solver, solvers = estimator.solver, estimator._solvers
+    solvers = estimator._solvers
     fine = [each for each in solvers if solvers[each].takes_samples_as_they_come]
+    solver = getattr(estimator.solver, "name", estimator.solver)
     if not isinstance(solver, str) or solver not in fine:
         others = " or ".join(f'solver="{each}"' for each in fine)
         raise AttributeError(
@@ -48,10 +49,11 @@ def learner_of_part(estimator, y, classes):
                 f'{name}="balanced" counts the labels of all samples, which partial_fit does not '
                 f"have: give {name} as numbers"
             )
-    if estimator._solvers[estimator.solver].has_objective and isinstance(estimator.lam, str):
+    solver = estimator._solver_name
+    if estimator._solvers[solver].has_objective and isinstance(estimator.lam, str):
         raise ValueError(
             f"lam={estimator.lam!r} depends on all samples, which partial_fit does not have: give "
-            f"lam as a number for solver={estimator.solver!r}"
+            f"lam as a number for solver={solver!r}"
         )
     if classes is not None and "classes" not in parameters:
         raise ValueError(f"{type(estimator).__name__} has no classes: leave classes=None")
@@ -133,7 +135,7 @@ def _check_same_classes(known, classes):
 
 def _check_goes_on(estimator):
     """Refuse a model whose last fit has left nothing that its parameters could go on from."""
-    kept, solver = estimator.__dict__.get("_steps"), estimator.solver
+    kept, solver = estimator.__dict__.get("_steps"), estimator._solver_name
     if kept is None or kept["solver"] != solver:
         before = estimator.solver_ if kept is None else kept["solver"]
         raise ValueError(

@@ -14,13 +14,11 @@ from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.partitions import Partitions, chosen_samples
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
-from sstruct._estimators.core.solver_options import OF_GAPS
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
 from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, padding_of, part_of, size_of
-from sstruct._solvers.rounds.solver import Rounds
 from sstruct.sequences import Sequences
 
 
@@ -156,7 +154,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
         raise ValueError("X_val and y_val do not go with partitions on a cluster: leave None")
     partitions = Partitions.of(X, y, estimator._samples_are_rows)
     sources, weights = partitions.of_weight(sample_weight, estimator._refuses_lengths)
-    local = estimator.__class__(**estimator.get_params())
+    local = estimator.__class__(**estimator.get_params(deep=False))
     # One for all parts, where it says how labelings are searched.
     local.random_state = int(random_of(estimator.random_state).randint(np.iinfo(np.int32).max))
     local.checkpoint = None  # which is written here
@@ -292,19 +290,15 @@ def _check_goes_with_partitions(estimator):
         raise ValueError(
             f"edges='tree' does not go with {name}, as it looks at all labels: give edges"
         )
-    if estimator.solver not in ("auto", "mp-bcfw", "bcfw"):
-        raise ValueError(f"solver={estimator.solver!r} does not go with {name}: leave 'auto'")
+    if estimator._solver_name not in ("auto", "mp-bcfw", "bcfw"):
+        raise ValueError(f"solver={estimator._solver_name!r} does not go with {name}: leave 'auto'")
     if estimator.early_stopping:
         raise ValueError(f"early_stopping=True does not go with {name}: leave False")
-    for key in estimator.solver_options or ():
-        if key in OF_GAPS:
-            raise ValueError(
-                f"solver_options[{key!r}] has no effect for {name}, where every visit calls the "
-                "oracle: leave it out"
-            )
-    for key, values in Rounds.refused(parameters):
+    chosen = estimator._chosen_solver()
+    for option, advice in () if chosen is None else chosen._refused_for_partitions():
         raise ValueError(
-            f"{key}={parameters[key]!r} does not go with {name}: leave {key}={values[0]!r}"
+            f"{option}={getattr(chosen, option)!r} of {type(chosen).__name__} does not go with "
+            f"{name}: {advice}"
         )
 
 

@@ -15,11 +15,7 @@ GROUPS = {
     "Objective": (
         *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search", "window_size"),
     ),
-    "Solver": (
-        *("solver", "step", "sampling", "cache", "schedule", "average", "solver_options"),
-        "pa_aggressiveness",
-        *("gdmm_rho", "gdmm_parts"),
-    ),
+    "Solver": ("solver",),
     "Stopping": (
         *("tol", "certificate_every", "max_iter", "max_time"),
         *("early_stopping", "validation_fraction", "n_iter_no_change"),
@@ -59,79 +55,15 @@ class Common:
         Factor of a wrong node's cost by its true label, on top of `loss`: weight 2 doubles the cost
         of errors at the label. Labels that a dict leaves out have weight 1. ``"balanced"``:
         N / (K N_k), for N_k of N nodes with label k and the K labels that occur.
-    solver : {<solvers>}, default="auto"
-        The training algorithm. All but two minimize the same objective. ``"mp-bcfw"`` (multi-plane
-        block-coordinate Frank-Wolfe, [1]_) alternates passes that call the max-oracle, which finds
-        the worst labeling of a sample, with cheap passes over the labelings that were found before;
-        ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. ``"perceptron"`` (the
-        averaged perceptron) and ``"pa"`` (passive-aggressive) go from each sample's prediction,
-        made without the loss, a step towards the truth where it costs anything. They have no
-        regularization and no objective, and are for a fast first model and for models that learn as
-        data come (``partial_fit``). The others are for comparison: batch Frank-Wolfe (``"fw"``,
-        [3]_), stochastic subgradient (``"ssg"``, [4]_) and one-slack cutting plane
-        (``"cutting-plane"``, [5]_, needs clarabel). All these do not support `step`, `cache`,
-        `schedule`, `solver_options`, `warm_start` and `checkpoint`, nor some values of `sampling`
-        and `average`:
-        other values raise an error. ``"ssg"`` has no dual bound: it ignores `tol`, ends at
-        `max_iter` or `max_time` without a warning, and leaves the dual attributes NaN. So do
-        ``"perceptron"`` and ``"pa"``, whose ``objective_`` is NaN too. They need ``lam="auto"`` and
-        margin rescaling, multiply each sample's step by its weight, and end after a pass without a
-        mistake.
-    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
-        Kind of Frank-Wolfe step after an oracle call [2]_. ``"auto"`` is ``"pairwise"``, or
-        ``"corrective"`` for multiclass problems, and for ``"bcfw"`` if an oracle call is costly (an
-        estimate of 20,000 multiply-adds and more). Steps over cached labelings are corrective,
-        unless `step` is ``"fw"``. It affects speed, not the solution.
-    sampling : {"auto", "uniform", "permutation", "gap", "sequential", "given"}, default="auto"
-        Order in which samples are visited: at random with replacement, shuffled, or at random in
-        proportion to their duality gaps, which a certificate refreshes every 10 passes.
-        ``"sequential"``: one part of the data after another, each as large as half of
-        scikit-learn's ``working_memory`` and visited several times; or, where that is all, one 64th
-        after another, each shuffled. ``"given"``: in the order of the samples, for
-        ``"perceptron"``, ``"pa"`` and ``"ssg"`` alone. The first pass always visits each sample
-        once. ``"auto"`` is ``"sequential"`` for memory-mapped features beyond ``working_memory``;
-        else ``"gap"`` if an oracle call is costly, and ``"permutation"`` otherwise.
-    cache : {"auto", True, False}, default="auto"
-        Whether a labeling found before may take the place of an oracle call, if it still promises
-        enough progress ([2]_, section 3.3). ``"auto"`` is True where an oracle call is costly.
-    schedule : {"work", "clock"}, default="work"
-        How ``"mp-bcfw"`` decides when passes over cached labelings no longer pay: by counted
-        operations, which is reproducible, or by the clock, as in [1]_.
-    average : {"auto", True, False}, default="auto"
-        Whether to average weights. ``"auto"``: over about the last ten passes, or as True with
-        `early_stopping`; True: over all steps ([1]_, section 3.5); False: no average.
-        ``w_`` is the average or the last iterate, whichever has the lower objective; with
-        `early_stopping` the average alone, or the last iterate where there is none.
-    solver_options : dict or None, default=None
-        Constants of ``"mp-bcfw"`` and ``"bcfw"``, to run the methods of [1]_ and [2]_ as they were
-        published (:doc:`/explanation/solvers`). An option that has no effect with the other
-        parameters raises an error. Options that are left out have these defaults:
-
-        - ``"cache_lifetime": 2``: number of passes that an unused cached labeling is kept (T of
-          [1]_, at least 0).
-        - ``"max_working_set": 1000``: with this many cached labelings of a sample, unused ones make
-          room for new ones (N of [1]_, at least 2). Labelings with dual weight are always kept.
-        - ``"max_approximate_passes": 1000``: largest number of passes over cached labelings between
-          two that call the max-oracle (M of [1]_, at least 0; only ``"mp-bcfw"``).
-        - ``"full_pass_every": 4``: one of this many such passes visits all samples, the others only
-          samples with large gaps (1 in [1]_; only ``"mp-bcfw"``).
-        - ``"cache_gap_share": 0.25``, ``"cache_mean_gap_share": 0.01``: with `cache`, the gap that
-          a cached labeling must have to replace an oracle call, as a share of the sample's last
-          gap and of the mean gap (F and nu of [2]_, at least 0).
-        - ``"gap_refresh_every": 10``: gap sampling and `cache` compute all gaps after at most this
-          many passes, or after `certificate_every` if that is less.
-        - ``"sequential_visits": False``: whether samples are visited strictly one after another
-          (in each partition, if X is partitioned). By default some visits, and oracle calls, are
-          made at once, at slightly older weights.
-    pa_aggressiveness : float, default=1.0
-        Longest step of ``"pa"``; its steps are otherwise the shortest after which the truth scores
-        higher than the prediction by the square root of the prediction's loss.
-    gdmm_rho : "auto" or float, default="auto"
-        Penalty of ``"gdmm"`` on disagreement between its factors; ``"auto"``: adapted by residual
-        balancing.
-    gdmm_parts : int, default=1
-        Number of parts that ``"gdmm"`` divides the labels into; each visit searches one part, drawn
-        at random. 1: all labels.
+    solver : {<solvers>} or a solver object, default="auto"
+        The training algorithm. A name stands for an object of :mod:`sstruct.solvers` with its
+        default options; to set options give the object, as in ``solver=MPBCFW(step="away")``.
+        ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_) is the default for ``"auto"``;
+        ``"bcfw"`` is the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"``
+        [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective; the last three are for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and need ``lam="auto"``. They
+        are for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first two
+        solvers support `warm_start` and `checkpoint`.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None
@@ -146,14 +78,15 @@ class Common:
         call for each sample. One is also made when the estimated gap falls below `tol`. Each pass
         of ``"fw"`` and ``"cutting-plane"`` is a certificate.
     max_iter : int, default=1000
-        Largest number of passes (n oracle calls each; with `cache`, at most ten times as many
-        rounds).
+        Largest number of passes (n oracle calls each; for a solver with ``cache=True``, at most ten
+        times as many rounds).
     max_time : float or None, default=None
         Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
         ``"cutting-plane"``: one and a quadratic program).
     early_stopping : bool, default=False
         Whether to keep the weights that score best (``score``) on samples that take no part in
-        training, of those after each pass: the average, or with ``average=False`` the last iterate.
+        training, of those after each pass: the average, or the last iterate of a solver without an
+        average.
         The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and
         perceptrons.
     validation_fraction : float, default=0.1
@@ -198,9 +131,9 @@ class Common:
     pairwise_scale_ : float
         The value of `pairwise_scale` that was used.
     solver_ : str
-        The solver that was used.
+        Name of the solver that was used.
     n_iter_ : int
-        Number of passes, at least 1; with `cache`, oracle calls over n.
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls over n.
     n_oracle_calls_ : int
         Number of oracle calls, without those of certificates; of all calls of ``partial_fit`` so
         far.

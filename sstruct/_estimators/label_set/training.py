@@ -66,7 +66,7 @@ class MultilabelTraining:
             self.edges,
             self.parents,
             self._is_attractive(),
-            relaxes=estimator.solver == "gdmm",
+            relaxes=estimator._solver_name == "gdmm",
         )
         decoder = label_decoder(self.method, K, self.edges, self.parents)  # checks `edges`
         if self.parents is not None:
@@ -174,7 +174,7 @@ class MultilabelTraining:
 
 def _check_completed(estimator):
     """Refuse what needs all labels of a row, where some are hidden."""
-    if estimator.solver == "gdmm":
+    if estimator._solver_name == "gdmm":
         raise ValueError(
             "solver='gdmm' does not train with hidden labels: take solver='mp-bcfw' or 'bcfw'"
         )

@@ -162,7 +162,8 @@ def _goes_on(model, training, latent):
     """Whether a fit can go on from the dual weights of the last one."""
     if not latent.known.warm:
         return False
-    name = model._auto_solver(training.problem) if model.solver == "auto" else model.solver
+    name = model._solver_name
+    name = model._auto_solver(training.problem) if name == "auto" else name
     return model._solvers[name].has_dual_weights
 
 

@@ -20,6 +20,7 @@ from sstruct._problems.core.node_arguments import fill_views, join_views
 from sstruct._solvers.core.solver import Setup, Solution
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.path.path_solver import PathSolver
+from sstruct.solvers import MPBCFW
 
 FORMAT = 1
 # Smaller gaps are lost among the sums that they are taken from, or not numbers that divide.
@@ -46,10 +47,10 @@ class Sweep:
             raise TypeError(
                 f"expected an estimator of this package, found {shortened(estimator)}{hint}"
             )
-        solver = estimator._solvers.get(estimator.solver)
-        if solver is not None and not solver.has_dual_weights:
+        chosen = estimator._chosen_solver() or MPBCFW()
+        if not estimator._solvers[chosen.name].has_dual_weights:
             raise ValueError(
-                f"solver={estimator.solver!r} has no dual weights to go on from: take "
+                f"solver={chosen.name!r} has no dual weights to go on from: take "
                 "solver='mp-bcfw' or 'bcfw'"
             )
         if estimator.checkpoint is not None:
@@ -61,8 +62,8 @@ class Sweep:
         self.attributes, self.training = training.known, training
         # Passes that certify and step at once go by what oracles found, not by bounds.
         self.exact = training.inference.quality is Quality.EXACT
-        self.solver_name = "mp-bcfw" if estimator.solver == "auto" else estimator.solver
-        self.options = self.estimator._options(self.solver_name, self.problem)
+        self.solver_name = chosen.name
+        self.options = self.estimator._options(chosen, self.problem)
         # Gap and breakpoints are those of one point, the last iterate.
         self.options.average = self.options.pass_average = False
         self.unit = training.pairwise_scale**2  # of lambda, beside the solver's

@@ -37,7 +37,7 @@ class Windows:
         if not isinstance(self.window_size, str):
             return int(self.window_size), int(self.window_size)
         # Depends on one sample only, so partitions and added samples do not change the windows.
-        refused = self.rescaling != "margin" or self.solver not in ("auto", *SOLVERS)
+        refused = self.rescaling != "margin" or self._solver_name not in ("auto", *SOLVERS)
         return (np.inf, 1) if refused else (longest, size)
 
     def _after_solve(self, training, solution):

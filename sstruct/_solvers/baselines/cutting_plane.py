@@ -15,7 +15,7 @@ KEEP = 50
 NO_WEIGHT = 1e-8
 
 
-class CuttingPlane(BatchSolver):
+class CuttingPlaneFit(BatchSolver):
     """Minimize lam/2 |w|^2 plus the greatest of the planes met; add the plane found there.
 
     The value of the master problem is a lower bound, ``dual`` the best so far; ``w`` is the best

@@ -31,8 +31,6 @@ class StochasticSubgradient(Solver):
     """
 
     takes: ClassVar[dict] = Solver.takes | {
-        "sampling": ("auto", "uniform", "permutation", "given"),
-        "average": ("auto", True),
         "early_stopping": (False, True),
     }
     takes_samples_as_they_come = True

@@ -197,12 +197,6 @@ class Solver:
     """
 
     takes: ClassVar[dict] = {
-        "step": ("auto",),
-        "sampling": ("auto",),
-        "cache": ("auto", False),
-        "schedule": ("work",),
-        "average": ("auto", False),
-        "solver_options": (None,),
         "warm_start": (False,),
         "checkpoint": (None,),
         "early_stopping": (False,),

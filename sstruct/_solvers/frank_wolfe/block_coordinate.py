@@ -48,7 +48,7 @@ MOST_CLIMBS = 40
 MOST_ROUNDS = 10
 
 
-class FrankWolfe(Solver):
+class FrankWolfeFit(Solver):
     """One fit: passes over a state until the certificate is good enough.
 
     Parameters
@@ -59,7 +59,7 @@ class FrankWolfe(Solver):
         asked for; None: one is made.
     """
 
-    takes: ClassVar[dict] = {"sampling": ("auto", *SAMPLINGS)}
+    takes: ClassVar[dict] = {}
     has_dual_weights = True
     most_lag = MOST
 

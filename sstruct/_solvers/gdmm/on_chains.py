@@ -38,7 +38,6 @@ DUST = 1e-13
 
 # What solvers on factors take of an estimator's parameters.
 WITH_FACTORS = Solver.takes | {
-    "sampling": ("auto", "permutation"),
     "rescaling": ("margin",),
     "bounds": (None,),
 }
@@ -48,12 +47,13 @@ def n_parts(options, problem):
     """Return the number of parts of the labels; raise ValueError where a part would be empty."""
     if options.parts > problem.n_labels:
         raise ValueError(
-            f"gdmm_parts={options.parts}, expected at most {problem.n_labels}, the number of labels"
+            f"parts={options.parts} of GDMM, expected at most {problem.n_labels}, the number of "
+            "labels"
         )
     return int(options.parts)
 
 
-class GDMM(Solver):
+class GDMMFit(Solver):
     """Dual decomposition of chains into nodes and edges, by an augmented Lagrangian.
 
     A pass visits each chain with searches for new labels and pairs, and then those that still move

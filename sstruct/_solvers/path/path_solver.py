@@ -65,7 +65,7 @@ from sstruct._solvers.core._rescale import (
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, EXACT_WEIGHT, FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, EXACT_WEIGHT, FrankWolfeFit
 from sstruct._solvers.path.segment import SHY, Segment
 
 # The first breakpoint is looked for in such steps of lambda, which shrink to the second.
@@ -92,14 +92,14 @@ class Point(Segment):
     working_set_size: float
 
 
-class PathSolver(FrankWolfe):
+class PathSolver(FrankWolfeFit):
     """Passes over one state while lambda falls.
 
     Parameters
     ----------
     setup, state
-        As of ``FrankWolfe``; the state just made. Of the options, ``tol`` and the averages are not
-        looked at, and ``max_iter`` is for each lambda.
+        As of ``FrankWolfeFit``; the state just made. The options ``tol`` and the averages are not
+        used, and ``max_iter`` is for each lambda.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from sstruct._solvers.core.step_state import exported, kept_steps
 from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
 
 
-class Perceptron(Solver):
+class PerceptronFit(Solver):
     """Steps from what the model predicts to the truth, and the mean of the iterates.
 
     No objective is minimized, so there is none in the record of the fit. A pass over all samples
@@ -30,8 +30,6 @@ class Perceptron(Solver):
     takes: ClassVar[dict] = Solver.takes | {
         "lam": ("auto",),
         "rescaling": ("margin",),
-        "sampling": ("auto", "permutation", "given"),
-        "average": ("auto", True),
         "early_stopping": (False, True),
     }
     has_objective = False
@@ -90,7 +88,7 @@ class Perceptron(Solver):
         return exported(self.state.last, self.state.moment, self.state.n_steps)
 
 
-class PassiveAggressive(Perceptron):
+class PassiveAggressiveFit(PerceptronFit):
     """The perceptron with the shortest steps that correct a mistake: PA-I, prediction-based.
 
     The step is the least after which the truth scores higher than the prediction by the square root

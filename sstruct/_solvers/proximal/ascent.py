@@ -19,7 +19,7 @@ from sstruct._solvers.core._rescale import reload_losses
 from sstruct._solvers.core.seed import seed_of
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 
 # The engine's steps. Corrective ones need true distances.
 # "published": for comparison with the papers.
@@ -77,7 +77,7 @@ class Ascent:
     multi_plane: bool = True
 
 
-class Proximal(FrankWolfe):
+class Proximal(FrankWolfeFit):
     """The engine over the trees of a model, with a centre that moves.
 
     Parameters

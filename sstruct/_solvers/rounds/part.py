@@ -11,12 +11,12 @@ from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState, aligned_zeros
 from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._solvers.rounds._changes import compact_change
 from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 
 
-class PartRounds(FrankWolfe):
+class PartRounds(FrankWolfeFit):
     """The blocks of one part, with their dual state.
 
     Between two rounds v is that of all parts. In a round the part goes on from it, and sees its own
@@ -134,7 +134,7 @@ class PartRounds(FrankWolfe):
         return {**kept, "rounds": np.array([self.n_passes, self.received.version])}
 
     def hand_over(self, share, news, dual):
-        """Settle the last move; return what a later fit goes on from, as ``FrankWolfe`` does."""
+        """Settle the last move; return what a later fit goes on from, as ``FrankWolfeFit`` does."""
         self._settle(share, news, dual)
         return self.state.export()
 

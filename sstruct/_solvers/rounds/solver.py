@@ -1,7 +1,6 @@
 """Rounds over parts of the blocks: from one w each makes a pass over its own; all is added up."""
 
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +14,6 @@ from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import (
-    EACH_ONCE,
     EXACT_WEIGHT,
 )
 from sstruct._solvers.frank_wolfe.constants import Constants
@@ -60,12 +58,6 @@ class Rounds(Solver):
        Distributed Primal-Dual Optimization. ICML 2015.
     """
 
-    takes: ClassVar[dict] = {
-        "sampling": ("auto", *EACH_ONCE),
-        "cache": ("auto", False),
-        "schedule": ("work",),
-        "average": ("auto", False),
-    }
     measures = ("rounds", "bytes_sent", "bytes_received", "bytes_copied", "least_share")
 
     def __init__(self, setup):

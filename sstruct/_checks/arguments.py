@@ -67,16 +67,31 @@ OTHER_NAMES = {
     "eps": ("tol", _GAP),
     "epsilon": ("tol", _GAP),
     "algorithm": ("solver", "all but perceptrons minimize the same objective"),
-    "averaging": ("average", "True, False or 'auto'"),
     "seed": ("random_state", "an integer makes fits reproducible"),
     "all_possible_transitions": ("transitions", "every pair of labels has a weight"),
     "inference_method": ("inference", "the decoder of graphs"),
     "negativity_constraint": ("bounds", "an upper bound of 0 for some of the weights"),
 }
+# By the name of an option of a solver: the object to give for `solver`.
+SOLVER_OPTIONS = {
+    **dict.fromkeys(
+        (
+            *("step", "sampling", "cache", "schedule", "average", "cache_lifetime"),
+            *("max_working_set", "max_approximate_passes", "full_pass_every", "cache_gap_share"),
+            *("cache_mean_gap_share", "gap_refresh_every", "sequential_visits"),
+        ),
+        "MPBCFW({name}=...)",
+    ),
+    "averaging": "MPBCFW(average=...)",
+    "solver_options": "MPBCFW(...)",
+    "pa_aggressiveness": "PassiveAggressive(aggressiveness=...)",
+    "gdmm_rho": "GDMM(rho=...)",
+    "gdmm_parts": "GDMM(parts=...)",
+}
 
 
 def other_name(owner, names, name, value):
-    """Return what to write for a parameter of another package, or None.
+    """Return what to write for a parameter of another package or of a solver, or None.
 
     Parameters
     ----------
@@ -89,8 +104,13 @@ def other_name(owner, names, name, value):
     value : object
         Its value.
     """
+    if name in names:
+        return None
+    if name in SOLVER_OPTIONS and "solver" in names:
+        instead = SOLVER_OPTIONS[name].format(name=name)
+        return f"{owner} has no parameter {name!r}; use solver={instead}"
     here, difference = OTHER_NAMES.get(name, (None, None))
-    if name in names or here not in names:
+    if here not in names:
         return None
     value = f"{float(value):g}" if is_real(value) else name
     return f"{owner} has no parameter {name}, it has {here}: {difference.format(value)}"
@@ -102,5 +122,6 @@ def _unknown(owner, names, name, value):
     if known is not None:
         return known
     near = get_close_matches(name, names, n=1)
-    instead = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(names))}"
+    has = f"it has {', '.join(sorted(names))}" if names else "it has none"
+    instead = f"did you mean {near[0]}?" if near else has
     return f"{owner} has no parameter {name}; {instead}"

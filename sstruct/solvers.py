@@ -1,0 +1,621 @@
+"""Solvers: objects for the parameter `solver` of estimators, each with its own options.
+
+A name such as ``solver="bcfw"`` is short for the object with default options, ``solver=BCFW()``.
+References in the docstrings are those of :class:`sstruct.ChainSSVM`.
+"""
+
+import math
+import sys
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import sklearn
+from sklearn.base import BaseEstimator
+
+from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.shown import shortened
+from sstruct._input.ragged import check_choice, check_number
+from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, SAMPLINGS, STEPS
+from sstruct._solvers.frank_wolfe.constants import Constants
+
+__all__ = [
+    "BCFW",
+    "GDMM",
+    "MPBCFW",
+    "CuttingPlane",
+    "FrankWolfe",
+    "PassiveAggressive",
+    "Perceptron",
+    "Subgradient",
+]
+
+# Work of an oracle call from which "auto" saves calls by cached labelings and gap sampling, and
+# BCFW, which makes no passes over them, also by corrective steps. With MPBCFW pairwise steps take
+# fewer calls than corrective ones in eleven of thirteen comparisons (benchmarks/notes/solvers.md).
+COSTLY_ORACLE = 20_000
+# Share of the working memory for a part of memory-mapped data that is visited part by part. The
+# rest is for data that are read ahead or not yet released.
+PART_SHARE = 0.5
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BaseSolver(BaseEstimator):
+    """A solver with its options; `name` is the string that estimators accept for it."""
+
+    name: ClassVar[str] = ""
+
+    def _check(self):
+        """Raise TypeError or ValueError if an option is out of range or has no effect."""
+
+    def _refused_for_partitions(self):
+        """Yield (option, message) for options that training on partitions does not support."""
+        return iter(())
+
+    def _settled(self, problem, early_stopping):
+        """Return the fields of ``Options`` that this solver sets; "auto" is resolved here.
+
+        Parameters
+        ----------
+        problem : BlockProblem
+        early_stopping : bool
+            Whether held-out samples choose among the weights after passes.
+        """
+        return {}
+
+    def _check_choice(self, option, choices):
+        check_choice(self._shown(option), getattr(self, option), choices)
+
+    def _shown(self, option):
+        return f"{option} of {type(self).__name__}"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BlockCoordinate(BaseSolver):
+    """What MPBCFW and BCFW have in common."""
+
+    step: str = "auto"
+    sampling: str = "auto"
+    cache: bool | str = "auto"
+    average: bool | str = "auto"
+    cache_lifetime: int = Constants.cache_lifetime
+    max_working_set: int = Constants.max_working_set
+    cache_gap_share: float = Constants.cache_gap_share
+    cache_mean_gap_share: float = Constants.cache_mean_gap_share
+    gap_refresh_every: int = Constants.gap_refresh_every
+    sequential_visits: bool = Constants.sequential_visits
+
+    # The least value of each number.
+    _least: ClassVar[dict] = {
+        "cache_lifetime": 0,
+        "max_working_set": 2,  # the true labeling and one more
+        "max_approximate_passes": 0,
+        "full_pass_every": 1,
+        "cache_gap_share": 0,
+        "cache_mean_gap_share": 0,
+        "gap_refresh_every": 1,
+    }
+    # Options that use the gaps of samples or cached labelings.
+    _of_gaps: ClassVar[tuple] = ("cache_gap_share", "cache_mean_gap_share", "gap_refresh_every")
+
+    def _check(self):
+        self._check_choice("step", ("auto", *STEPS))
+        self._check_choice("sampling", ("auto", *SAMPLINGS))
+        self._check_choice("cache", ("auto", True, False))
+        self._check_choice("average", ("auto", True, False))
+        self._check_choice("sequential_visits", (True, False))
+        for option, least in self._least.items():
+            if hasattr(self, option):
+                whole = isinstance(getattr(Constants, option), int)
+                check_number(self._shown(option), getattr(self, option), least=least, whole=whole)
+        for option in self._changed():
+            reason, advice = self._without_effect(option)
+            if reason:
+                raise ValueError(
+                    f"{self._shown(option)} has no effect with {reason}; leave its default, or set "
+                    f"{advice}"
+                )
+
+    def _changed(self):
+        """Return the constants that differ from their defaults."""
+        return [
+            each.name
+            for each in fields(Constants)
+            if hasattr(self, each.name) and getattr(self, each.name) != each.default
+        ]
+
+    def _without_effect(self, option):
+        """Return why an option has no effect and what would change that, or two None.
+
+        "auto" may stand for any value, so that it never is the reason.
+        """
+        if isinstance(self.cache, str) or self.cache:
+            return None, None
+        if option == "gap_refresh_every" and self.sampling in ("auto", "gap"):
+            return None, None
+        if option == "gap_refresh_every":
+            return f"cache=False and sampling={self.sampling!r}", "cache=True or sampling='gap'"
+        if option in self._of_gaps:
+            return "cache=False", "cache=True"
+        return None, None
+
+    def _refused_for_partitions(self):
+        for option, values in (
+            ("sampling", ("auto", *EACH_ONCE)),
+            ("cache", ("auto", False)),
+            ("average", ("auto", False)),
+        ):
+            value = getattr(self, option)
+            if not any(value is fine or value == fine for fine in values):
+                yield option, f"leave {option}={values[0]!r}"
+        for option in self._changed():
+            if option in self._of_gaps:
+                yield option, "where each visit calls the oracle, it has no effect: leave it out"
+
+    def _settled(self, problem, early_stopping):
+        costly = problem.oracle_work >= COSTLY_ORACLE
+        sampling = self.sampling
+        if sampling == "auto":
+            sampling = _auto_sampling(problem, costly)
+        # The average over all visits predicts best long before the optimum.
+        by_score = early_stopping and self.average == "auto"
+        in_parts = sampling == "sequential"
+        return {
+            "step": self._auto_step(problem, costly) if self.step == "auto" else self.step,
+            "sampling": sampling,
+            "cache": costly if self.cache == "auto" else bool(self.cache),
+            "average": self.average is True or by_score,
+            "pass_average": self.average == "auto" and not by_score,
+            "part_bytes": max(PART_SHARE * _working_memory(), 1) if in_parts else math.inf,
+            "constants": self._constants(),
+        }
+
+    def _auto_step(self, problem, costly):
+        """Return the kind of step that "auto" stands for.
+
+        A corrective step considers all labelings if the oracle compares them (`n_choices`).
+        """
+        return "corrective" if problem.n_choices > 0 else "pairwise"
+
+    def _constants(self):
+        """Return the Constants; integers beyond the machine's become the largest of those."""
+        found = {}
+        for each in fields(Constants):
+            if hasattr(self, each.name):
+                value = each.type(getattr(self, each.name))
+                found[each.name] = min(value, sys.maxsize) if each.type is int else value
+        return Constants(**found)
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class MPBCFW(BlockCoordinate):
+    r"""Multi-plane block-coordinate Frank-Wolfe, the default solver.
+
+    Passes that call the max-oracle, which finds the worst labeling of each sample, alternate with
+    cheap passes over the labelings found before [1]_. The options change the speed of a fit, not
+    its solution; their defaults suit all sizes of data.
+
+    Parameters
+    ----------
+    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
+        Kind of Frank-Wolfe step after a call of the oracle [2]_. ``"auto"`` is ``"corrective"`` for
+        multiclass problems and ``"pairwise"`` for others. Steps over cached labelings are
+        corrective, unless `step` is ``"fw"``.
+    sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
+        Order of the samples in a pass. ``"uniform"``: drawn at random with replacement;
+        ``"permutation"``: shuffled; ``"gap"``: drawn in proportion to their duality gaps, which are
+        computed anew every `gap_refresh_every` passes. ``"sequential"`` visits one part of the data
+        after another, each part several times; a part is half as large as scikit-learn's
+        ``working_memory``, or a 64th of the data if they fit into it. The first pass always visits
+        each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features larger than
+        ``working_memory``, ``"gap"`` if a call of the oracle is costly (an estimate of 20,000
+        multiply-adds or more), and ``"permutation"`` otherwise.
+    cache : bool or "auto", default="auto"
+        Whether a labeling found before may replace a call of the oracle if it promises enough
+        progress ([2]_, section 3.3). ``"auto"`` is True if a call of the oracle is costly.
+    average : bool or "auto", default="auto"
+        Whether to average the weights. ``"auto"``: over about the last ten passes, or, with early
+        stopping, over all steps. True: over all steps ([1]_, section 3.5). False: no average.
+        ``w_`` is the average or the last iterate, whichever has the lower objective; with early
+        stopping it is always the average, if there is one.
+    cache_lifetime : int, default=2
+        Number of passes that an unused cached labeling is kept (T of [1]_), at least 0.
+    max_working_set : int, default=1000
+        With this many cached labelings of a sample, unused ones are replaced by new ones (N of
+        [1]_), at least 2. Labelings with dual weight are always kept.
+    cache_gap_share, cache_mean_gap_share : float, default=0.25 and 0.01
+        With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle, as a
+        share of the last gap of the sample and of the mean gap (F and nu of [2]_), at least 0.
+    gap_refresh_every : int, default=10
+        Largest number of passes after which ``sampling="gap"`` and `cache` compute all gaps anew,
+        at least 1. They also do so whenever the estimator computes a certificate.
+    sequential_visits : bool, default=False
+        Whether each visit sees the steps of all visits before it. By default some visits, and calls
+        of the oracle, are made at once, at slightly older weights.
+    schedule : {"work", "clock"}, default="work"
+        Whether counted operations (reproducible) or the clock, as in [1]_, decide when passes over
+        cached labelings no longer pay.
+    max_approximate_passes : int, default=1000
+        Largest number of passes over cached labelings between two passes that call the oracle (M of
+        [1]_), at least 0.
+    full_pass_every : int, default=4
+        One of this many passes over cached labelings visits all samples, the others only samples
+        with large gaps. At least 1, the choice of [1]_.
+
+    See Also
+    --------
+    BCFW : The same without passes over cached labelings.
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+
+    Examples
+    --------
+    >>> from sstruct import ChainSSVM
+    >>> from sstruct.datasets import make_sequences
+    >>> from sstruct.solvers import MPBCFW
+    >>> X, y = make_sequences(n_samples=30, random_state=0)
+    >>> model = ChainSSVM(solver=MPBCFW(step="away"), random_state=0).fit(X, y)
+    >>> model.set_params(solver__step="corrective").fit(X, y).converged_
+    True
+    """
+
+    schedule: str = "work"
+    max_approximate_passes: int = Constants.max_approximate_passes
+    full_pass_every: int = Constants.full_pass_every
+
+    name: ClassVar[str] = "mp-bcfw"
+
+    def _check(self):
+        super()._check()
+        self._check_choice("schedule", ("work", "clock"))
+
+    def _without_effect(self, option):
+        if option == "full_pass_every" and self.max_approximate_passes < 2:
+            # The first pass visits all samples anyway.
+            reason = f"max_approximate_passes={self.max_approximate_passes}"
+            return reason, "max_approximate_passes to 2 or more"
+        return super()._without_effect(option)
+
+    def _refused_for_partitions(self):
+        if self.schedule != "work":
+            yield "schedule", "leave schedule='work'"
+        yield from super()._refused_for_partitions()
+
+    def _settled(self, problem, early_stopping):
+        found = super()._settled(problem, early_stopping)
+        return found | {"multi_plane": True, "schedule": self.schedule}
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class BCFW(BlockCoordinate):
+    """Block-coordinate Frank-Wolfe: each visit of a sample calls the max-oracle [1]_.
+
+    The options are those of :class:`MPBCFW`, less those of passes over cached labelings.
+
+    Parameters
+    ----------
+    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
+        As in :class:`MPBCFW`. ``"auto"`` is ``"corrective"`` for multiclass problems and if a call
+        of the oracle is costly, and ``"pairwise"`` otherwise.
+    sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
+        Order of the samples in a pass, as in :class:`MPBCFW`.
+    cache : bool or "auto", default="auto"
+        Whether a labeling found before may replace a call of the oracle.
+    average : bool or "auto", default="auto"
+        Whether to average the weights, as in :class:`MPBCFW`.
+    cache_lifetime : int, default=2
+        With `cache`, number of passes that an unused cached labeling is kept.
+    max_working_set : int, default=1000
+        With `cache`, number of cached labelings of a sample from which on unused ones are replaced.
+    cache_gap_share, cache_mean_gap_share : float, default=0.25 and 0.01
+        With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle.
+    gap_refresh_every : int, default=10
+        Largest number of passes after which ``sampling="gap"`` and `cache` compute all gaps anew.
+    sequential_visits : bool, default=False
+        Whether each visit sees the steps of all visits before it.
+
+    See Also
+    --------
+    MPBCFW : The default solver.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+
+    Examples
+    --------
+    Block-coordinate Frank-Wolfe as it was published:
+
+    >>> from sstruct import MulticlassSSVM
+    >>> from sstruct.solvers import BCFW
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> published = BCFW(step="fw", sampling="uniform", cache=False, average=True)
+    >>> MulticlassSSVM(solver=published, random_state=0).fit(X, y).solver_
+    'bcfw'
+    """
+
+    name: ClassVar[str] = "bcfw"
+
+    def _without_effect(self, option):
+        cached = isinstance(self.cache, str) or self.cache
+        if option in ("cache_lifetime", "max_working_set") and not cached:
+            return "cache=False", "cache=True or solver='mp-bcfw'"
+        return super()._without_effect(option)
+
+    def _auto_step(self, problem, costly):
+        return "corrective" if costly else super()._auto_step(problem, costly)
+
+    def _settled(self, problem, early_stopping):
+        return super()._settled(problem, early_stopping) | {"multi_plane": False}
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class FrankWolfe(BaseSolver):
+    """Batch Frank-Wolfe, for comparison: each step needs one call of the oracle per sample.
+
+    See Also
+    --------
+    BCFW : Makes a step after each call of the oracle and converges much faster.
+
+    References
+    ----------
+    .. [1] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+
+    Examples
+    --------
+    >>> from sstruct.solvers import FrankWolfe
+    >>> FrankWolfe()
+    FrankWolfe()
+    """
+
+    name: ClassVar[str] = "fw"
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class CuttingPlane(BaseSolver):
+    """One-slack cutting plane, for comparison; needs the package clarabel.
+
+    Each pass calls the oracle once per sample and then solves a quadratic program over all planes.
+
+    References
+    ----------
+    .. [1] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+
+    Examples
+    --------
+    >>> from sstruct.solvers import CuttingPlane
+    >>> CuttingPlane()
+    CuttingPlane()
+    """
+
+    name: ClassVar[str] = "cutting-plane"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Online(BaseSolver):
+    """A solver that makes one step per sample, in `sampling`'s order."""
+
+    sampling: str = "auto"
+    _samplings: ClassVar[tuple] = ("auto", "permutation", "given")
+
+    def _check(self):
+        self._check_choice("sampling", self._samplings)
+
+    def _settled(self, problem, early_stopping):
+        sampling = self.sampling
+        if sampling == "auto":  # mapped features are read in order
+            sampling = _auto_sampling(problem, costly=False)
+        return {"sampling": sampling}
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class Subgradient(Online):
+    """Stochastic subgradient descent with averaging, for comparison and ``partial_fit`` [1]_.
+
+    There is no dual bound: a fit ignores `tol`, ends without a warning at `max_iter` or `max_time`,
+    and leaves the dual attributes NaN.
+
+    Parameters
+    ----------
+    sampling : {"auto", "uniform", "permutation", "given"}, default="auto"
+        Order of the samples in a pass: drawn at random with replacement, shuffled, or as given.
+        ``"auto"`` is ``"permutation"``.
+
+    References
+    ----------
+    .. [1] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+
+    Examples
+    --------
+    >>> from sstruct.solvers import Subgradient
+    >>> Subgradient(sampling="uniform")
+    Subgradient(sampling='uniform')
+    """
+
+    name: ClassVar[str] = "ssg"
+    _samplings: ClassVar[tuple] = ("auto", "uniform", "permutation", "given")
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class Perceptron(Online):
+    """The averaged perceptron [1]_: a fast first model, and models that learn as data come.
+
+    Each step goes from the prediction of a sample, made without the loss, towards its truth, where
+    the prediction costs anything. There is no objective and no regularization: `lam` must be
+    ``"auto"`` and ``rescaling="margin"``. A sample's step is multiplied by its weight. Training
+    ends after a pass without a mistake; ``w_`` is the average over all steps.
+
+    Parameters
+    ----------
+    sampling : {"auto", "permutation", "given"}, default="auto"
+        Order of the samples in a pass: shuffled, or as given. ``"auto"`` is ``"given"`` for
+        memory-mapped features larger than ``working_memory``, and ``"permutation"`` otherwise.
+
+    References
+    ----------
+    .. [1] M. Collins. Discriminative Training Methods for Hidden Markov Models: Theory and
+       Experiments with Perceptron Algorithms. EMNLP 2002.
+
+    Examples
+    --------
+    >>> from sstruct.solvers import Perceptron
+    >>> Perceptron(sampling="given")
+    Perceptron(sampling='given')
+    """
+
+    name: ClassVar[str] = "perceptron"
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class PassiveAggressive(Online):
+    """Passive-aggressive steps: those of :class:`Perceptron` with a length of their own [1]_.
+
+    Parameters
+    ----------
+    sampling : {"auto", "permutation", "given"}, default="auto"
+        Order of the samples in a pass: shuffled, or as given. ``"auto"`` is ``"given"`` for
+        memory-mapped features larger than ``working_memory``, and ``"permutation"`` otherwise.
+    aggressiveness : float, default=1.0
+        Length of the longest step, positive. Steps are otherwise the shortest after which the truth
+        scores higher than the prediction by the square root of the prediction's loss.
+
+    References
+    ----------
+    .. [1] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer. Online
+       Passive-Aggressive Algorithms. JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> from sstruct.solvers import PassiveAggressive
+    >>> PassiveAggressive(aggressiveness=0.01)
+    PassiveAggressive(aggressiveness=0.01)
+    """
+
+    aggressiveness: float = 1.0
+
+    name: ClassVar[str] = "pa"
+
+    def _check(self):
+        super()._check()
+        check_number(self._shown("aggressiveness"), self.aggressiveness, above=0)
+
+    def _settled(self, problem, early_stopping):
+        found = super()._settled(problem, early_stopping)
+        return found | {"aggressiveness": float(self.aggressiveness)}
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class GDMM(BaseSolver):
+    """Dual decomposition into factors with an augmented Lagrangian, for many labels [1]_.
+
+    For :class:`~sstruct.ChainSSVM` without edge features and :class:`~sstruct.MultilabelSSVM`. A
+    visit of a sample searches for new labels and pairs of labels only, so that its time grows
+    slowly with their number.
+
+    Parameters
+    ----------
+    rho : "auto" or float, default="auto"
+        Penalty on disagreement between factors, positive. ``"auto"`` adapts it by residual
+        balancing.
+    parts : int, default=1
+        Number of parts into which the labels are divided; each visit searches one part, drawn at
+        random. At most the number of labels.
+
+    References
+    ----------
+    .. [1] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual
+       Decomposed Learning with Factorwise Oracles for Structural SVMs of Large Output Domain.
+       NIPS 2016.
+
+    Examples
+    --------
+    >>> from sstruct.solvers import GDMM
+    >>> GDMM(parts=4)
+    GDMM(parts=4)
+    """
+
+    rho: float | str = "auto"
+    parts: int = 1
+
+    name: ClassVar[str] = "gdmm"
+
+    def _check(self):
+        check_number(self._shown("parts"), self.parts, least=1, whole=True)
+        if isinstance(self.rho, str):
+            self._check_choice("rho", ("auto",))
+        else:
+            check_number(self._shown("rho"), self.rho, above=0)
+
+    def _settled(self, problem, early_stopping):
+        return {"rho": self.rho, "parts": int(self.parts)}
+
+
+SOLVER_OF_NAME = {
+    each.name: each
+    for each in (
+        MPBCFW,
+        BCFW,
+        Perceptron,
+        PassiveAggressive,
+        FrankWolfe,
+        Subgradient,
+        CuttingPlane,
+        GDMM,
+    )
+}
+
+
+def solver_object(solver: Any, names: tuple) -> BaseSolver | None:
+    """Return the solver object that an estimator's parameter stands for; None for "auto".
+
+    Parameters
+    ----------
+    solver : str or BaseSolver
+    names : tuple of str
+        Names of the solvers that the estimator accepts.
+    """
+    if isinstance(solver, BaseSolver):
+        if type(solver).name not in names:
+            accepted = ", ".join(SOLVER_OF_NAME[name].__name__ for name in names)
+            raise ValueError(
+                f"solver is a {type(solver).__name__}, which does not go with this estimator; "
+                f"expected one of {accepted}"
+            )
+        return solver
+    if isinstance(solver, str) and solver == "auto":
+        return None
+    if not isinstance(solver, str) or solver not in names:
+        raise ValueError(
+            f'solver must be "auto", one of {names}, or an object of sstruct.solvers, found '
+            f"{shortened(solver)}"
+        )
+    return SOLVER_OF_NAME[solver]()
+
+
+def _auto_sampling(problem, costly):
+    """Return what ``sampling="auto"`` stands for; in order for data that stay on disk."""
+    if sum(rows.mapped_bytes for rows, _ in problem.feature_rows()) > _working_memory():
+        return "sequential"
+    return "gap" if costly else "permutation"
+
+
+def _working_memory():
+    """Return scikit-learn's limit in bytes."""
+    return sklearn.get_config()["working_memory"] * 2**20
