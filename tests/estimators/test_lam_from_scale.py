@@ -18,7 +18,14 @@ from sstruct import (
     TreeSSVM,
 )
 from sstruct._estimators.core import lam_from_scale
-from sstruct._estimators.core.lam_from_scale import LEAST_SHARE, STRENGTH, feature_spread
+from sstruct._estimators.core.lam_from_scale import (
+    LEAST_SHARE,
+    STRENGTH,
+    TrainedNodes,
+    feature_spread,
+    joined,
+    scale_of,
+)
 from tests.estimators.choices import Choice
 
 PARENTS = [-1, 0, 0]
@@ -219,6 +226,46 @@ def test_costs_and_classes(rng):
     slack = MulticlassSSVM(loss=costs, rescaling="slack").fit(X, y)
     assert slack.lam_ == pytest.approx(lam * mean)
     assert MulticlassSSVM(loss=np.zeros(3)).fit(X, y).lam_ == pytest.approx(lam)
+
+
+@pytest.mark.parametrize("edges", ["auto", None, [-1, 0]], ids=["auto", "none", "hierarchy"])
+@pytest.mark.parametrize("n", [3, 422, 3376])
+def test_label_sets_by_hand(edges, n):
+    # Two features of 0 and 2 in turn: variance 1 each, half of the rows not 0; 1 + 1 in all.
+    X = np.tile([[0.0, 0.0], [2.0, 2.0]], (n // 2, 1)) if n > 3 else np.zeros((3, 2))
+    Y = np.tile([[0, 0], [1, 1]], (n // 2, 1)) if n > 3 else np.eye(3, 2, dtype=int)
+    Y[:, 1] &= Y[:, 0]
+    spread = 2.0 if n > 3 else 1 / 40  # beside a bias
+    once = {"max_iter": 1, "tol": 1.0, "random_state": 0}
+    model = MultilabelSSVM(edges=edges, **once).fit(X, Y)
+    assert model.lam_ == pytest.approx(0.6 * spread / n / (2 if n == 3376 else 1))  # (n / 422)^1/3
+    # Weights count as copies, there too; missed labels cost more.
+    weighted = clone(model).fit(X, Y, sample_weight=np.full(len(X), 8.0))
+    expected = 0.6 * spread / (8 * n) * min(1, (8 * n / 422) ** (-1 / 3))
+    assert weighted.lam_ == pytest.approx(expected)
+    on, off = Y.sum(), Y.size - Y.sum()
+    costly = clone(model).set_params(loss="asymmetric").fit(X, Y)
+    assert costly.lam_ == pytest.approx(model.lam_ * (off + 2 * on) / (off + 4 * on))
+
+
+def test_one_label_a_row_has_the_lam_of_classes(rng):
+    X, y = rng.standard_normal((1000, 3)), rng.integers(0, 3, 1000)
+    once = {"max_iter": 1, "tol": 1.0, "random_state": 0}
+    lams = [kind(**once).fit(X, y).lam_ for kind in (MultilabelSSVM, MulticlassSSVM)]
+    assert 2 * lams[0] == pytest.approx(lams[1])  # two wrong labels
+
+
+@pytest.mark.parametrize("label_sets", [False, True])
+def test_partitions_have_the_lam_of_all_samples(rng, label_sets):
+    X, weights = rng.standard_normal((900, 4)), rng.integers(0, 3, 900).astype(float)
+
+    def scale(rows):
+        nodes = TrainedNodes(X[rows], weights[rows], 1, 1.0, True, label_sets=label_sets)
+        return scale_of(nodes, weights[rows].sum())
+
+    parts = joined([scale(slice(a, b)) for a, b in [(0, 100), (100, 500), (500, 900)]])
+    whole = lam_from_scale.lam_from_scale(scale(slice(None)))
+    assert lam_from_scale.lam_from_scale(parts) == pytest.approx(whole, rel=1e-12)
 
 
 def test_independent_labels_are_fitted_as_if_alone(rng):

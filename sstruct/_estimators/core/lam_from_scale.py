@@ -13,8 +13,9 @@ STRENGTH = 0.4
 # The power of the number of nodes. Samples of more nodes do as well with a larger lam, and their
 # fits are faster: with images of thousands of pixels ten times.
 NODES_POWER = 0.2
-# The same with pairwise features in proportion to node features: 1, and less for more samples than
-# these (benchmarks/notes/defaults.md).
+# The same for label sets (by benchmarks/multilabel.py), and 1 with pairwise features in proportion
+# to node features; both decrease beyond FEW_SAMPLES samples (benchmarks/notes/defaults.md).
+LABEL_SET_STRENGTH = 0.6
 FEW_SAMPLES = 422
 SAMPLES_POWER = 1 / 3
 # The least spread, as a share of a row's mean squared norm, and beside a bias: it is with that norm
@@ -46,6 +47,8 @@ class TrainedNodes:
         How much the costs of labels in sets differ (`cost_spread`); 1 for labels of nodes.
     n_windows : float
         Windows that a sample is cut into, on average over samples.
+    label_sets : bool
+        Whether the samples are label sets.
     """
 
     features: Any
@@ -55,6 +58,7 @@ class TrainedNodes:
     bias: bool
     cost_spread: float = 1.0
     n_windows: float = 1.0
+    label_sets: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Scale:
         squares about it.
     total_weight : float
         Of the samples.
-    n_nodes, mean_cost, bias, cost_spread, n_windows : as in `TrainedNodes`
+    n_nodes, mean_cost, bias, cost_spread, n_windows, label_sets : as in `TrainedNodes`
     """
 
     moments: tuple
@@ -78,6 +82,7 @@ class Scale:
     bias: bool
     cost_spread: float = 1.0
     n_windows: float = 1.0
+    label_sets: bool = False
 
 
 def scale_of(nodes, total_weight):
@@ -90,6 +95,7 @@ def scale_of(nodes, total_weight):
         nodes.bias,
         nodes.cost_spread,
         nodes.n_windows,
+        nodes.label_sets,
     )
 
 
@@ -112,6 +118,7 @@ def joined(scales):
         scales[0].bias,
         spread,
         float(weights @ [scale.n_windows for scale in scales] / weights.sum()),
+        scales[0].label_sets,
     )
 
 
@@ -131,17 +138,18 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
 
     .. math:: \lambda = 0.4\, \frac{V m^{1/5}}{n\, c}
 
-    for the features' spread V (`feature_spread`), m nodes a sample, or a window of one, on average
-    (1 for label sets, where larger values lose rare labels), the samples' total weight n, and c,
-    what a wrong node costs on average: 1 for ``"hamming-count"``. Features times t give lam times
-    t^2, costs times t lam over t: in both cases the labels predicted are the same (but for the
-    regularized bias), as they are whether losses are divided by the number of nodes or not (for
-    samples of one size). With pairwise features in proportion to node features,
+    for the features' spread V (`feature_spread`), m nodes a sample, or a window of one, on average,
+    the samples' total weight n, and c, what a wrong node costs on average: 1 for
+    ``"hamming-count"``. Features times t give lam times t^2, costs times t lam over t: in both
+    cases the labels predicted are the same (but for the regularized bias), as they are whether
+    losses are divided by the number of nodes or not (for samples of one size). With pairwise
+    features in proportion to node features,
 
     .. math:: \lambda = \frac{V}{n\, c} \min\left(1, \frac{7.5}{b^{1/3}}\right)
 
-    for b samples or windows of them. Weight k is k copies. With slack rescaling, where costs do not
-    set margins but weigh hinges, lam is multiplied by c.
+    for b samples or windows of them. For label sets it is 0.6 times that, as larger values lose
+    rare labels. Weight k is k copies. With slack rescaling, where costs do not set margins but
+    weigh hinges, lam is multiplied by c.
 
     In sets of labels whose costs differ, as with ``loss="balanced"``, c is the mean weighted by the
     costs themselves (the mean times `cost_spread`). With margin rescaling a cost is a margin: a
@@ -180,9 +188,10 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     cost = scale.mean_cost or 1.0
     if not slack:
         cost *= scale.cost_spread
-    if proportional:
+    if proportional or scale.label_sets:
         more = total_weight * scale.n_windows / FEW_SAMPLES
-        strength = min(1.0, more**-SAMPLES_POWER)
+        strength = LABEL_SET_STRENGTH if scale.label_sets else 1.0
+        strength *= min(1.0, more**-SAMPLES_POWER)
     else:
         strength = STRENGTH * (scale.n_nodes / scale.n_windows) ** NODES_POWER
     lam = strength * (spread or 1.0) / total_weight

@@ -86,7 +86,9 @@ class MultilabelTraining:
         row_weight[used] = weights
         bias = estimator.fit_intercept
         # Without edges each label is a problem of its own, whose lam must not depend on the others.
-        self.trained = TrainedNodes(rows.flat, row_weight, 1, float(errors), bias, spread)
+        self.trained = TrainedNodes(
+            rows.flat, row_weight, 1, float(errors), bias, spread, label_sets=True
+        )
         factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
         weights = weights * factor
         block_weight = weights / self.total
