@@ -1,0 +1,63 @@
+"""Test the comparison of rules in the benchmark of label sets."""
+
+import csv
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.datasets import make_multilabel_classification
+
+from sstruct._estimators.core import lam_from_scale
+from sstruct._input import losses
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import multilabel
+
+    def fetch(subset, return_X_y):
+        return make_multilabel_classification(90, 12, n_classes=4, random_state=0)
+
+    monkeypatch.setitem(multilabel.FETCH, "yeast", fetch)
+    for module, name in [
+        (lam_from_scale, "LABEL_SET_STRENGTH"),
+        (lam_from_scale, "SAMPLES_POWER"),
+        (losses, "MISSED"),
+    ]:
+        monkeypatch.setattr(module, name, getattr(module, name))  # restores what rules set
+    return multilabel
+
+
+@pytest.mark.parametrize("test", [False, True])
+def test_rules(benchmark, monkeypatch, tmp_path, capsys, test):
+    # In this process, which has the small data set.
+    monkeypatch.setattr(benchmark, "in_new_process", lambda function, *given: function(*given))
+    rules = ["default", "asymmetric", "independent:0.3:0:3", "tree:0.6:0.3333333333333333:2"]
+    given = ["--data", "yeast", "--rules", *rules, "--seeds", "0", "1", "--output", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["multilabel.py", *given, *(["--test"] if test else [])])
+    benchmark.main()
+    with open(tmp_path / "label_sets.csv", newline="") as lines:
+        rows = {(row["rule"], row["seed"]): row for row in csv.DictReader(lines)}
+    assert len(rows) == 5 * 2
+    assert {row["part"] for row in rows.values()} == {"test" if test else "3 folds"}
+    assert {row["converged"] for row in rows.values()} == {"True"}
+    scores = [rows["asymmetric", "0"][name] for name in benchmark.COLUMNS[:3]]
+    assert scores != [rows["default", "0"][name] for name in benchmark.COLUMNS[:3]]
+    printed = capsys.readouterr().out
+    assert all(f"\n{rule}: micro F1" in printed for rule in rules)
+
+
+def test_the_shortfall(benchmark, capsys):
+    values = {"LinearSVC": [0.5, 0.4, 0.1], "default": [0.4, 0.5, 0.1], "other": [0.5, 0.4, 0.206]}
+    rows = [
+        {"rule": rule, "data": "yeast", "seed": seed, **dict(zip(benchmark.COLUMNS, found))}
+        for rule, found in values.items()
+        for seed in range(2)
+    ]
+    benchmark.print_rules(rows)
+    printed = capsys.readouterr().out
+    assert "-20.0    25.0     0.0   shortfall 0.2231" in printed  # log(5 / 4)
+    assert "0.0     0.0   106.0   shortfall 0.6927" in printed  # log(2.06) - 0.03
