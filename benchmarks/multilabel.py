@@ -41,6 +41,7 @@ import os
 import resource
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -151,12 +152,6 @@ def models(arguments):
         yield kind, together
 
 
-def in_new_process(function, *arguments):
-    """Call a function in a process whose peak memory, and changes of constants, are its own."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
-
-
 def compare(name, arguments):
     """Rows of one data set: what was chosen, seconds, and scores on the test part."""
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -202,20 +197,19 @@ def compare(name, arguments):
 KEYS = ("part", "data", "rule", "seed")
 COLUMNS = ("micro F1", "macro F1", "Hamming loss", "cpu_seconds")
 TOLERATED = 0.03  # of Hamming loss, in the shortfall
+CONSTANTS = lam_from_scale.LABEL_SET_STRENGTH, lam_from_scale.SAMPLES_POWER, losses.MISSED
 
 
 def by_rule(rule):
-    """Return an estimator; a rule with numbers sets the constants of sstruct."""
+    """Return an estimator; set the constants of sstruct to those of the rule or the defaults."""
     if rule == "LinearSVC":
         return OneVsRestClassifier(LinearSVC(random_state=0))
     loss = "hamming-count" if rule == "default" else "asymmetric"
-    model = MultilabelSSVM(loss=loss, random_state=0, max_time=60)
-    if ":" in rule:
-        edges, *numbers = rule.split(":")
-        strength, power, losses.MISSED = map(float, numbers)
-        lam_from_scale.LABEL_SET_STRENGTH, lam_from_scale.SAMPLES_POWER = strength, power
-        model.set_params(edges=None if edges == "independent" else edges)
-    return model
+    edges, *numbers = rule.split(":") if ":" in rule else ("auto", *CONSTANTS)
+    strength, power, losses.MISSED = map(float, numbers)
+    lam_from_scale.LABEL_SET_STRENGTH, lam_from_scale.SAMPLES_POWER = strength, power
+    edges = None if edges == "independent" else edges
+    return MultilabelSSVM(edges=edges, loss=loss, random_state=0, max_time=60)
 
 
 def tried(rule, X, Y, X_test, Y_test):
@@ -230,11 +224,8 @@ def tried(rule, X, Y, X_test, Y_test):
     return [*scores, seconds, getattr(model, "converged_", True)]
 
 
-def rule_row(name, rule, seed, arguments):
-    """Return a row of label_sets.csv."""
-    fetch = MADE.get(name) or FETCH[name]
-    most = 3000 if name == "delicious" else None
-    task = label_sets(seed, fetch, n=most, unit=name not in MADE)
+def rule_row(rule, task, arguments):
+    """Return the scores of a rule, and the other columns that it has in label_sets.csv."""
     if arguments.test:
         found = [tried(rule, task.X, task.y, task.X_test, task.y_test)]
     else:
@@ -243,27 +234,24 @@ def rule_row(name, rule, seed, arguments):
             tried(rule, task.X[fit], task.y[fit], task.X[held], task.y[held]) for fit, held in folds
         ]
     means = np.mean(found, axis=0)
-    part = "test" if arguments.test else f"{arguments.folds} folds"
-    row = dict(zip(KEYS, (part, name, rule, seed)))
-    row |= {column: f"{value:.5g}" for column, value in zip(COLUMNS, means)}
+    row = {column: f"{value:.5g}" for column, value in zip(COLUMNS, means)}
     return row | {"converged": str(bool(means[-1] == 1))}
 
 
 def compare_rules(arguments):
     """Add the rows of all rules to label_sets.csv and print the summary."""
     table = Table(arguments.output / "label_sets.csv", KEYS)
-    parts = set()
-    for name in arguments.data:
-        for rule in ("LinearSVC", *arguments.rules):
-            for seed in arguments.seeds:
-                row = in_new_process(rule_row, name, rule, seed, arguments)
-                print(*row.values(), sep="  ", flush=True)
-                how = "--test" if arguments.test else f"--folds {arguments.folds}"
-                command = f"python benchmarks/multilabel.py --data {name!r} --rules {rule} {how}"
-                table.put(row | origin(f"{command} --seeds {seed}", arguments.load))
-                parts.add(row["part"])
-    for part in sorted(parts):
-        print_rules([row for row in table.rows.values() if row["part"] == part])
+    part = "test" if arguments.test else f"{arguments.folds} folds"
+    how = "--test" if arguments.test else f"--folds {arguments.folds}"
+    for name, seed in product(arguments.data, arguments.seeds):
+        fetch, most = MADE.get(name) or FETCH[name], 3000 if name == "delicious" else None
+        task = label_sets(seed, fetch, n=most, unit=name not in MADE)
+        for rule in dict.fromkeys(("LinearSVC", *arguments.rules)):
+            row = dict(zip(KEYS, (part, name, rule, seed))) | rule_row(rule, task, arguments)
+            print(*row.values(), sep="  ", flush=True)
+            command = f"python benchmarks/multilabel.py --data {name!r} --rules {rule} {how}"
+            table.put(row | origin(f"{command} --seeds {seed}", arguments.load))
+    print_rules([row for row in table.rows.values() if row["part"] == part])
 
 
 def print_rules(rows):
@@ -315,7 +303,9 @@ def main():
     report = {}
     arguments.output.mkdir(parents=True, exist_ok=True)
     for name in arguments.data:
-        report[name] = in_new_process(compare, name, arguments)
+        # A process each, so that peaks are its own.
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            report[name] = pool.apply(compare, (name, arguments))
         (arguments.output / "multilabel.json").write_text(json.dumps(report, indent=1))
 
 
