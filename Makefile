@@ -126,6 +126,7 @@ fuzz: build $(VENV)/.extra-test
 lint: build $(VENV)/.extra-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tools/expand_docstrings.py --check
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sstruct
 	$(BIN)/codespell .
 	$(BIN)/mypy

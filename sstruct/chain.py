@@ -13,11 +13,9 @@ from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.chain.training import LabeledChains
 from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
-from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.windows.windowed import Windows
@@ -44,7 +42,6 @@ AUTO_WINDOW = 200
 
 
 @explains_arguments
-@shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainSSVM(Windows, LabelingSSVM):
     r"""Structured SVM for sequences: a label for every node, such as each word of a sentence.
@@ -78,16 +75,34 @@ class ChainSSVM(Windows, LabelingSSVM):
         use :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`. In the
         file of a fitted model a function that cannot be imported, such as a lambda, is replaced by
         one that returns the same for all labels of the fit.
-    <fit_intercept>
-    <bounds>
-    <classes>
+    fit_intercept : bool, default=True
+        Whether each label has a bias (intercept), which is regularized like all weights.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+    classes : array-like or None, default=None
+        All labels, in order; None: those that occur in training.
     ignore_label : object, default=None
         Label of nodes whose label is unknown. Such nodes, and those whose label is None, NaN or
         masked, are left out of training (the chain is cut there), of the loss and of ``score``, but
         are still predicted. None: every label is known, and a missing one raises an error. For
         label arrays padded with -1 it is -1.
-    <lam>
-    <pairwise_scale>
+    lam : float or "auto", default="auto"
+        Regularization strength, positive; all weights are regularized, intercepts too. ``"auto"``
+        is 0.4 V m^(1/5) / n: n is the sum of sample weights, m the nodes of a sample on average,
+        and V the variances of a node's features added up, where features whose scale is far beyond
+        that of the others count less. For label sets it is 0.6 V / n, and for n > 422 samples times
+        7.5 / n^(1/3). Where `loss` is divided by the number of nodes, it is as many times larger.
+        The papers' choice is ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
+    pairwise_scale : float or "auto", default="auto"
+        Size r of the pairwise features beside the node features: of transitions, starts, ends,
+        intercepts and edge features. Training regularizes ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for
+        the weights u of node features and all other weights v, so that a larger r regularizes v
+        less. Node features divided by r and `lam` divided by r^2 give the same model. Fitted
+        weights and `bounds` are those of features as they are in X and pairwise features of size 1.
+        ``"auto"`` is 0.5 times the root mean square norm of a node's features, and ``lam="auto"``
+        is then V / n, for b > 422 samples or windows times 7.5 / b^(1/3). Predictions then do not
+        depend on the scale of X. For ``"perceptron"`` and ``"pa"`` it is 1. In ``partial_fit`` it
+        is that of the first samples.
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling.
 
@@ -100,8 +115,13 @@ class ChainSSVM(Windows, LabelingSSVM):
           one; nonnegative, with a zero diagonal.
 
         Arrays are in the order of ``classes_``. Nodes without a known label do not count.
-    <class_weight>
-    <rescaling>
+    class_weight : dict, "balanced" or None, default=None
+        Factor of a wrong node's cost by its true label, on top of `loss`: weight 2 doubles the cost
+        of errors at the label. Labels that a dict leaves out have weight 1. ``"balanced"``:
+        N / (K N_k), for N_k of N nodes with label k and the K labels that occur.
+    rescaling : {"margin", "slack"}, default="margin"
+        By how much the truth is to score higher than a wrong labeling. ``"margin"``: by its loss.
+        ``"slack"``: by 1, and what is missing to that is multiplied by its loss [6]_.
     search : {"auto", "bisecting", "binary"}, default="auto"
         How ``rescaling="slack"`` finds the worst labeling. ``"auto"`` is exact where node costs are
         whole numbers, as with ``"hamming"``, nodes have no weights of their own, and sequences have
@@ -119,7 +139,15 @@ class ChainSSVM(Windows, LabelingSSVM):
         ``"bcfw"``, or with ``solver="auto"`` and 400 labels or more. Integers need margin rescaling
         and one of these solvers. With None, training uses whole sequences. Predictions are always
         made for whole sequences. See :doc:`/how_to/long_recordings`.
-    <solver>
+    solver : str or solver object, default="auto"
+        The training algorithm. A name stands for an object of :mod:`sstruct.solvers` with its
+        default options; to set options give the object, as in ``solver=MPBCFW(step="away")``.
+        ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_) is the default for ``"auto"``;
+        ``"bcfw"`` is the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"``
+        [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective; the last three are for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and need ``lam="auto"``. They
+        are for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first two
+        solvers support `warm_start` and `checkpoint`.
         ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
         is for chains of several hundred labels and more, where Viterbi's K^2 operations a node are
         too slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"``
@@ -127,19 +155,52 @@ class ChainSSVM(Windows, LabelingSSVM):
         ``"auto"`` uses ``"gdmm"`` from 400 labels on, unless a parameter that it does not support
         or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
         does not take.
-    <tol>
-    <certificate_every>
-    <max_iter>
-    <max_time>
-    <early_stopping>
-    <validation_fraction>
-    <n_iter_no_change>
-    <warm_start>
+    tol : float, default=1e-2
+        Stop when the objective is known to be within the share `tol` of its minimum: at a relative
+        duality gap, (primal - dual) / primal, of at most `tol`.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap with one more oracle
+        call for each sample. One is also made when the estimated gap falls below `tol`. Each pass
+        of ``"fw"`` and ``"cutting-plane"`` is a certificate.
+    max_iter : int, default=1000
+        Largest number of passes (n oracle calls each; for a solver with ``cache=True``, at most ten
+        times as many rounds).
+    max_time : float or None, default=None
+        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
+        ``"cutting-plane"``: one and a quadratic program).
+    early_stopping : bool, default=False
+        Whether to keep the weights that score best (``score``) on samples that take no part in
+        training, of those after each pass: the average, or the last iterate of a solver without an
+        average.
+        The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and
+        perceptrons.
+    validation_fraction : float, default=0.1
+        Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
+        is given no `X_val` and `y_val`. Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after so many passes without a better score.
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
+        (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
+        exist. The data must begin with those of the last fit, all of its samples in their order;
+        others may follow, and sample weights may change, but not from or to 0. Other data raise an
+        error, and so do classes that are new: name all of them in `classes` before the first fit.
         With margin rescaling `loss` and `class_weight` may change, too.
-    <checkpoint>
-    <n_jobs>
-    <random_state>
-    <verbose>
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved as it goes. A fit that finds the file continues
+        from it, and gives the same bits as a fit that was never interrupted; the file of another
+        fit raises an error. It is removed when a fit converges. If the file cannot be written while
+        the fit runs, the fit warns and continues. Fits that run at the same time need different
+        files.
+    n_jobs : int or None, default=None
+        Number of threads for training and prediction; -1: all processors. Results do not depend on
+        it.
+    random_state : int, RandomState instance or None, default=None
+        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
+    verbose : int, default=0
+        1: progress bar with the solver and the gap (needs tqdm) on ``sys.stderr``; 2: one line a
+        pass, to the logger ``sstruct``, which also replaces the bar if there is no ``sys.stderr``.
+        A fit continues without its display if the stream is closed.
 
     Attributes
     ----------
@@ -147,7 +208,8 @@ class ChainSSVM(Windows, LabelingSSVM):
         All weights in one vector: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``,
         ``edge_coef_`` and ``edge_feature_coef_``, without those that are switched off. A copy,
         made when you ask for it.
-    <coef_>
+    coef_ : ndarray of shape (K, n_features)
+        Weights of each label, one row a label.
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
         Zero where the parameter switches them off.
     edge_coef_ : ndarray of shape (K, K)
@@ -155,32 +217,58 @@ class ChainSSVM(Windows, LabelingSSVM):
     edge_feature_coef_ : ndarray of shape (G, K, K)
         Weights of each feature of a transition, by labels from and to; G is 0 where X has no edge
         features.
-    <classes_>
-    <n_features_in_>
-    <feature_names_in_>
+    classes_ : ndarray of shape (K,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X has names.
     n_edge_features_in_ : int
         G. Only where X has edge features.
     edge_feature_names_in_ : ndarray of shape (G,)
         Names of the edge features, where X has some.
-    <lam_>
-    <pairwise_scale_>
-    <solver_>
-    <n_iter_>
-    <n_oracle_calls_>
+    lam_ : float
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which use none.
+    pairwise_scale_ : float
+        The value of `pairwise_scale` that was used.
+    solver_ : str
+        Name of the solver that was used.
+    n_iter_ : int
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls over n.
+    n_oracle_calls_ : int
+        Number of oracle calls, without those of certificates; of all calls of ``partial_fit`` so
+        far.
         With ``"gdmm"``: visits to a chain that search for labels.
-    <objective_>
+    objective_, dual_objective_, dual_gap_ : float
+        The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
+        their difference. With status ROUNDING, `dual_objective_` is so much lower that it still is
+        a bound.
         If sequences were cut into windows, this is the objective over windows.
     whole_objective_ : float
         The objective of whole sequences at ``w_``, at most ``objective_``. Only available if
         sequences were cut into windows, and not for partitions.
-    <status_>
-    <converged_>
+    status_ : str
+        Why training ended: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK; EARLY_STOPPED: the
+        score on held-out samples improved no longer, or weights that score better than those within
+        `tol` are kept; INTERRUPTED: by Ctrl-C; STALLED: no further progress is possible, by
+        rounding or because the decoder is not exact; ROUNDING: numbers are so large that rounding
+        errors may exceed `tol`, so that there is no certificate.
+    converged_ : bool
+        Whether ``status_`` is CONVERGED.
     inference_ : str
         The decoder of training: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
         (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``. With 200 labels and
         more, a tenth of whose transitions or fewer have a weight, and without `transition_mask`,
         also that ``predict`` takes the sparse decoder of :func:`sstruct.inference.viterbi`.
-    <history_>
+    history_ : dict of ndarrays
+        One row a pass: seconds and certificate_seconds (cumulative), passes, oracle_calls,
+        approximate_passes (those over cached labelings, of all data or a part), primal, gap (both
+        NaN between certificates), dual, working_set_size (cached labelings a sample). A row of
+        ``"fw"`` or ``"cutting-plane"`` holds the certificate of the weights that its pass began at.
+        Slack rescaling adds queries, oracle calls of its searches (cumulative, without
+        certificates); ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose
+        prediction cost anything. `early_stopping` adds validation_score; the last row then holds
+        the certificate of ``w_``.
         A fit to partitions adds rounds, bytes_sent, bytes_received and bytes_copied (for workers
         that die), all of them so far, and least_share: how much was taken of the parts' changes, 1
         in most rounds.
@@ -204,7 +292,20 @@ class ChainSSVM(Windows, LabelingSSVM):
     takes O(sum of L K^2 G) operations more, and each thread memory of O(L K^2) for the longest
     sequence.
 
-    <References>
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
     .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
        Learning with Factorwise Oracles for Structural SVM of Large Output Domain. NIPS 2016.
 
@@ -269,7 +370,6 @@ class ChainSSVM(Windows, LabelingSSVM):
         check_choice("transitions", self.transitions, (True, False))
         check_choice("boundaries", self.boundaries, (True, False))
 
-    @shares_documentation(Held)
     def fit(
         self,
         X: Any,
@@ -303,8 +403,11 @@ class ChainSSVM(Windows, LabelingSSVM):
             labels at nodes of weight 0 cost nothing, but such nodes stay in the sequence; to leave
             nodes out, use `ignore_label`. Integers that are the lengths of the sequences raise an
             error, since other packages take lengths here; pass such weights as floats.
-        <X_val>
-        <sample_weight_val>
+        X_val, y_val : as X and y, optional
+            Samples for `early_stopping`, which take no part in training. None:
+            `validation_fraction` of the samples. Labels that training has not seen count as wrong.
+        sample_weight_val : as for ``score``, optional
+            Their weights in the score.
 
         Returns
         -------

@@ -11,12 +11,10 @@ from sklearn.base import ClassifierMixin, clone
 from sstruct._checks.arguments import explains_arguments
 from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
-from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.held_out import class_numbers
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
-from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.label_set.fitted_state import LABEL_SET_STATE
 from sstruct._estimators.label_set.interactions import (
@@ -63,7 +61,6 @@ __all__ = ["MultilabelSSVM"]
 
 
 @explains_arguments
-@shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     r"""Structured SVM for sets of labels that attract or exclude each other.
@@ -112,7 +109,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
         enumerated; for slack rescaling with errors of different costs it enumerates up to 18
         labels, which is exact. A decoder that is asked for and does not fit is refused.
-    <fit_intercept>
+    fit_intercept : bool, default=True
+        Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
         ``"submodular"``: labels attract each other, edge weights are at least 0; for
@@ -120,7 +118,13 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     classes : array-like or None, default=None
         Names of the K columns of y, or, for one label a sample, all labels in order. None: the
         names that y has as a data frame; the labels that occur.
-    <lam>
+    lam : float or "auto", default="auto"
+        Regularization strength, positive; all weights are regularized, intercepts too. ``"auto"``
+        is 0.4 V m^(1/5) / n: n is the sum of sample weights, m the nodes of a sample on average,
+        and V the variances of a node's features added up, where features whose scale is far beyond
+        that of the others count less. For label sets it is 0.6 V / n, and for n > 422 samples times
+        7.5 / n^(1/3). Where `loss` is divided by the number of nodes, it is as many times larger.
+        The papers' choice is ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
     loss : {"hamming-count", "asymmetric", "hamming", "balanced"} or array, default="hamming-count"
         Cost of a wrong set of labels.
 
@@ -139,36 +143,80 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         outputs: the product of the weights of its labels, from a dict ``{0: weight, 1: weight}``
         for each label or, with ``"balanced"``, N / (2 N_k). For one label a sample as in
         :class:`MulticlassSSVM`.
-    <rescaling>
+    rescaling : {"margin", "slack"}, default="margin"
+        By how much the truth is to score higher than a wrong labeling. ``"margin"``: by its loss.
+        ``"slack"``: by 1, and what is missing to that is multiplied by its loss [6]_.
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
         How slack rescaling finds the worst set. ``"auto"``: directly, which is exact, by
         enumeration, from a table by number of errors for forests and hierarchies where all errors
         cost the same, and for ``inference="relaxed"`` over the linear program's solutions and
         mixtures of two; else ``"bisecting"``. ``"angular"`` is exact too, for enumeration and the
         relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst set but bound it.
-    <solver>
+    solver : str or solver object, default="auto"
+        The training algorithm. A name stands for an object of :mod:`sstruct.solvers` with its
+        default options; to set options give the object, as in ``solver=MPBCFW(step="away")``.
+        ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_) is the default for ``"auto"``;
+        ``"bcfw"`` is the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"``
+        [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective; the last three are for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and need ``lam="auto"``. They
+        are for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first two
+        solvers support `warm_start` and `checkpoint`.
         ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes call no
         max-oracle. It solves the relaxation (exactly where edges have no cycle). It supports margin
         rescaling without `bounds`, and otherwise what ``"fw"`` supports.
-    <tol>
-    <certificate_every>
-    <max_iter>
-    <max_time>
-    <early_stopping>
-    <validation_fraction>
-    <n_iter_no_change>
-    <warm_start>
-    <checkpoint>
-    <n_jobs>
-    <random_state>
-    <verbose>
+    tol : float, default=1e-2
+        Stop when the objective is known to be within the share `tol` of its minimum: at a relative
+        duality gap, (primal - dual) / primal, of at most `tol`.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap with one more oracle
+        call for each sample. One is also made when the estimated gap falls below `tol`. Each pass
+        of ``"fw"`` and ``"cutting-plane"`` is a certificate.
+    max_iter : int, default=1000
+        Largest number of passes (n oracle calls each; for a solver with ``cache=True``, at most ten
+        times as many rounds).
+    max_time : float or None, default=None
+        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
+        ``"cutting-plane"``: one and a quadratic program).
+    early_stopping : bool, default=False
+        Whether to keep the weights that score best (``score``) on samples that take no part in
+        training, of those after each pass: the average, or the last iterate of a solver without an
+        average.
+        The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and
+        perceptrons.
+    validation_fraction : float, default=0.1
+        Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
+        is given no `X_val` and `y_val`. Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after so many passes without a better score.
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
+        (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
+        exist. The data must begin with those of the last fit, all of its samples in their order;
+        others may follow, and sample weights may change, but not from or to 0. Other data raise an
+        error, and so do classes that are new: name all of them in `classes` before the first fit.
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved as it goes. A fit that finds the file continues
+        from it, and gives the same bits as a fit that was never interrupted; the file of another
+        fit raises an error. It is removed when a fit converges. If the file cannot be written while
+        the fit runs, the fit warns and continues. Fits that run at the same time need different
+        files.
+    n_jobs : int or None, default=None
+        Number of threads for training and prediction; -1: all processors. Results do not depend on
+        it.
+    random_state : int, RandomState instance or None, default=None
+        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
+    verbose : int, default=0
+        1: progress bar with the solver and the gap (needs tqdm) on ``sys.stderr``; 2: one line a
+        pass, to the logger ``sstruct``, which also replaces the bar if there is no ``sys.stderr``.
+        A fit continues without its display if the stream is closed.
 
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_``, ``intercept_`` (with `fit_intercept`) and
         ``edge_coef_``. A copy, made when you ask for it.
-    <coef_>
+    coef_ : ndarray of shape (K, n_features)
+        Weights of each label, one row a label.
     intercept_ : ndarray of shape (K,)
         Zero without `fit_intercept`.
     edge_coef_ : ndarray of shape (E,) or (E, 2, 2)
@@ -180,12 +228,19 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     classes_ : ndarray of shape (K,)
         `classes`, the names of the columns of y where it is a data frame, or 0 ... K - 1; where
         each sample has one label the labels.
-    <n_features_in_>
-    <feature_names_in_>
-    <lam_>
-    <solver_>
-    <n_iter_>
-    <n_oracle_calls_>
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X has names.
+    lam_ : float
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which use none.
+    solver_ : str
+        Name of the solver that was used.
+    n_iter_ : int
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls over n.
+    n_oracle_calls_ : int
+        Number of oracle calls, without those of certificates; of all calls of ``partial_fit`` so
+        far.
     objective_, dual_objective_, dual_gap_ : float
         The certificate: primal objective at ``w_``, lower bound of the optimum, and their
         difference. Of a relaxation (see ``inference_``) all are those of the relaxed problem:
@@ -194,8 +249,14 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         ``inference="auto"`` and at most 20 labels, ``dual_objective_`` and ``dual_gap_`` are
         therefore NaN; the relaxed problem's are in ``history_``. With status ROUNDING,
         ``dual_objective_`` is so much lower that it still is a bound.
-    <status_>
-    <converged_>
+    status_ : str
+        Why training ended: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK; EARLY_STOPPED: the
+        score on held-out samples improved no longer, or weights that score better than those within
+        `tol` are kept; INTERRUPTED: by Ctrl-C; STALLED: no further progress is possible, by
+        rounding or because the decoder is not exact; ROUNDING: numbers are so large that rounding
+        errors may exceed `tol`, so that there is no certificate.
+    converged_ : bool
+        Whether ``status_`` is CONVERGED.
     inference_ : str
         The decoder: ``"label by label (exact)"``, ``"max-sum (exact)"``, ``"enumeration (exact)"``,
         ``"graph cut (exact)"`` or ``"roof duality (LP relaxation)"``. With the last ``objective_``
@@ -203,7 +264,15 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         of sets: an upper bound of the objective at ``w_``. With slack rescaling also how the worst
         set was searched for: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search
         (bounded)"``, ``"roof duality, edges of a polygon (LP relaxation)"``.
-    <history_>
+    history_ : dict of ndarrays
+        One row a pass: seconds and certificate_seconds (cumulative), passes, oracle_calls,
+        approximate_passes (those over cached labelings, of all data or a part), primal, gap (both
+        NaN between certificates), dual, working_set_size (cached labelings a sample). A row of
+        ``"fw"`` or ``"cutting-plane"`` holds the certificate of the weights that its pass began at.
+        Slack rescaling adds queries, oracle calls of its searches (cumulative, without
+        certificates); ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose
+        prediction cost anything. `early_stopping` adds validation_score; the last row then holds
+        the certificate of ``w_``.
         ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in, the
         root mean square over the sweeps of a pass), active_labels and admitted_edges (means a
         sample), search_seconds, update_seconds; its oracle calls are those of certificates, which
@@ -224,7 +293,20 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     the weights and, per sample, a few cached sets of 4 K bytes; 4 K + E / 8 for relaxed ones, twice
     that for the mixtures of slack rescaling.
 
-    <References>
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
     .. [7] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence
        Trees. IEEE Transactions on Information Theory 14(3), 1968.
     .. [8] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
@@ -305,7 +387,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
                 "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
             )
 
-    @shares_documentation(Held)
     def fit(
         self,
         X: Any,
@@ -328,8 +409,11 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 2 counts as two copies, weight 0 as none.
-        <X_val>
-        <sample_weight_val>
+        X_val, y_val : as X and y, optional
+            Samples for `early_stopping`, which take no part in training. None:
+            `validation_fraction` of the samples. Labels that training has not seen count as wrong.
+        sample_weight_val : as for ``score``, optional
+            Their weights in the score.
 
         Returns
         -------

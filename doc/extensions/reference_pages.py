@@ -5,8 +5,27 @@ Docstrings stay as numpydoc has them. What is moved here is what numpydoc has ma
 
 import re
 
-from sstruct._estimators.core.texts import GROUPS
-
+# Parameters of estimators by what they are about, in the order of the docstrings. These titles come
+# between them.
+GROUPS = {
+    "Model": (
+        *("oracle", "parents", "edges", "connectivity", "pairwise", "inference"),
+        *("transitions", "boundaries", "transition_mask", "fit_intercept", "bounds"),
+        *("classes", "ignore_label"),
+    ),
+    "Objective": (
+        *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search", "window_size"),
+    ),
+    "Solver": ("solver",),
+    "Stopping": (
+        *("tol", "certificate_every", "max_iter", "max_time"),
+        *("early_stopping", "validation_fraction", "n_iter_no_change"),
+    ),
+    "Running": (
+        *("warm_start", "checkpoint", "n_jobs", "batch_size", "overlap"),
+        *("random_state", "verbose"),
+    ),
+}
 GROUP_OF = {name: title for title, names in GROUPS.items() for name in names}
 # Parameters from which on groups help.
 MANY = 10

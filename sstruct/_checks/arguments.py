@@ -1,8 +1,10 @@
 """Constructors that say what to write instead of arguments that they do not have."""
 
+import re
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import wraps
+from inspect import signature
 from typing import TypeVar
 
 from sstruct._checks.scalars import is_real
@@ -30,8 +32,21 @@ def explains_arguments(cls: type[T]) -> type[T]:
                 raise TypeError(_unknown(cls.__name__, names, name, value))
         init(self, *args, **given)
 
+    explained.__signature__ = _documented_order(cls, signature(init))
     cls.__init__ = explained
     return cls
+
+
+def _documented_order(cls, found):
+    """Return a signature with keyword parameters in the order of the docstring.
+
+    The fields of a dataclass begin with those that it inherits.
+    """
+    first, *parameters = found.parameters.values()
+    documented = re.findall(r"^ *(\w+) : ", cls.__doc__ or "", re.MULTILINE)
+    if {*documented} >= {each.name for each in parameters}:  # not so under python -OO
+        parameters.sort(key=lambda each: documented.index(each.name))
+    return found.replace(parameters=[first, *parameters])
 
 
 def _by_name(owner, needed, value):

@@ -16,14 +16,59 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._input.ragged import check_weights
 from sstruct.metrics._chunks import chunks_of
 from sstruct.metrics._flat_labels import FlatLabels, matched, unknown_labels
 
 
-class _Common:
-    """What the docstrings below share.
+def flat_accuracy_score(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float:
+    """Share of nodes with the right label.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of n label sequences
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
+
+    Returns
+    -------
+    score : float
+        ``sum_i s_i right_i / sum_i s_i L_i`` for L_i nodes, of which right_i are right, and
+        weight s_i.
+
+    Examples
+    --------
+    >>> from sstruct.metrics import flat_accuracy_score
+    >>> flat_accuracy_score([["B", "I", "O"], ["O"]], [["B", "O", "O"], ["O"]])
+    0.75
+    """
+    flat = FlatLabels(y_true, y_pred, sample_weight, ignore_label)
+    return float(accuracy_score(flat.true, flat.predicted, sample_weight=flat.weights))
+
+
+def flat_f1_score(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    labels: Iterable[Any] | None = None,
+    average: Literal["weighted", "macro", "micro", "binary"] | None = "weighted",
+    pos_label: Any = 1,
+    zero_division: float | Literal["warn"] = "warn",
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float | np.ndarray:
+    """F1 score of labels, over all nodes.
 
     Parameters
     ----------
@@ -43,64 +88,6 @@ class _Common:
     ignore_label : label, default=None
         True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
         well; with ``ignore_label=None`` they raise an error.
-    """
-
-
-@shares_documentation(_Common)
-def flat_accuracy_score(
-    y_true: Iterable[Any],
-    y_pred: Iterable[Any],
-    *,
-    sample_weight: ArrayLike | None = None,
-    ignore_label: Any = None,
-) -> float:
-    """Share of nodes with the right label.
-
-    Parameters
-    ----------
-    <y_true>
-    <sample_weight>
-    <ignore_label>
-
-    Returns
-    -------
-    score : float
-        ``sum_i s_i right_i / sum_i s_i L_i`` for L_i nodes, of which right_i are right, and
-        weight s_i.
-
-    Examples
-    --------
-    >>> from sstruct.metrics import flat_accuracy_score
-    >>> flat_accuracy_score([["B", "I", "O"], ["O"]], [["B", "O", "O"], ["O"]])
-    0.75
-    """
-    flat = FlatLabels(y_true, y_pred, sample_weight, ignore_label)
-    return float(accuracy_score(flat.true, flat.predicted, sample_weight=flat.weights))
-
-
-@shares_documentation(_Common)
-def flat_f1_score(
-    y_true: Iterable[Any],
-    y_pred: Iterable[Any],
-    *,
-    labels: Iterable[Any] | None = None,
-    average: Literal["weighted", "macro", "micro", "binary"] | None = "weighted",
-    pos_label: Any = 1,
-    zero_division: float | Literal["warn"] = "warn",
-    sample_weight: ArrayLike | None = None,
-    ignore_label: Any = None,
-) -> float | np.ndarray:
-    """F1 score of labels, over all nodes.
-
-    Parameters
-    ----------
-    <y_true>
-    <labels>
-    <average>
-    <pos_label>
-    <zero_division>
-    <sample_weight>
-    <ignore_label>
 
     Returns
     -------
@@ -118,7 +105,6 @@ def flat_f1_score(
     return flat.score(f1_score, labels, average, pos_label, zero_division)
 
 
-@shares_documentation(_Common)
 def flat_precision_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -134,13 +120,22 @@ def flat_precision_score(
 
     Parameters
     ----------
-    <y_true>
-    <labels>
-    <average>
-    <pos_label>
-    <zero_division>
-    <sample_weight>
-    <ignore_label>
+    y_true, y_pred : list of n label sequences
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.
+    labels : list of labels, default=None
+        Labels to average over, and their order. Default: all that occur, sorted if possible.
+    average : {"weighted", "macro", "micro", "binary"} or None, default="weighted"
+        As in scikit-learn; ``None`` gives a score for each label.
+    pos_label : label, default=1
+        The label that is scored with ``average="binary"``.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        Value of a ratio 0 / 0, as in scikit-learn.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
 
     Returns
     -------
@@ -158,7 +153,6 @@ def flat_precision_score(
     return flat.score(precision_score, labels, average, pos_label, zero_division)
 
 
-@shares_documentation(_Common)
 def flat_recall_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -174,13 +168,22 @@ def flat_recall_score(
 
     Parameters
     ----------
-    <y_true>
-    <labels>
-    <average>
-    <pos_label>
-    <zero_division>
-    <sample_weight>
-    <ignore_label>
+    y_true, y_pred : list of n label sequences
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.
+    labels : list of labels, default=None
+        Labels to average over, and their order. Default: all that occur, sorted if possible.
+    average : {"weighted", "macro", "micro", "binary"} or None, default="weighted"
+        As in scikit-learn; ``None`` gives a score for each label.
+    pos_label : label, default=1
+        The label that is scored with ``average="binary"``.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        Value of a ratio 0 / 0, as in scikit-learn.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
 
     Returns
     -------
@@ -198,7 +201,6 @@ def flat_recall_score(
     return flat.score(recall_score, labels, average, pos_label, zero_division)
 
 
-@shares_documentation(_Common)
 def flat_classification_report(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -215,7 +217,9 @@ def flat_classification_report(
 
     Parameters
     ----------
-    <y_true>
+    y_true, y_pred : list of n label sequences
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.
     labels : list of labels, default=None
         Labels to report, and their order. Default: all that occur, sorted if possible.
     target_names : list of str, default=None
@@ -224,9 +228,13 @@ def flat_classification_report(
         Number of digits after the point.
     output_dict : bool, default=False
         Whether to return a dict instead of text.
-    <zero_division>
-    <sample_weight>
-    <ignore_label>
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        Value of a ratio 0 / 0, as in scikit-learn.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
 
     Returns
     -------
@@ -255,7 +263,6 @@ def flat_classification_report(
     )
 
 
-@shares_documentation(_Common)
 def sequence_accuracy_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -267,9 +274,14 @@ def sequence_accuracy_score(
 
     Parameters
     ----------
-    <y_true>
-    <sample_weight>
-    <ignore_label>
+    y_true, y_pred : list of n label sequences
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
 
     Returns
     -------
@@ -290,7 +302,6 @@ def sequence_accuracy_score(
     return float(np.average(wrong[counted] == 0, weights=weights))
 
 
-@shares_documentation(_Common)
 def chunk_precision_recall_f1(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -305,9 +316,14 @@ def chunk_precision_recall_f1(
 
     Parameters
     ----------
-    <y_true>
-    <sample_weight>
-    <ignore_label>
+    y_true, y_pred : list of n label sequences
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
         Such a node ends a chunk, as O does.
 
     Returns
@@ -348,7 +364,6 @@ def chunk_precision_recall_f1(
     return float(precision), float(recall), float(f1)
 
 
-@shares_documentation(_Common)
 def chunk_f1_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -360,9 +375,14 @@ def chunk_f1_score(
 
     Parameters
     ----------
-    <y_true>
-    <sample_weight>
-    <ignore_label>
+    y_true, y_pred : list of n label sequences
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
 
     Returns
     -------

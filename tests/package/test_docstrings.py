@@ -11,8 +11,8 @@ import pytest
 
 import sstruct
 from sstruct._estimators.core.base import BaseSSVM
-from sstruct._estimators.core.texts import GROUPS
 from tests.package.public_objects import OBJECTS
+from tests.package.test_manual import extension
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
@@ -52,7 +52,8 @@ def test_functions_and_classes_have_an_example(name):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_parameters_of_estimators_come_group_by_group(estimator):
     """The manual puts the groups' titles between them."""
-    group_of = {name: title for title, names in GROUPS.items() for name in names}
+    groups = extension("reference_pages").GROUPS
+    group_of = {name: title for title, names in groups.items() for name in names}
     found = [group_of[name] for name in inspect.signature(estimator).parameters]
     assert len(found) > 15
-    assert found == sorted(found, key=list(GROUPS).index)
+    assert found == sorted(found, key=list(groups).index)

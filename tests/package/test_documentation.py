@@ -1,14 +1,17 @@
 """Docstrings of estimators, beyond numpydoc's rules: shared texts, and the values they list."""
 
 import ast
+import importlib.util
 import re
+import sys
+from pathlib import Path
 
 import pytest
 from sklearn.base import BaseEstimator
 
 import sstruct
 from sstruct import LatentSSVM, PathCV, StructuredSVM, TreeSSVM
-from sstruct._estimators.core.documentation import shares_documentation
+from sstruct.solvers import SOLVER_OF_NAME
 
 NumpyDocString = pytest.importorskip("numpydoc.docscrape").NumpyDocString
 
@@ -37,43 +40,61 @@ def test_attributes_of_all_estimators_are_documented(estimator):
     assert common - missing <= names
 
 
-def test_entries_are_taken_whole_and_from_the_source_alone():
-    class Source:
-        """One line.
+def tool():
+    """Return the module of tools/expand_docstrings.py."""
+    path = Path(__file__).parents[2] / "tools" / "expand_docstrings.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
-        Parameters
-        ----------
-        a : int
-            First
-            and second line.
 
-            And a paragraph.
-        b, c : float
-        """
+SHARED = """Parameters
+----------
+a : int
+    First
+    and second line.
 
-    @shares_documentation(Source)
-    class Target:
-        """Another.
+    And a paragraph.
+b, c : float
 
-        Parameters
-        ----------
-        <c>
-        own : str
-        <a>
-        """
+References
+----------
+.. [1] A paper.
+"""
 
-    assert Target.__doc__.split("----------\n")[1] == (
+
+def test_entries_are_taken_whole_and_from_the_shared_texts_alone():
+    expand = tool()
+    shared = expand.entries_of(SHARED)
+    begin = "Another.\n\nParameters\n----------\n"
+    complete = begin + (
         "b, c : float\nown : str\n"
-        "a : int\n    First\n    and second line.\n\n    And a paragraph.\n"
+        "a : int\n    First\n    and second line.\n\n    And a paragraph.\n\n"
+        "References\n----------\n.. [1] A paper.\n.. [2] Its own.\n"
     )
+    new = begin + "<c>\nown : str\n<a>\n\n<References>\n.. [2] Its own.\n"
+    stale = complete.replace("second", "third").replace("A paper", "Paper").replace("float", "int")
+    for text in (new, stale, complete):
+        assert expand.expanded(text, shared) == complete
+    assert expand.expanded(stale, shared, own=("a",)) == complete.replace("second", "third")
     with pytest.raises(KeyError):
+        expand.expanded("<d>\n", shared)
 
-        @shares_documentation(Source)
-        class Other:
-            """Nothing
 
-            <d>
-            """
+@pytest.mark.skipif(sys.flags.optimize > 1, reason="there are no docstrings")
+def test_shared_docstrings_are_up_to_date():
+    expand = tool()
+    for path in {path for path, _ in expand.TARGETS}:
+        before, after = expand.rewritten(path)
+        assert before == after, "run python tools/expand_docstrings.py"
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_solvers_of_an_estimator_are_documented(estimator):
+    entry = tool().entries_of(estimator.__doc__)["solver"]
+    named = set(re.findall(r'``"([a-z-]+)"``', entry))
+    assert named == {"auto", *estimator._solvers}
 
 
 class Nothing:
@@ -90,6 +111,7 @@ def choices(estimator):
 
 ALL_CHOICES = [(name, value) for e in ESTIMATORS for name, values in choices(e).items()
                for value in values]  # fmt: skip
+ALL_CHOICES += [("solver", name) for name in ("auto", *SOLVER_OF_NAME)]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -97,7 +119,7 @@ def test_listed_values_are_accepted_and_no_others(estimator):
     pytest.importorskip("clarabel")
     required = {TreeSSVM: {"parents": [-1, 0]}, StructuredSVM: {"oracle": Nothing()}}
     listed = choices(estimator)
-    assert listed["solver"] == ["auto", *estimator._solvers]
+    listed["solver"] = ["auto", *estimator._solvers]
     for name, value in ALL_CHOICES:
         if name not in listed:
             assert name not in estimator._get_param_names()
@@ -105,8 +127,6 @@ def test_listed_values_are_accepted_and_no_others(estimator):
         model = estimator(**required.get(estimator, {})).set_params(**{name: value})
         if name == "search":
             model.set_params(rescaling="slack")
-        if value == "given":  # of some solvers alone
-            model.set_params(solver="perceptron")
         if any(value is known or value == known for known in listed[name]):
             model._check_parameters()
         else:

@@ -1,30 +1,4 @@
-"""What the docstrings of estimators say of the parameters and attributes that they share.
-
-Each text is here once. Estimators add to one in lines of their own, and have others that are theirs
-alone; ``<solvers>`` becomes the list of solvers that the estimator accepts.
-"""
-
-# Parameters of estimators by what they are about, in the order of the docstrings. The manual puts
-# the titles between them.
-GROUPS = {
-    "Model": (
-        *("oracle", "parents", "edges", "connectivity", "pairwise", "inference"),
-        *("transitions", "boundaries", "transition_mask", "fit_intercept", "bounds"),
-        *("classes", "ignore_label"),
-    ),
-    "Objective": (
-        *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search", "window_size"),
-    ),
-    "Solver": ("solver",),
-    "Stopping": (
-        *("tol", "certificate_every", "max_iter", "max_time"),
-        *("early_stopping", "validation_fraction", "n_iter_no_change"),
-    ),
-    "Running": (
-        *("warm_start", "checkpoint", "n_jobs", "batch_size", "overlap"),
-        *("random_state", "verbose"),
-    ),
-}
+"""Texts that docstrings share, each once; `expand_docstrings.py` writes them into the sources."""
 
 
 class Common:
@@ -56,7 +30,7 @@ class Common:
         Factor of a wrong node's cost by its true label, on top of `loss`: weight 2 doubles the cost
         of errors at the label. Labels that a dict leaves out have weight 1. ``"balanced"``:
         N / (K N_k), for N_k of N nodes with label k and the K labels that occur.
-    solver : {<solvers>} or a solver object, default="auto"
+    solver : str or solver object, default="auto"
         The training algorithm. A name stands for an object of :mod:`sstruct.solvers` with its
         default options; to set options give the object, as in ``solver=MPBCFW(step="away")``.
         ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_) is the default for ``"auto"``;
@@ -177,14 +151,81 @@ class Common:
     """
 
 
+class Chains:
+    """Of ``ChainSSVM``, added to the texts of the same names above.
+
+    Parameters
+    ----------
+    solver : added
+        ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
+        is for chains of several hundred labels and more, where Viterbi's K^2 operations a node are
+        too slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"``
+        supports.
+        ``"auto"`` uses ``"gdmm"`` from 400 labels on, unless a parameter that it does not support
+        or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
+        does not take.
+    warm_start : added
+        With margin rescaling `loss` and `class_weight` may change, too.
+    n_oracle_calls_ : added
+        With ``"gdmm"``: visits to a chain that search for labels.
+    objective_ : added
+        If sequences were cut into windows, this is the objective over windows.
+    history_ : added
+        A fit to partitions adds rounds, bytes_sent, bytes_received and bytes_copied (for workers
+        that die), all of them so far, and least_share: how much was taken of the parts' changes, 1
+        in most rounds.
+        ``"gdmm"`` adds relaxed_primal, feasibility (mean distance between marginals that should
+        agree), labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels,
+        unless few transitions have a weight, primal and gap are too, until relaxed_primal meets
+        `tol`), rho, unigram_search_seconds, bigram_search_seconds and step_seconds.
+    """
+
+
+class Grids:
+    """Of ``GridCRFSSVM``, added to the texts of the same names above.
+
+    Parameters
+    ----------
+    objective_ : added
+        If images were cut into tiles, that is the objective over tiles.
+    """
+
+
+class LabelSets:
+    """Of ``MultilabelSSVM``, added to the texts of the same names above.
+
+    Parameters
+    ----------
+    solver : added
+        ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes call no
+        max-oracle. It solves the relaxation (exactly where edges have no cycle). It supports margin
+        rescaling without `bounds`, and otherwise what ``"fw"`` supports.
+    history_ : added
+        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in, the
+        root mean square over the sweeps of a pass), active_labels and admitted_edges (means a
+        sample), search_seconds, update_seconds; its oracle calls are those of certificates, which
+        also find labels.
+    """
+
+
+class Custom:
+    """Of ``StructuredSVM``, added to the texts of the same names above.
+
+    Parameters
+    ----------
+    history_ : added
+        suboptimal: number of oracle answers so far that were worse than a known labeling.
+    """
+
+
 class Held:
     """Of ``fit``: samples to validate on.
 
     Parameters
     ----------
     X_val, y_val : as X and y, optional
-        Samples for `early_stopping`, which take no part in training. None: `validation_fraction` of
-        the samples. Labels that training has not seen count as wrong.
+        Samples for `early_stopping`, which take no part in training. None:
+        `validation_fraction` of the samples. Labels that training has not seen count as wrong.
     sample_weight_val : as for ``score``, optional
         Their weights in the score.
     """
@@ -243,4 +284,38 @@ class Graphs:
         ``dual_objective_`` is still a lower bound. With a bounded one ``objective_`` is an upper
         bound, and ``dual_gap_`` holds whatever labelings were found. Slack rescaling adds the
         search, as in ``"graph cut, bisecting search (bounded)"``.
+    """
+
+
+class Metrics:
+    """Of metrics.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of n label sequences
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.
+    labels : list of labels, default=None
+        Labels to average over, and their order. Default: all that occur, sorted if possible.
+    average : {"weighted", "macro", "micro", "binary"} or None, default="weighted"
+        As in scikit-learn; ``None`` gives a score for each label.
+    pos_label : label, default=1
+        The label that is scored with ``average="binary"``.
+    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
+        Value of a ratio 0 / 0, as in scikit-learn.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
+    """
+
+
+class Chunks:
+    """Of metrics of chunks, added to the text of the same name.
+
+    Parameters
+    ----------
+    ignore_label : added
+        Such a node ends a chunk, as O does.
     """

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Write the texts that docstrings share into the sources, so that each docstring is complete.
+
+    python tools/expand_docstrings.py          # rewrite what is out of date
+    python tools/expand_docstrings.py --check  # fail if anything is out of date
+
+`docstring_texts.py` has each shared text once. To change one, edit it there and run this tool. In a
+docstring listed in TARGETS every entry (parameter, attribute or the section References) whose name
+has a shared text is replaced by it, except for the names in OWN. A line ``<name>`` is replaced by
+the shared text of that name, which is how a new docstring begins.
+"""
+
+import argparse
+import ast
+import inspect
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from docstring_texts import (
+    Chains,
+    Chunks,
+    Common,
+    Custom,
+    Graphs,
+    Grids,
+    Held,
+    LabelSets,
+    Metrics,
+)
+
+ROOT = Path(__file__).parents[1]
+ENTRY = re.compile(r"^(\w[\w, ]*) : .*\n(?:(?:    .*)?\n)*?(?=\S|\Z)", re.MULTILINE)
+REFERENCES = re.compile(r"^References\n-+\n.*?(?=\n\n\w+\n-|\s*\Z)", re.MULTILINE | re.DOTALL)
+PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
+
+# By file and class or function: the shared texts, those later in the list first, and what is added.
+TARGETS = {
+    ("chain.py", "ChainSSVM"): ([Common], Chains),
+    ("multilabel.py", "MultilabelSSVM"): ([Common], LabelSets),
+    ("multiclass.py", "MulticlassSSVM"): ([Common], None),
+    ("tree.py", "TreeSSVM"): ([Common], None),
+    ("custom.py", "StructuredSVM"): ([Common], Custom),
+    ("graph.py", "GraphCRFSSVM"): ([Common, Graphs], None),
+    ("grid.py", "GridCRFSSVM"): ([Common, Graphs], Grids),
+    ("typed_graph.py", "TypedGraphCRFSSVM"): ([Common, Graphs], None),
+}
+TARGETS |= {(path, f"{name}.fit"): ([Held], None) for path, name in TARGETS}
+FLAT = ("accuracy_score", "f1_score", "precision_score", "recall_score", "classification_report")
+TARGETS |= {("metrics/_scores.py", f"flat_{name}"): ([Metrics], None) for name in FLAT}
+TARGETS |= {
+    ("metrics/_scores.py", "sequence_accuracy_score"): ([Metrics], None),
+    ("metrics/_scores.py", "chunk_precision_recall_f1"): ([Metrics], Chunks),
+    ("metrics/_scores.py", "chunk_f1_score"): ([Metrics], None),
+}
+# Entries that have a text of their own in spite of a shared one of that name.
+OWN = {
+    ("multilabel.py", "MultilabelSSVM"): (
+        *("bounds", "classes", "class_weight", "classes_", "objective_"),
+    ),
+    ("multiclass.py", "MulticlassSSVM"): (
+        *("fit_intercept", "classes", "class_weight", "n_jobs", "coef_"),
+    ),
+    ("tree.py", "TreeSSVM"): ("fit_intercept", "bounds", "coef_", "n_features_in_"),
+    ("custom.py", "StructuredSVM"): ("bounds", "lam", "warm_start", "n_jobs"),
+    ("typed_graph.py", "TypedGraphCRFSSVM"): (
+        *("inference", "classes", "class_weight", "w_", "coef_", "intercept_", "classes_"),
+        "n_features_in_",
+    ),
+    ("metrics/_scores.py", "flat_classification_report"): ("labels",),
+}
+
+
+def entries_of(text):
+    """Return a docstring's entries by name; "References" is the whole section."""
+    text = inspect.cleandoc(text) + "\n"
+    entries = {}
+    for match in ENTRY.finditer(text):
+        for name in match[1].split(", "):
+            entries.setdefault(name, match[0].rstrip("\n") + "\n")
+    section = REFERENCES.search(text)
+    if section:
+        entries["References"] = section[0] + "\n"
+    return entries
+
+
+def expanded(text, shared, own=()):
+    """Return a docstring, without indentation, in which shared texts are as they are to be.
+
+    Parameters
+    ----------
+    text : str
+    shared : dict of str to str
+        Entries by name.
+    own : collection of str
+        Names of entries that stay as they are.
+
+    Raises
+    ------
+    KeyError
+        If a line ``<name>`` has no shared text.
+    """
+    text = PLACE.sub(lambda match: shared[match[1]], text)
+
+    def entry(match):
+        name = match[1].split(", ")[0]
+        if name not in shared or name in own:
+            return match[0]
+        blank = match[0][len(match[0].rstrip("\n")) + 1 :]
+        return shared[name] + blank
+
+    text = ENTRY.sub(entry, text)
+    return REFERENCES.sub(lambda match: _references(match[0], shared), text)
+
+
+def _references(section, shared):
+    """Return a section of references: the shared ones, then those with higher numbers."""
+    first = shared.get("References")
+    if first is None:
+        return section
+    number = max(map(int, re.findall(r"^\.\. \[(\d+)\]", first, re.MULTILINE)))
+    more = section.find(f".. [{number + 1}]")
+    return first.rstrip("\n") + ("" if more < 0 else "\n" + section[more:])
+
+
+def docstrings(tree):
+    """Yield the qualified name and the docstring's node of classes, methods and functions."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name, node
+        if isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef):
+                    yield f"{node.name}.{method.name}", method
+
+
+def rewritten(path):
+    """Return the source of a file with complete docstrings."""
+    source = (ROOT / "sstruct" / path).read_text()
+    lines = source.splitlines(keepends=True)
+    for name, node in reversed(list(docstrings(ast.parse(source)))):
+        if (path, name) not in TARGETS:
+            continue
+        sources, added = TARGETS[path, name]
+        shared = {}
+        for each in sources:
+            shared |= entries_of(each.__doc__)
+        for key, text in entries_of(added.__doc__).items() if added else ():
+            shared[key] += text.partition("\n")[2]
+        literal = node.body[0]
+        indent = " " * literal.col_offset
+        first, last = literal.lineno - 1, literal.end_lineno
+        body = "".join(lines[first:last])
+        quote = body.index('"""') + 3
+        head, inner = body[:quote], body[quote : body.rindex('"""')]
+        text = expanded(inspect.cleandoc(inner) + "\n", shared, OWN.get((path, name), ()))
+        inner = "".join(indent * (line != "\n") + line for line in text.splitlines(keepends=True))
+        lines[first:last] = [head + inner.lstrip() + f'{indent}"""\n']
+    return source, "".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing, but fail")
+    arguments = parser.parse_args()
+    stale = []
+    for path in dict.fromkeys(path for path, _ in TARGETS):
+        before, after = rewritten(path)
+        if before != after:
+            stale.append(path)
+            if not arguments.check:
+                (ROOT / "sstruct" / path).write_text(after)
+    if stale and arguments.check:
+        sys.exit(f"docstrings are out of date in {', '.join(stale)}: run {Path(__file__).name}")
+
+
+if __name__ == "__main__":
+    main()
