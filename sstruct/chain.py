@@ -354,6 +354,7 @@ class ChainSSVM(Windows, LabelingSSVM):
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
     window_size: int | str | None = "auto"
+    couple_windows: bool = False
     pairwise_scale: float | str = "auto"
     pairwise_scale_: float = field(init=False)
     n_edge_features_in_: int = field(init=False)

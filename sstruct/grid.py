@@ -297,6 +297,7 @@ class GridCRFSSVM(Windows, GraphCRFSSVM):
 
     connectivity: int = 4
     window_size: int | str | None = "auto"
+    couple_windows: bool = False
     whole_objective_: float = field(init=False)
 
     def _check_parameters(self):
@@ -309,6 +310,11 @@ class GridCRFSSVM(Windows, GraphCRFSSVM):
         # Tiles are copies; features that are mapped from a file may exceed the memory.
         on_disk = is_mapped(nodes.flat)
         return self._window_sizes(*((np.inf, 1) if on_disk else (LARGEST_WHOLE, AUTO_TILE)))
+
+    def _with_planes(self, problem):
+        # Planes hold losses, and multipliers on copies change these.
+        coupled = self.couple_windows and problem.n_copied
+        return problem if coupled else super()._with_planes(problem)
 
     def _pack(self, X, model, *, fitted):
         return pack_grids(self, X, model["pairwise"], model["connectivity"], fitted=fitted)

@@ -216,6 +216,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "early_stopping=True does not go with LatentSSVM, whose rounds go on from one fit "
                 "to another: take early_stopping=False"
             )
+        if self.estimator._parameters().get("couple_windows"):
+            raise ValueError(
+                "couple_windows=True is not supported by LatentSSVM; set couple_windows=False"
+            )
         if self.init is not None:
             self._check_init()
         solver, solvers = self.estimator._solver_name, self.estimator._solvers

@@ -14,7 +14,8 @@ GROUPS = {
         *("classes", "ignore_label"),
     ),
     "Objective": (
-        *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search", "window_size"),
+        *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search"),
+        *("window_size", "couple_windows"),
     ),
     "Solver": ("solver",),
     "Stopping": (

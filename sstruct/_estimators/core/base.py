@@ -282,6 +282,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the name that ``solver="auto"`` stands for; it must not depend on `lam`."""
         return "mp-bcfw"
 
+    def _solver_class(self, solver, training):
+        """Return the class that solves the problem of a Training, for the name of a solver."""
+        return Rounds if isinstance(training.problem, PartedBlocks) else self._solvers[solver]
+
     def _alternative_solver(self, problem):
         """Return the solver that a warning suggests if a limit ended the fit, or None."""
         return None
@@ -555,7 +559,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         setup.callback = task.callback
         # A signal must not come between a solution and the attributes that it becomes.
         with DelayedInterrupt() as setup.delay:
-            run = (Rounds if isinstance(problem, PartedBlocks) else self._solvers[solver])(setup)
+            run = self._solver_class(solver, training)(setup)
             solution = run.solve()
             warm, steps = run.export() if self.warm_start else None, None
             if warm is not None:

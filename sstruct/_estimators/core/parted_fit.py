@@ -294,6 +294,8 @@ def _check_goes_with_partitions(estimator):
         raise ValueError(f"solver={estimator._solver_name!r} does not go with {name}: leave 'auto'")
     if estimator.early_stopping:
         raise ValueError(f"early_stopping=True does not go with {name}: leave False")
+    if parameters.get("couple_windows"):
+        raise ValueError(f"couple_windows=True does not go with {name}: leave False")
     chosen = estimator._chosen_solver()
     for option, advice in () if chosen is None else chosen._refused_for_partitions():
         raise ValueError(

@@ -55,6 +55,10 @@ class Sweep:
             )
         if estimator.checkpoint is not None:
             raise ValueError("a path keeps no checkpoint: leave checkpoint=None")
+        if estimator._parameters().get("couple_windows"):
+            raise ValueError(
+                "couple_windows=True is not supported by paths over lam; set couple_windows=False"
+            )
         self.estimator = clone(estimator)
         # Of a clone of its own, for a random_state that drawing changes.
         training = clone(estimator)._prepare(X, y, sample_weight)

@@ -2,19 +2,27 @@
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.threads import n_threads
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._solvers.core.solver import objective_at
+from sstruct._solvers.proximal.coupled import Coupled
 
 # The solvers whose blocks may be windows.
 SOLVERS = ("mp-bcfw", "bcfw")
 
 
 class Windows:
-    """Mixin of estimators with `window_size`: its checks, "auto" and ``whole_objective_``."""
+    """Mixin of estimators with windows: their parameters and ``whole_objective_``."""
 
     def _check_parameters(self):
         super()._check_parameters()
+        if not isinstance(self.couple_windows, bool | np.bool_):
+            raise TypeError(
+                f"couple_windows must be True or False, found {shortened(self.couple_windows)}"
+            )
+        if self.couple_windows:
+            self._check_coupling()
         if self.window_size is None:
             return
         if isinstance(self.window_size, str):
@@ -26,6 +34,23 @@ class Windows:
                 f"window_size={self.window_size} cannot be combined with rescaling='slack', which "
                 "does not split into windows; leave window_size='auto' or set rescaling='margin'"
             )
+
+    def _check_coupling(self):
+        """Raise if other parameters do not allow multipliers on the copies of windows."""
+        if isinstance(self.average, bool) and self.average:
+            raise ValueError(
+                "couple_windows=True cannot be combined with average=True; use average='auto'"
+            )
+        if self.early_stopping:
+            raise ValueError(
+                "couple_windows=True cannot be combined with early_stopping=True; set one of them "
+                "to False"
+            )
+
+    def _solver_class(self, solver, training):
+        if self.couple_windows and training.whole is not None:
+            return Coupled
+        return super()._solver_class(solver, training)
 
     def _window_sizes(self, longest, size):
         """Return the size up to which samples are not cut, and the largest size of a window.

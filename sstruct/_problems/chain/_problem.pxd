@@ -36,6 +36,9 @@ cdef class ChainProblem(BlockProblem):
     cdef const double* edge          # scores of transitions: K x KP tables, or NULL
     cdef Py_ssize_t edge_step        # from one transition's table to the next's; 0: one for all
     cdef ErrorTable error_table
+    cdef Py_ssize_t n_offsets        # see `offset_nodes`
+    cdef const int32_t* offset_position
+    cdef const double* offsets
 
     cdef void node_scores(
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,

@@ -37,6 +37,7 @@ from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
     check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks,
     weight_views)
+from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.arguments import check_copies, error_counts, penalties, table_work
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -157,6 +158,19 @@ cdef class ChainProblem(BlockProblem):
         scale = None if scale is None else np.asarray(scale)[first]
         return self.with_chains(first, chains=chains, loss_scale=scale), first
 
+    def shared_nodes(self):
+        """Return the last rows of windows, copies of the first rows of the blocks after them."""
+        cdef double most = np.max(self.cost)
+        blocks = np.flatnonzero(np.asarray(self.n_own) < np.asarray(self.length))
+        position = np.column_stack([np.asarray(self.n_own)[blocks], np.zeros_like(blocks)])
+        cost = np.asarray(self.loss_scale)[blocks] * (most if most > 0 else 1.0)
+        return SharedNodes(np.column_stack([blocks, blocks + 1]), position, cost)
+
+    cdef int offset_nodes(
+            self, Py_ssize_t count, const int32_t* position, const double* offsets) except -1 nogil:
+        self.n_offsets, self.offset_position, self.offsets = count, position, offsets
+        return 0
+
     def with_chains(self, blocks, **arguments):
         """Return a problem with other chains, which begin as some of the blocks do."""
         return ChainProblem(**(self.arguments | arguments))
@@ -186,7 +200,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """theta = B_i^T w + loss_weight * node costs, in scratch; `edge` the transition scores."""
         cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP
-        cdef Py_ssize_t k, l, n_own = self.n_own[i]
+        cdef Py_ssize_t e, k, l, n_own = self.n_own[i]
         cdef double scale = loss_weight * self.loss_scale[i]
         if loss_weight != 0:
             self.need_labels()
@@ -208,6 +222,9 @@ cdef class ChainProblem(BlockProblem):
             for k in range(K):
                 self.theta[(L - 1) * KP + k] += self.boundary_penalty[1, k] + (
                     w[self.end_at + k] if self.boundaries else 0)
+        for e in range(self.n_offsets):
+            for k in range(K):
+                self.theta[self.offset_position[e] * KP + k] += self.offsets[e * K + k]
         if self.has_known:
             self.forbid_others(i)
         if not self.masked:

@@ -53,6 +53,8 @@ cdef class BlockProblem:
     cdef int exchange(
         self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
         double* out) except -1 nogil
+    cdef int offset_nodes(
+        self, Py_ssize_t count, const int32_t* position, const double* offsets) except -1 nogil
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1
     cdef int check_node_labels(
         self, Py_ssize_t i, const int32_t[::1] code, Py_ssize_t n_labels) except -1

@@ -197,6 +197,19 @@ cdef class BlockProblem:
         coefficient[0], coefficient[1] = c, -c
         return self.scatter(i, codes, coefficient, 2, out)
 
+    cdef int offset_nodes(
+            self, Py_ssize_t count, const int32_t* position, const double* offsets) except -1 nogil:
+        """Set what the calls of `maximize` that follow add to the scores of some nodes.
+
+        offsets: (count, K), of the labels of nodes at `position` in a labeling, which may occur
+        several times. Both must remain valid. For problems with `shared_nodes`.
+        """
+        return self.lacks(b"offset_nodes")
+
+    def shared_nodes(self):
+        """Return the SharedNodes of blocks that have copies of nodes of other blocks."""
+        raise NotImplementedError(f"{type(self).__name__}.shared_nodes")
+
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         """Raise unless `code` is a valid labeling of block i."""
         self._check_block(i)

@@ -34,7 +34,8 @@ cdef class GraphProblem(BlockProblem):
     cdef const int32_t[::1] label_counts        # (n_rows,), or one where all nodes have K labels
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias, has_scores, has_counts
-    cdef Py_ssize_t KP, bias_at, edge_at, n_copied
+    cdef Py_ssize_t KP, bias_at, edge_at
+    cdef readonly Py_ssize_t n_copied
     cdef LastLabelings last
     cdef bint has_partial                       # of the decoder, unless a call starts from `last`
     # Scratch of this object.
@@ -42,6 +43,11 @@ cdef class GraphProblem(BlockProblem):
     cdef GraphDecoder decoder
     cdef GraphCosts costs                       # of the last maximize
     cdef GraphCosts own_costs                   # the same without copies: what is decoded
+    cdef bint has_copy_costs                    # of offsets at copies; see `offset_nodes`
+    cdef double[::1] copy_costs                 # (copies of a block, K)
+    cdef Py_ssize_t n_offsets
+    cdef const int32_t* offset_position
+    cdef const double* offsets
     cdef double[::1] node_costs, own_node_costs, label_score, accumulator
     cdef double[::1] most_of_tables, most_of_edges
     cdef int32_t[::1] place, label, other_labels, true_labels
@@ -52,6 +58,9 @@ cdef class GraphProblem(BlockProblem):
     cdef int marginals(
         self, Py_ssize_t i, const double* w, bint is_forest, double* out) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
+    cdef double add_offsets(self, Py_ssize_t i) noexcept nogil
+    cdef double total_cost(self, Py_ssize_t i, const int32_t* y) noexcept nogil
+    cdef double copy_cost(self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t b) noexcept nogil
     cdef void leave_copies_out(self, Py_ssize_t i) noexcept nogil
     cdef void label_copies(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef const int32_t* true_code_of(self, Py_ssize_t i) noexcept nogil

@@ -51,6 +51,7 @@ from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._problems.core.node_arguments import (
     check_labels, check_node_weights, graph_weight_views, padded, sums_over_blocks)
+from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.graph.arguments import check_label_counts, check_node_scores
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -158,6 +159,7 @@ cdef class GraphProblem(BlockProblem):
         cdef Py_ssize_t n_nodes = self.max_code_size
         self.node_costs = np.empty(n_nodes * self.KP)
         self.own_node_costs = np.empty(n_nodes * self.KP if self.n_copied else 1)
+        self.copy_costs = np.empty(n_nodes * self.n_labels if self.n_copied else 1)
         self.label_score = np.empty(self.KP)
         self.place = np.full(self.KP, -1, dtype=np.int32)
         self.label = np.empty(self.KP, dtype=np.int32)
@@ -272,6 +274,8 @@ cdef class GraphProblem(BlockProblem):
             for v in range(n_nodes):
                 for k in range(self.n_labels):
                     theta[v * KP + k] += self.node_scores[first + v, k]
+        if self.n_offsets > 0:
+            total += self.add_offsets(i)
         for k in range(n_nodes * KP):
             total += fabs(theta[k])
             theta[k] = -theta[k]
@@ -291,6 +295,59 @@ cdef class GraphProblem(BlockProblem):
             self.leave_copies_out(i)
         return 0
 
+    cdef double add_offsets(self, Py_ssize_t i) noexcept nogil:
+        """Add offsets to the scores of nodes, and subtract those of copies from copy_costs.
+
+        Return the sum of the magnitudes of the latter.
+        """
+        cdef Py_ssize_t e, k, v, K = self.n_labels
+        cdef double total = 0
+        self.has_copy_costs = self.n_copies[i] > 0
+        for k in range(self.n_copies[i] * K):
+            self.copy_costs[k] = 0
+        for e in range(self.n_offsets):
+            v = self.offset_position[e]
+            for k in range(K):
+                if v < self.length[i]:
+                    self.node_costs[v * self.KP + k] += self.offsets[e * K + k]
+                else:
+                    self.copy_costs[(v - self.length[i]) * K + k] -= self.offsets[e * K + k]
+                    total += fabs(self.offsets[e * K + k])
+        return total
+
+    cdef double copy_cost(self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t b) noexcept nogil:
+        """Return the cost of a label of a copy."""
+        return self.copy_costs[c * self.n_labels + b] if self.has_copy_costs else 0.0
+
+    cdef double total_cost(self, Py_ssize_t i, const int32_t* y) noexcept nogil:
+        """Return the cost of the labels of nodes and copies."""
+        cdef Py_ssize_t c
+        cdef double cost = labeling_cost(&self.costs, y)
+        for c in range(self.n_copies[i] if self.has_copy_costs else 0):
+            cost += self.copy_cost(i, c, y[self.costs.n_nodes + c])
+        return cost
+
+    cdef int offset_nodes(
+            self, Py_ssize_t count, const int32_t* position, const double* offsets) except -1 nogil:
+        self.n_offsets, self.offset_position, self.offsets = count, position, offsets
+        self.has_copy_costs = False
+        return 0
+
+    def shared_nodes(self):
+        """Return the copies of pixels of other tiles."""
+        start, length = np.asarray(self.start), np.asarray(self.length)
+        n_copies, first = np.asarray(self.n_copies), np.asarray(self.copy_start)
+        row = np.asarray(self.copies)[:self.n_copied]
+        block = np.repeat(np.arange(self.n_blocks), n_copies)
+        position = length[block] + np.arange(self.n_copied) - first[block]
+        order = np.argsort(start, kind="stable")
+        owner = order[np.searchsorted(start[order], row, side="right") - 1]
+        cost = np.asarray(self.node_weight)[row] * np.max(self.cost)
+        usual = cost.mean() if cost.size and cost.mean() > 0 else 1.0
+        return SharedNodes(
+            np.column_stack([block, owner]), np.column_stack([position, row - start[owner]]),
+            np.where(cost > 0, cost, usual))
+
     cdef void leave_copies_out(self, Py_ssize_t i) noexcept nogil:
         """Add the least cost of each copy's edge to the node costs of its neighbour, in own_costs.
 
@@ -303,7 +360,7 @@ cdef class GraphProblem(BlockProblem):
         cdef double* own = &self.own_node_costs[0]
         self.own_costs.n_edges = n_own
         for e in range(n_own, costs.n_edges):
-            if costs.tables != NULL or costs.edge_weights[e] < 0:
+            if costs.tables != NULL or costs.edge_weights[e] < 0 or self.has_copy_costs:
                 break
         else:
             return    # Potts: a copy has its neighbour's label, which costs nothing
@@ -312,9 +369,9 @@ cdef class GraphProblem(BlockProblem):
         for e in range(n_own, costs.n_edges):
             node = own + costs.edges[2 * e] * costs.stride
             for a in range(K):
-                least = edge_cost(costs, e, a, a)
+                least = edge_cost(costs, e, a, a) + self.copy_cost(i, e - n_own, a)
                 for b in range(K):
-                    least = min(least, edge_cost(costs, e, a, b))
+                    least = min(least, edge_cost(costs, e, a, b) + self.copy_cost(i, e - n_own, b))
                 node[a] += least
 
     cdef void label_copies(self, Py_ssize_t i, int32_t* y) noexcept nogil:
@@ -326,9 +383,9 @@ cdef class GraphProblem(BlockProblem):
         for c in range(self.n_copies[i]):
             e = costs.n_edges - self.n_copies[i] + c
             a = best = y[costs.edges[2 * e]]
-            least = edge_cost(costs, e, a, a)
+            least = edge_cost(costs, e, a, a) + self.copy_cost(i, c, a)
             for b in range(self.n_labels):
-                cost = edge_cost(costs, e, a, b)
+                cost = edge_cost(costs, e, a, b) + self.copy_cost(i, c, b)
                 if cost < least:
                     best, least = <int32_t> b, cost
             y[costs.n_nodes + c] = best
@@ -424,7 +481,7 @@ cdef class GraphProblem(BlockProblem):
         if self.has_counts:
             self.replace_forbidden(i, y)
         self.label_copies(i, y)
-        return labeling_cost(&self.costs, y)
+        return self.total_cost(i, y)
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
@@ -439,7 +496,7 @@ cdef class GraphProblem(BlockProblem):
         answer.exact, answer.work = True, 100
         if self.own_costs.n_edges == 0 or self.n_labels == 1:
             self.label_copies(i, code)
-            cost = labeling_cost(&self.costs, code)
+            cost = self.total_cost(i, code)
         else:
             self.decoder.block = i
             self.decoder.has_partial = (
@@ -449,7 +506,7 @@ cdef class GraphProblem(BlockProblem):
         of_truth = cost
         if self.has_labels:
             truth = self.true_code_of(i)
-            of_truth = labeling_cost(&self.costs, truth)
+            of_truth = self.total_cost(i, truth)
         if of_truth < cost:
             # Only now from the truth: moves that start there find little but its neighbourhood,
             # and training would end with hinges that are too small.
@@ -522,7 +579,7 @@ cdef class GraphProblem(BlockProblem):
         cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
         if w == NULL:
             for k in range(count):
-                out[k] = -labeling_cost(&self.costs, codes[k])
+                out[k] = -self.total_cost(i, codes[k])
             work[0] += spent
             return 0
         if loss_weight != 0:

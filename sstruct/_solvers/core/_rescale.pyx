@@ -85,13 +85,38 @@ def reload_losses(DualState state not None, double lam):
     lam : float
         Positive.
     """
+    _reload(state)
+    keep_dual_weights(state, lam)
+
+
+cdef int _reload(DualState state) except -1:
+    """Compute the losses of all labelings again."""
     cdef Py_ssize_t i, k
     cdef WorkingSet* working_set
     for i in range(state.problem.n_blocks):
         working_set = &state.working_sets[i]
         for k in range(1, working_set.size):
             state.problem.loss(i, labeling(working_set, k), &working_set.loss[k])
-    keep_dual_weights(state, lam)
+    return 0
+
+
+def shift_losses(DualState state not None, double decrease):
+    """Ask the problem for all losses again, and keep labelings, dual weights and w.
+
+    Parameters
+    ----------
+    state : DualState
+        Without averages of iterates.
+    decrease : float
+        By how much the linear part of the dual value has become smaller.
+    """
+    if state.exact_average is not None:
+        raise ValueError("averages of iterates do not survive other losses")
+    _reload(state)
+    for i in range(state.problem.n_blocks):
+        state.working_gaps[i] = INFINITY
+    state.linear -= decrease
+    state.dual -= decrease
 
 
 def start_at_largest_losses(DualState state not None):

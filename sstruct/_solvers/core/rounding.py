@@ -56,9 +56,10 @@ class Rounding:
         self.problem, self.block_weight = problem, block_weight
         terms = problem.n_weights + float(problem.n_blocks) * problem.max_code_size
         self.growth = OF_DUAL_WEIGHTS + min(terms, DEVIATIONS * math.sqrt(terms))
-        self._measure()
+        self.measure()
 
-    def _measure(self):
+    def measure(self):
+        """Read the sizes of scores from the problem, again if they have changed."""
         norms = self.problem.norms()
         with np.errstate(over="ignore"):
             self.size = 0.0 if norms is None else float(np.dot(self.block_weight, norms))
@@ -81,7 +82,7 @@ class Rounding:
         vectors : w and, where they are known, those of the dual value; NaN: there is no dual
         """
         if self.problem.keeps_planes:  # norms are those of planes met
-            self._measure()
+            self.measure()
         dual = 0.0 if math.isnan(dual) else dual
         norm = max(map(_norm, vectors))
         if len(vectors) == 1:

@@ -504,7 +504,11 @@ class Solver:
     def _primal_at(self, w, state=None):
         """P(w) and whether the oracles were exact, by a full pass (of `state`, if given)."""
         hinge, exact = full_pass(self.pool, w, self.block_weight, state)
-        return self._checked(0.5 * self.lam * squared_norm(w) + hinge), exact
+        return self._objective(w, hinge), exact
+
+    def _objective(self, w, hinge):
+        """Return the objective at w, whose hinge losses sum to `hinge`."""
+        return self._checked(0.5 * self.lam * squared_norm(w) + hinge)
 
     def _checked(self, objective):
         """Return a value of the objective, or of a part of it, that must be finite."""

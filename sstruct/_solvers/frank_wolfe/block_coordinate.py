@@ -14,7 +14,7 @@ from sstruct._problems.core.parts import parts_of
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
-from sstruct._solvers.core._state import DualState, aligned_zeros, squared_norm
+from sstruct._solvers.core._state import DualState, aligned_zeros
 from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, gap, relative
 from sstruct._solvers.core.status import Limit, Status
@@ -372,7 +372,7 @@ class FrankWolfeFit(Solver):
                 hinges[k] += hinge
                 exact[k] &= sure
         primals = [
-            self._checked(0.5 * self.lam * squared_norm(w) + hinge)
+            self._objective(w, hinge)
             for (w, _), hinge in zip(points, hinges.tolist(), strict=True)
         ]
         self.primal, self.exact = primals[0], bool(exact[0])

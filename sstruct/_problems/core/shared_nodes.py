@@ -1,0 +1,44 @@
+"""Nodes that several blocks of a problem have: those of windows and their copies in others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class SharedNodes:
+    """Copies of nodes, each between the block that has the node and the one that has the copy.
+
+    Attributes
+    ----------
+    block : ndarray of int of shape (n_copies, 2)
+        Block with the copy, and block with the node.
+    position : ndarray of int of shape (n_copies, 2)
+        Their positions in the labelings of these blocks.
+    cost : ndarray of shape (n_copies,)
+        About the loss of a wrong label of the node, positive.
+    """
+
+    block: np.ndarray
+    position: np.ndarray
+    cost: np.ndarray
+
+    def by_block(self, n_blocks):
+        """Return the ends of all copies, sorted by block.
+
+        Returns
+        -------
+        start : ndarray of int64 of shape (n_blocks + 1,)
+            First end of each block.
+        position : ndarray of int32 of shape (2 * n_copies,)
+        copy : ndarray of int64 of shape (2 * n_copies,)
+            Index of the copy that each end belongs to.
+        sign : ndarray of shape (2 * n_copies,)
+            1 for copies and -1 for the nodes.
+        """
+        block = self.block.T.ravel()
+        order = np.argsort(block, kind="stable")
+        n = len(self.cost)
+        start = np.searchsorted(block[order], np.arange(n_blocks + 1)).astype(np.int64)
+        position = self.position.T.ravel()[order].astype(np.int32)
+        return start, position, order % n, np.where(order < n, 1.0, -1.0)

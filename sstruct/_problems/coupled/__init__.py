@@ -1,0 +1,1 @@
+"""Blocks that share nodes, with multipliers on the labels of these."""

@@ -1,0 +1,218 @@
+# Design:
+# (a) Blocks overlap in nodes: a copy c of a node in another block has a free label. With multipliers
+#     m_c(k) added to the scores of the copy's labels and subtracted from those of the node's, the sum
+#     of the blocks' maxima is an upper bound of the maximum over labelings of the whole for every m,
+#     since a labeling of the whole gives both the same label.
+# (b) m_c(k) = center[c, k] + scale_c w[n + c K + k], n the number of the model's weights. The second
+#     term makes multipliers weights of a feature of size scale_c, that of a label of the copy; the
+#     first is a part of the loss. A solver that regularizes these weights, too, penalizes the distance
+#     of the multipliers from the center, which it moves.
+# (c) The other problem knows its own weights, the first n, and adds what it is told to scores of nodes.
+"""A problem whose blocks share nodes, with multipliers that make their labels agree."""
+
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer, WrappedProblem
+
+import numpy as np
+
+from sstruct._checks.arrays import contiguous
+from sstruct._problems.core.kept_arrays import kept_array
+
+
+cdef class CoupledProblem(WrappedProblem):
+    """A problem with multipliers on nodes that its blocks share.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+        With `shared_nodes` and `offset_nodes`. Its other attributes are this one's too.
+    scale : array-like of shape (n_copies,)
+        Size of the features whose weights are multipliers.
+    arguments : dict, optional
+        What a fork shares with another such problem.
+
+    Attributes
+    ----------
+    n_model_weights : int
+        Number of the weights of `problem`, which come first.
+    """
+
+    def __init__(self, BlockProblem problem not None, scale, arguments=None):
+        WrappedProblem.__init__(self, problem)
+        self.n_labels, self.n_model_weights = problem.n_labels, problem.n_weights
+        if arguments is None:
+            shared = problem.shared_nodes()
+            n = len(shared.cost)
+            scale = contiguous(scale, dtype=np.float64)
+            if scale.shape != (n,):
+                raise ValueError(f"{len(scale)} scales of {n} copies")
+            arguments = dict(
+                ends=shared.by_block(self.n_blocks), scale=scale,
+                center=np.zeros((n, self.n_labels)))
+        self.arguments = arguments
+        self.start, self.position, self.copy, self.sign = arguments["ends"]
+        self.scale, self.center = arguments["scale"], arguments["center"]
+        self.n_weights = self.n_model_weights + self.center.shape[0] * self.n_labels
+        n_ends = np.diff(self.start).max()
+        self.oracle_work += n_ends * self.n_labels
+        self.offsets = np.empty((max(n_ends, 1), self.n_labels))
+        self.true_labeling = np.empty(self.max_code_size, dtype=np.int32)
+
+    cpdef BlockProblem fork(self):
+        return CoupledProblem(self.problem.fork(), None, self.arguments)
+
+    cpdef remember(self, bint kept):
+        self.problem.remember(kept)
+
+    def counts(self):
+        """Return those of the other problem."""
+        return self.problem.counts()
+
+    def memory(self):
+        """Return what the other problem keeps, and the center."""
+        return self.problem.memory() | self.planes()
+
+    def restore_memory(self, kept):
+        """Restore what `memory` returned, checked."""
+        self.problem.restore_memory(kept)
+        self.restore_planes(kept)
+
+    def planes(self):
+        """Return the center of the multipliers, a part of the losses."""
+        return {"center": np.array(self.center).ravel()}
+
+    def restore_planes(self, kept):
+        """Restore what `planes` returned, checked; there may be more copies now, of new blocks."""
+        center = kept_array(kept, "center", np.float64)
+        if len(center) > self.center.size or len(center) % self.n_labels:
+            raise ValueError(
+                f"center: {len(center)} entries, expected at most {self.center.size}, "
+                f"{self.n_labels} for each copy")
+        np.asarray(self.center)[:] = 0
+        np.asarray(self.center).ravel()[:len(center)] = center
+
+    def multipliers(self, w):
+        """Return the multipliers at some weights, (n_copies, n_labels)."""
+        self._check_weights(w)
+        own = np.asarray(w)[self.n_model_weights:].reshape(-1, self.n_labels)
+        return np.asarray(self.center) + np.asarray(self.scale)[:, np.newaxis] * own
+
+    def move_center(self, w):
+        """Move the center to the multipliers at some weights."""
+        np.asarray(self.center)[:] = self.multipliers(w)
+
+    def norms(self):
+        """Return those of the other problem, and the features of multipliers."""
+        sums = np.r_[0, np.cumsum(np.asarray(self.scale)[np.asarray(self.copy)])]
+        return self.problem.norms() + np.diff(sums[np.asarray(self.start)])
+
+    def fixed_scores(self):
+        """Return those of the other problem, and the center."""
+        most = np.abs(self.center).max(axis=1)
+        sums = np.r_[0, np.cumsum(most[np.asarray(self.copy)])]
+        return self.problem.fixed_scores() + np.diff(sums[np.asarray(self.start)])
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout, as views of it."""
+        self._check_weights(w)
+        views = self.problem.weight_views(w[:self.n_model_weights])
+        return {**views, "multipliers": w[self.n_model_weights:]}
+
+    def padded_weights(self, public):
+        """Return weights in this problem's layout from those one after another."""
+        return BlockProblem.padded_weights(self, public)
+
+    cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
+        return self.problem.code_size(i)
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        return self.problem.truth(i, code)
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        return self.problem.check_code(i, code)
+
+    cdef double multiplier(
+            self, Py_ssize_t end, Py_ssize_t label, const double* w,
+            double loss_weight) noexcept nogil:
+        """Return what an end of a copy adds to the score of a label."""
+        cdef Py_ssize_t c = self.copy[end]
+        return self.sign[end] * (
+            loss_weight * self.center[c, label]
+            + self.scale[c] * w[self.n_model_weights + c * self.n_labels + label])
+
+    cdef bint end_differs(
+            self, Py_ssize_t end, const int32_t** codes, Py_ssize_t count) noexcept nogil:
+        """Whether some labelings differ at an end."""
+        cdef Py_ssize_t k, v = self.position[end]
+        for k in range(1, count):
+            if codes[k][v] != codes[0][v]:
+                return True
+        return False
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t e, k, first = self.start[i], n_ends = self.start[i + 1] - first
+        for e in range(n_ends):
+            for k in range(self.n_labels):
+                self.offsets[e, k] = self.multiplier(first + e, k, w, loss_weight)
+        self.problem.offset_nodes(n_ends, &self.position[0] + first, &self.offsets[0, 0])
+        self.problem.maximize(i, w, loss_weight, code, answer)
+        answer.work += n_ends * self.n_labels
+        return 0
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        cdef Py_ssize_t end, k
+        self.problem.scores(i, w, loss_weight, codes, count, out, work)
+        if w == NULL:    # the potentials include multipliers
+            return 0
+        for end in range(self.start[i], self.start[i + 1]):
+            if self.end_differs(end, codes, count):
+                for k in range(count):
+                    out[k] += self.multiplier(end, codes[k][self.position[end]], w, loss_weight)
+        work[0] += count * (self.start[i + 1] - self.start[i])
+        return 0
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        cdef Py_ssize_t end, v
+        cdef double total = 0
+        cdef int32_t* truth = &self.true_labeling[0]
+        self.problem.loss(i, code, out)
+        self.problem.truth(i, truth)
+        for end in range(self.start[i], self.start[i + 1]):
+            v = self.position[end]
+            total += self.sign[end] * (
+                self.center[self.copy[end], code[v]] - self.center[self.copy[end], truth[v]])
+        out[0] += total
+        return 0
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        cdef Py_ssize_t end, v
+        cdef double total = 0
+        self.problem.squared_distance(i, a, b, out)
+        for end in range(self.start[i], self.start[i + 1]):
+            v = self.position[end]
+            if a[v] != b[v]:
+                total += 2 * self.scale[self.copy[end]] * self.scale[self.copy[end]]
+        out[0] += total
+        return 0
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) except -1 nogil:
+        cdef Py_ssize_t end, k, c
+        cdef double* of_copy
+        self.problem.scatter(i, codes, coefficient, count, out)
+        for end in range(self.start[i], self.start[i + 1]):
+            if not self.end_differs(end, codes, count):
+                continue
+            c = self.copy[end]
+            of_copy = out + self.n_model_weights + c * self.n_labels
+            for k in range(count):
+                of_copy[codes[k][self.position[end]]] += (
+                    self.sign[end] * self.scale[c] * coefficient[k])
+        return 0

@@ -1,0 +1,119 @@
+r"""Windows of samples whose copies of nodes are to agree: the proximal method of multipliers.
+
+The objective is minimized over w and the multipliers m of a CoupledProblem,
+
+.. math::
+
+    P(w, m) = \frac{\lambda}{2} |w|^2 + \sum_i q_i H_i(w, m).
+
+For every m it is an upper bound of the objective of whole samples at w; at the best m the
+marginals of the dual weights agree on shared nodes. A pass of Frank-Wolfe steps is one on
+
+.. math::
+
+    P(w, m) + \sum_c \frac{\rho_c}{2} |m_c - \mu_c|^2, \qquad \rho_c = q_c / (\kappa u_c),
+
+in which the multipliers are more weights, with features of size sqrt(lam / rho_c); q_c is the
+weight of the block and u_c the cost of a wrong label. Then the center mu moves to m. In the dual
+this is an augmented Lagrangian: m - mu = (p - p') q_c / rho_c for the marginals p of the copy and p'
+of the node. Gaps of the proximal problem are those of the weights at fixed multipliers: with
+d = (m - mu) / size, both the objective and the dual value are lam / 2 |d|^2 less.
+
+References
+----------
+R. T. Rockafellar. Augmented Lagrangians and applications of the proximal point algorithm in convex
+programming. Mathematics of Operations Research 1(2), 1976.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sstruct._problems.coupled._problem import CoupledProblem
+from sstruct._solvers.core._rescale import shift_losses
+from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+
+# kappa: change of a multiplier in a pass, in costs of a wrong label, if the copy and the node
+# have different labels for certain.
+STEP = 1.0
+
+
+class Coupled(FrankWolfe):
+    """Frank-Wolfe over windows, with multipliers on the nodes that they share.
+
+    Parameters
+    ----------
+    setup : Setup
+        Its problem has `shared_nodes`. Weights of the Solution are those of this problem.
+    """
+
+    def __init__(self, setup):
+        problem = setup.problem
+        shared = problem.shared_nodes()
+        # Blocks of one sample have the same weight.
+        weight = np.asarray(setup.block_weight)[shared.block[:, 0]]
+        scale = np.sqrt(STEP * shared.cost * setup.lam / weight)
+        coupled = CoupledProblem(problem, scale)
+        bounds = setup.bounds
+        if bounds is not None:
+            free = np.full((2, coupled.n_weights - problem.n_weights), [[-np.inf], [np.inf]])
+            bounds = np.hstack([bounds, free])
+        options = replace(setup.options, average=False, pass_average=False)
+        super().__init__(replace(setup, problem=coupled, options=options, bounds=bounds))
+        # lam times |d| times this is half the difference of marginals, in costs of wrong labels.
+        self.of_disagreement = self.lam * shared.cost / (2 * scale)
+
+    @property
+    def n_model_weights(self):
+        """Number of the weights that are not multipliers."""
+        return self.problem.n_model_weights
+
+    @property
+    def w(self):
+        """The last iterate, without multipliers."""
+        return self.state.live_w[: self.n_model_weights].copy()
+
+    @property
+    def multipliers(self):
+        """Those of the last iterate, (n_copies, n_labels)."""
+        return self.problem.multipliers(self.state.live_w)
+
+    @property
+    def dual(self):
+        """Of the current dual weights, at the current multipliers."""
+        return self.state.dual - 0.5 * self.lam * squared_norm(self._moved())
+
+    @property
+    def disagreement(self):
+        """How far marginals of copies are from those of their nodes, in units of the objective."""
+        moved = np.abs(self._moved()).reshape(len(self.of_disagreement), -1)
+        return float(self.of_disagreement @ moved.sum(axis=1))
+
+    def _moved(self):
+        """The weights that are multipliers relative to their center."""
+        return self.state.live_w[self.n_model_weights :]
+
+    def _iterate(self):
+        """Move the center, and make a pass with its approximate ones."""
+        if self.n_passes > 0:
+            self.problem.move_center(self.state.live_w)
+            shift_losses(self.state, self.lam * squared_norm(self._moved()))
+        status = super()._iterate()
+        if status is Status.STALLED and not self._agrees():
+            return Status.MAX_ITER if self._spent() else None
+        return status
+
+    def _objective(self, w, hinge):
+        return super()._objective(w[: self.n_model_weights], hinge)
+
+    def _agrees(self):
+        return self.disagreement <= self.options.tol * self.primal
+
+    def _converged(self):
+        return super()._converged() and self._agrees()
+
+    def _rounding(self, w, primal, dual):
+        self.rounding.measure()  # the center has moved
+        return super()._rounding(self.state.live_w, primal, dual)
