@@ -293,6 +293,7 @@ STRUCTURES = {
             "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
                                 masks.bio_transitions),
             "window_size": ("auto", "auto", None, 1, 2),
+            "couple_windows": (False, False, True),
         },
     ),
     "graph": Structure(sstruct.GraphCRFSSVM, graphs_with(False), _graph),
@@ -302,7 +303,8 @@ STRUCTURES = {
         sstruct.GridCRFSSVM, images,
         _graph | {"connectivity": (4, 8),
                   "pairwise": ("potts", "contrast", "full", "directed", 0.5),
-                  "window_size": ("auto", "auto", None, 1, 2)},
+                  "window_size": ("auto", "auto", None, 1, 2),
+                  "couple_windows": (False, False, True)},
     ),
     "typed graph": Structure(
         sstruct.TypedGraphCRFSSVM, typed_graphs,

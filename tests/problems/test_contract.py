@@ -20,6 +20,7 @@ from sstruct._problems.chain._problem import ChainProblem, max_marginals
 from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows, check_edge_rows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import join_views
+from sstruct._problems.coupled._problem import CoupledProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.arguments import PAIRWISE, GraphRanges
@@ -158,7 +159,8 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
                 decoder=None, copies=False):  # fmt: skip
     """Return a problem with its parts as the reference wants them; weights are not attractive.
 
-    copies : whether some edges, the last ones of a block, end at copies of other rows
+    copies : whether some edges, the last ones of a block, end at copies of other rows; if it is
+        "of others", of rows of other blocks
     """
     n_rows = sum(sizes) + 2  # a row before and one after, of no block
     X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
@@ -177,6 +179,12 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
     labels = rng.integers(0, K, n_rows).astype(np.int32)
     cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
     node_weight = rng.choice([0.25, 0.5, 1.0, 2.0], n_rows)
+    copied = rng.integers(1, n_rows - 1, n_copies.sum())
+    if copies == "of others":
+        inside = np.arange(1, n_rows - 1)
+        of_block = np.repeat(np.arange(len(sizes)), sizes)
+        copied = [rng.choice(inside[of_block != i], count) for i, count in enumerate(n_copies)]
+        copied = np.concatenate(copied)
     problem = GraphProblem(
         sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
         GraphRanges(
@@ -186,7 +194,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
             np.cumsum(n_edges) - n_edges,
             n_edges,
             n_copies=n_copies if copies else None,
-            copies=rng.integers(1, n_rows - 1, n_copies.sum()) if copies else None,
+            copies=copied if copies else None,
         ),
         model,
         graph_enumeration() if decoder is None else decoder,
@@ -227,6 +235,48 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         padded=problem.padded_weights(w),
         public=lambda w: join_views(problem.weight_views(w)),
         allowed=[list(product(range(K), repeat=size)) for size in sizes + n_copies],
+    )
+
+
+def coupled(made, rng):
+    """Return a problem of blocks that share nodes with multipliers, as the parts of another."""
+    shared = made.problem.shared_nodes()
+    K, n = made.problem.n_labels, len(shared.cost)
+    scale = rng.integers(1, 4, n).astype(float)
+    problem = CoupledProblem(made.problem, scale)
+    center = rng.integers(-3, 4, (n, K)).astype(float)
+    problem.restore_planes({"center": center.ravel()})
+    of_other = getattr(made, "constant", lambda i, y: 0.0)
+
+    def ends(i, y):
+        for c in range(n):
+            for sign, block, position in zip((1, -1), shared.block[c], shared.position[c]):
+                if block == i:
+                    yield sign, c, y[position]
+
+    def phi(i, y):
+        own = np.zeros((n, K))
+        for sign, c, label in ends(i, y):
+            own[c, label] += sign * scale[c]
+        return np.r_[made.phi(i, y), own.ravel()]
+
+    def constant(i, y):
+        return of_other(i, y) + sum(sign * center[c, label] for sign, c, label in ends(i, y))
+
+    w = np.r_[made.w, rng.integers(-4, 5, n * K).astype(float)]
+    np.testing.assert_array_equal(
+        problem.multipliers(problem.padded_weights(w)),
+        center + scale[:, np.newaxis] * w[len(made.w) :].reshape(n, K),
+    )
+    return SimpleNamespace(
+        problem=problem,
+        phi=phi,
+        loss=made.loss,
+        constant=constant,
+        w=w,
+        padded=problem.padded_weights(w),
+        public=lambda w: join_views(problem.weight_views(w)),
+        allowed=made.allowed,
     )
 
 
@@ -559,6 +609,31 @@ def test_windows(rng, switches, storage, masked):
                 weighted=G > 0, windows=True,
             )  # fmt: skip
             check_against_definition(chains, rng)
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("G", [0, 2])
+def test_coupled_windows(rng, G, masked):
+    for K, lengths in [(1, (2, 1)), (2, (5, 2, 4)), (3, (4, 1, 3)), (9, (2, 2, 3))]:
+        made = make_chains(rng, K, lengths, masked=masked, G=G, weighted=G > 0, windows=True)
+        check_against_definition(coupled(made, rng), rng)
+
+
+@pytest.mark.parametrize("K, sizes", [(2, (5, 1, 4)), (3, (3, 2, 1))])
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_coupled_tiles(rng, pairwise, K, sizes):
+    made = make_graphs(rng, pairwise, K, sizes, copies="of others")
+    check_against_definition(coupled(made, rng), rng)
+
+
+def test_center_of_other_copies_is_refused(rng):
+    made = make_chains(rng, 3, (4, 4, 4), windows=True)
+    problem = coupled(made, rng).problem
+    for center in (np.zeros(12), np.zeros(2), np.full(3, np.nan), [0.0] * 3):
+        with pytest.raises(ValueError, match="center: "):
+            problem.restore_planes({"center": center})
+    with pytest.raises(ValueError, match="scales of"):
+        CoupledProblem(made.problem, np.ones(7))
 
 
 @pytest.mark.parametrize(

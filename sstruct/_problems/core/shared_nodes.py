@@ -30,7 +30,7 @@ class SharedNodes:
         -------
         start : ndarray of int64 of shape (n_blocks + 1,)
             First end of each block.
-        position : ndarray of int32 of shape (2 * n_copies,)
+        position : ndarray of int32 of shape (2 * n_copies,), at least 1
         copy : ndarray of int64 of shape (2 * n_copies,)
             Index of the copy that each end belongs to.
         sign : ndarray of shape (2 * n_copies,)
@@ -41,4 +41,6 @@ class SharedNodes:
         n = len(self.cost)
         start = np.searchsorted(block[order], np.arange(n_blocks + 1)).astype(np.int64)
         position = self.position.T.ravel()[order].astype(np.int32)
-        return start, position, order % n, np.where(order < n, 1.0, -1.0)
+        # Never empty, so that there is a first entry to point at.
+        position = position if n else np.zeros(1, dtype=np.int32)
+        return start, position, order % max(n, 1), np.where(order < n, 1.0, -1.0)

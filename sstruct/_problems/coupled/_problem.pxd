@@ -18,6 +18,6 @@ cdef class CoupledProblem(WrappedProblem):
     cdef int32_t[::1] true_labeling
 
     cdef double multiplier(
-        self, Py_ssize_t end, Py_ssize_t label, const double* w, double loss_weight) noexcept nogil
+        self, Py_ssize_t end, Py_ssize_t label, const double* w) noexcept nogil
     cdef bint end_differs(
         self, Py_ssize_t end, const int32_t** codes, Py_ssize_t count) noexcept nogil

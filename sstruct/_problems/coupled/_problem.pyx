@@ -5,8 +5,9 @@
 #     since a labeling of the whole gives both the same label.
 # (b) m_c(k) = center[c, k] + scale_c w[n + c K + k], n the number of the model's weights. The second
 #     term makes multipliers weights of a feature of size scale_c, that of a label of the copy; the
-#     first is a part of the loss. A solver that regularizes these weights, too, penalizes the distance
-#     of the multipliers from the center, which it moves.
+#     first is in every score, whatever the weight of the loss, and in the losses of planes. A solver
+#     that regularizes these weights, too, penalizes the distance of the multipliers from the center,
+#     which it moves.
 # (c) The other problem knows its own weights, the first n, and adds what it is told to scores of nodes.
 """A problem whose blocks share nodes, with multipliers that make their labels agree."""
 
@@ -47,6 +48,8 @@ cdef class CoupledProblem(WrappedProblem):
             scale = contiguous(scale, dtype=np.float64)
             if scale.shape != (n,):
                 raise ValueError(f"{len(scale)} scales of {n} copies")
+            if (shared.block[:, 0] == shared.block[:, 1]).any():
+                raise ValueError("a block has both a node and its copy")
             arguments = dict(
                 ends=shared.by_block(self.n_blocks), scale=scale,
                 center=np.zeros((n, self.n_labels)))
@@ -76,14 +79,21 @@ cdef class CoupledProblem(WrappedProblem):
     def restore_memory(self, kept):
         """Restore what `memory` returned, checked."""
         self.problem.restore_memory(kept)
-        self.restore_planes(kept)
+        self._set_center(kept)
 
     def planes(self):
         """Return the center of the multipliers, a part of the losses."""
         return {"center": np.array(self.center).ravel()}
 
     def restore_planes(self, kept):
-        """Restore what `planes` returned, checked; there may be more copies now, of new blocks."""
+        """Restore what `planes` returned, checked; another problem's planes leave the center at 0.
+
+        There may be more copies now, of new blocks.
+        """
+        if "center" in kept:
+            self._set_center(kept)
+
+    def _set_center(self, kept):
         center = kept_array(kept, "center", np.float64)
         if len(center) > self.center.size or len(center) % self.n_labels:
             raise ValueError(
@@ -133,12 +143,11 @@ cdef class CoupledProblem(WrappedProblem):
         return self.problem.check_code(i, code)
 
     cdef double multiplier(
-            self, Py_ssize_t end, Py_ssize_t label, const double* w,
-            double loss_weight) noexcept nogil:
+            self, Py_ssize_t end, Py_ssize_t label, const double* w) noexcept nogil:
         """Return what an end of a copy adds to the score of a label."""
         cdef Py_ssize_t c = self.copy[end]
         return self.sign[end] * (
-            loss_weight * self.center[c, label]
+            self.center[c, label]
             + self.scale[c] * w[self.n_model_weights + c * self.n_labels + label])
 
     cdef bint end_differs(
@@ -156,7 +165,7 @@ cdef class CoupledProblem(WrappedProblem):
         cdef Py_ssize_t e, k, first = self.start[i], n_ends = self.start[i + 1] - first
         for e in range(n_ends):
             for k in range(self.n_labels):
-                self.offsets[e, k] = self.multiplier(first + e, k, w, loss_weight)
+                self.offsets[e, k] = self.multiplier(first + e, k, w)
         self.problem.offset_nodes(n_ends, &self.position[0] + first, &self.offsets[0, 0])
         self.problem.maximize(i, w, loss_weight, code, answer)
         answer.work += n_ends * self.n_labels
@@ -172,7 +181,7 @@ cdef class CoupledProblem(WrappedProblem):
         for end in range(self.start[i], self.start[i + 1]):
             if self.end_differs(end, codes, count):
                 for k in range(count):
-                    out[k] += self.multiplier(end, codes[k][self.position[end]], w, loss_weight)
+                    out[k] += self.multiplier(end, codes[k][self.position[end]], w)
         work[0] += count * (self.start[i + 1] - self.start[i])
         return 0
 

@@ -372,8 +372,7 @@ class FrankWolfeFit(Solver):
                 hinges[k] += hinge
                 exact[k] &= sure
         primals = [
-            self._objective(w, hinge)
-            for (w, _), hinge in zip(points, hinges.tolist(), strict=True)
+            self._objective(w, hinge) for (w, _), hinge in zip(points, hinges.tolist(), strict=True)
         ]
         self.primal, self.exact = primals[0], bool(exact[0])
         if average is not None:

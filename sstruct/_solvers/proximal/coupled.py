@@ -15,7 +15,7 @@ marginals of the dual weights agree on shared nodes. A pass of Frank-Wolfe steps
 
 in which the multipliers are more weights, with features of size sqrt(lam / rho_c); q_c is the
 weight of the block and u_c the cost of a wrong label. Then the center mu moves to m. In the dual
-this is an augmented Lagrangian: m - mu = (p - p') q_c / rho_c for the marginals p of the copy and p'
+this is an augmented Lagrangian, and m - mu = (p - p') q_c / rho_c for marginals p of the copy and p'
 of the node. Gaps of the proximal problem are those of the weights at fixed multipliers: with
 d = (m - mu) / size, both the objective and the dual value are lam / 2 |d|^2 less.
 
@@ -88,7 +88,7 @@ class Coupled(FrankWolfe):
     @property
     def disagreement(self):
         """How far marginals of copies are from those of their nodes, in units of the objective."""
-        moved = np.abs(self._moved()).reshape(len(self.of_disagreement), -1)
+        moved = np.abs(self._moved()).reshape(-1, self.problem.n_labels)
         return float(self.of_disagreement @ moved.sum(axis=1))
 
     def _moved(self):
@@ -97,7 +97,7 @@ class Coupled(FrankWolfe):
 
     def _iterate(self):
         """Move the center, and make a pass with its approximate ones."""
-        if self.n_passes > 0:
+        if self.n_passes > 0 and not self._spent():
             self.problem.move_center(self.state.live_w)
             shift_losses(self.state, self.lam * squared_norm(self._moved()))
         status = super()._iterate()
