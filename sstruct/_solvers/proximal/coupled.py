@@ -15,9 +15,9 @@ marginals of the dual weights agree on shared nodes. A pass of Frank-Wolfe steps
 
 in which the multipliers are more weights, with features of size sqrt(lam / rho_c); q_c is the
 weight of the block and u_c the cost of a wrong label. Then the center mu moves to m. In the dual
-this is an augmented Lagrangian, and m - mu = (p - p') q_c / rho_c for marginals p of the copy and p'
-of the node. Gaps of the proximal problem are those of the weights at fixed multipliers: with
-d = (m - mu) / size, both the objective and the dual value are lam / 2 |d|^2 less.
+this is an augmented Lagrangian: m - mu = (p' - p) q_c / rho_c for marginals p of the copy's labels
+and p' of the node's. Gaps of the proximal problem are those of the weights at fixed multipliers:
+with d = (m - mu) / size, both the objective and the dual value are lam / 2 |d|^2 less.
 
 References
 ----------
