@@ -107,7 +107,7 @@ def chains(rng, window_size=2, X=None, y=None, sample_weight=None, edges=None, m
         for size in (window_size, None)
     )
     given = X if edges is None else list(zip(X, edges, strict=True))
-    return Problem(estimator, given, y, sample_weight, windows, whole)
+    return Problem(estimator, given, y, sample_weight, windows, whole, more.get("bounds"))
 
 
 def images(rng, window_size=4, pairwise="potts", connectivity=4, X=None, y=None, **more):
@@ -135,6 +135,7 @@ CHAINS = {
     "no bias and boundaries": {"model": brute_force.Model(K, bias=False, boundaries=False)},
     "gaps": {"cache": True, "sampling": "gap", "step": "corrective"},
     "bcfw": {"solver": "bcfw"},
+    "bounds": {"bounds": np.outer([-0.4, 0.3], np.ones(27))},
 }
 IMAGES = {
     "plain": {},
@@ -153,7 +154,7 @@ def test_the_optimum_of_whole_chains_is_reached(rng, case):
     least = problem.check_certificate()
     assert problem.solution.primal == pytest.approx(least, rel=1e-4)
     # Without multipliers it is not.
-    assert dual_qp.optimum(problem.windows, LAM)[0] > 1.01 * least
+    assert dual_qp.optimum(problem.windows, LAM, problem.box)[0] > 1.01 * least
 
 
 def test_edge_features_and_masks(rng):
@@ -280,8 +281,24 @@ def test_warm_starts(rng):
         n_passes = again.n_iter_
         again.fit(X, y)
         assert again.n_iter_ < n_passes
-        again.set_params(lam=0.05).fit(X, y)
+        again.set_params(lam=0.05, warm_start="primal").fit(X, y)
         assert again.whole_objective_ <= again.objective_ <= 1.01 * again.whole_objective_
+        model.set_params(couple_windows=False).fit(X, y)
+        assert model.objective_ > 1.05 * model.whole_objective_
+        model.set_params(couple_windows=True).fit(X, y)
+        assert model.objective_ <= 1.01 * model.whole_objective_
+
+
+def test_warm_starts_from_fits_without_multipliers(rng):
+    for model, X, y in estimators(rng):
+        model.set_params(warm_start=True, couple_windows=False).fit(X, y)
+        model.set_params(couple_windows=True)
+        if isinstance(model, GridCRFSSVM):  # whose planes hold losses
+            with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+                model.fit(X, y)
+        else:
+            model.fit(X, y)
+            assert model.objective_ <= 1.01 * model.whole_objective_
 
 
 def test_samples_that_are_not_cut_need_no_multipliers(rng):
