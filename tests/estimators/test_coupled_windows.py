@@ -1,6 +1,7 @@
 """Windows and tiles whose copies of nodes are made to agree by multipliers."""
 
 import pickle
+import signal
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +12,7 @@ from sklearn.base import clone
 import sstruct.graph
 from sstruct import ChainSSVM, GridCRFSSVM, LatentSSVM, PathCV, datasets, ssvm_path
 from sstruct._solvers.core.solver import objective_at
+from sstruct._solvers.proximal import coupled
 from sstruct._solvers.proximal.coupled import Coupled
 from sstruct._testing._graph_enumeration import graph_enumeration
 from tests.estimators import test_tiles
@@ -208,6 +210,26 @@ def test_the_bound_holds_at_every_pass(rng, make):
     problem.run = Coupled(problem.setup)
     problem.run.solve()
     assert len(found) >= 5
+
+
+def test_interrupts_wait_until_losses_have_changed(rng, monkeypatch):
+    problem, shift, calls = chains(rng), coupled.shift_losses, []
+
+    def interrupt(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        shift(*arguments)
+
+    monkeypatch.setattr(coupled, "shift_losses", interrupt)
+    assert problem.solve().status.name == "INTERRUPTED"
+    assert len(calls) == 3
+    kept, of_run = problem.run.state.export(), problem.run.problem
+    blocks = np.repeat(np.arange(of_run.n_blocks), kept["size"])
+    codes = np.split(kept["code"], np.cumsum(of_run.code_sizes()[blocks])[:-1])
+    losses = [of_run.code_loss(i, code) for i, code in zip(blocks, codes, strict=True)]
+    np.testing.assert_array_equal(kept["loss"], losses)
+    problem.check_certificate()
 
 
 def test_the_bound_is_tight_for_most_problems(rng):

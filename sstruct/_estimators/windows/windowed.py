@@ -37,7 +37,7 @@ class Windows:
 
     def _check_coupling(self):
         """Raise if other parameters do not allow multipliers on the copies of windows."""
-        if isinstance(self.average, bool) and self.average:
+        if self.average is True:
             raise ValueError(
                 "couple_windows=True cannot be combined with average=True; use average='auto'"
             )

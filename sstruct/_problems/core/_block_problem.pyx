@@ -199,10 +199,10 @@ cdef class BlockProblem:
 
     cdef int offset_nodes(
             self, Py_ssize_t count, const int32_t* position, const double* offsets) except -1 nogil:
-        """Set what the calls of `maximize` that follow add to the scores of some nodes.
+        """Set offsets that the following calls of `maximize` add to the scores of some nodes.
 
-        offsets: (count, K), of the labels of nodes at `position` in a labeling, which may occur
-        several times. Both must remain valid. For problems with `shared_nodes`.
+        position: (count,), index of each node in a labeling; a node may occur several times.
+        offsets: (count, K). Both arrays must stay valid. For problems with `shared_nodes`.
         """
         return self.lacks(b"offset_nodes")
 

@@ -1,4 +1,4 @@
-"""Nodes that several blocks of a problem have: those of windows and their copies in others."""
+"""Nodes that blocks share: windows of samples have copies of nodes of other windows."""
 
 from dataclasses import dataclass
 

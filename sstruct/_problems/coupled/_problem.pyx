@@ -1,14 +1,14 @@
 # Design:
-# (a) Blocks overlap in nodes: a copy c of a node in another block has a free label. With multipliers
-#     m_c(k) added to the scores of the copy's labels and subtracted from those of the node's, the sum
-#     of the blocks' maxima is an upper bound of the maximum over labelings of the whole for every m,
-#     since a labeling of the whole gives both the same label.
+# (a) Blocks overlap in nodes: a copy c of a node in another block has a free label. Multipliers m_c(k)
+#     are added to the scores of the copy's labels and subtracted from the scores of the node's labels.
+#     For every m the sum of the blocks' maxima is an upper bound of the maximum over labelings of the
+#     whole sample, in which both have the same label.
 # (b) m_c(k) = center[c, k] + scale_c w[n + c K + k], n the number of the model's weights. The second
 #     term makes multipliers weights of a feature of size scale_c, that of a label of the copy; the
-#     first is in every score, whatever the weight of the loss, and in the losses of planes. A solver
-#     that regularizes these weights, too, penalizes the distance of the multipliers from the center,
-#     which it moves.
-# (c) The other problem knows its own weights, the first n, and adds what it is told to scores of nodes.
+#     first is added to every score, for any weight of the loss, and is a part of the losses of planes.
+#     A solver that regularizes these weights, too, penalizes the distance of the multipliers from the
+#     center, which it moves.
+# (c) The wrapped problem reads the first n weights only, and adds given offsets to scores of nodes.
 """A problem whose blocks share nodes, with multipliers that make their labels agree."""
 
 from libc.stdint cimport int32_t
@@ -22,21 +22,21 @@ from sstruct._problems.core.kept_arrays import kept_array
 
 
 cdef class CoupledProblem(WrappedProblem):
-    """A problem with multipliers on nodes that its blocks share.
+    """A problem with multipliers on the nodes that its blocks share.
 
     Parameters
     ----------
     problem : BlockProblem
-        With `shared_nodes` and `offset_nodes`. Its other attributes are this one's too.
+        With `shared_nodes` and `offset_nodes`. Its other attributes are forwarded.
     scale : array-like of shape (n_copies,)
         Size of the features whose weights are multipliers.
     arguments : dict, optional
-        What a fork shares with another such problem.
+        Data that forks share; for `fork` only.
 
     Attributes
     ----------
     n_model_weights : int
-        Number of the weights of `problem`, which come first.
+        Number of the weights of `problem`; the weights of multipliers follow.
     """
 
     def __init__(self, BlockProblem problem not None, scale, arguments=None):
@@ -69,27 +69,24 @@ cdef class CoupledProblem(WrappedProblem):
         self.problem.remember(kept)
 
     def counts(self):
-        """Return those of the other problem."""
+        """Return the counts of the wrapped problem."""
         return self.problem.counts()
 
     def memory(self):
-        """Return what the other problem keeps, and the center."""
+        """Return the memory of the wrapped problem and the center."""
         return self.problem.memory() | self.planes()
 
     def restore_memory(self, kept):
-        """Restore what `memory` returned, checked."""
+        """Restore and validate the return value of `memory`."""
         self.problem.restore_memory(kept)
         self._set_center(kept)
 
     def planes(self):
-        """Return the center of the multipliers, a part of the losses."""
+        """Return the center of the multipliers, on which losses depend."""
         return {"center": np.array(self.center).ravel()}
 
     def restore_planes(self, kept):
-        """Restore what `planes` returned, checked; another problem's planes leave the center at 0.
-
-        There may be more copies now, of new blocks.
-        """
+        """Restore the center, if there is one, and validate it; other copies have center 0."""
         if "center" in kept:
             self._set_center(kept)
 
@@ -113,12 +110,12 @@ cdef class CoupledProblem(WrappedProblem):
         np.asarray(self.center)[:] = self.multipliers(w)
 
     def norms(self):
-        """Return those of the other problem, and the features of multipliers."""
+        """Return bounds of |phi|: the wrapped problem's, plus the features of multipliers."""
         sums = np.r_[0, np.cumsum(np.asarray(self.scale)[np.asarray(self.copy)])]
         return self.problem.norms() + np.diff(sums[np.asarray(self.start)])
 
     def fixed_scores(self):
-        """Return those of the other problem, and the center."""
+        """Return the wrapped problem's fixed scores, plus the center."""
         most = np.abs(self.center).max(axis=1)
         sums = np.r_[0, np.cumsum(most[np.asarray(self.copy)])]
         return self.problem.fixed_scores() + np.diff(sums[np.asarray(self.start)])
@@ -130,7 +127,7 @@ cdef class CoupledProblem(WrappedProblem):
         return {**views, "multipliers": w[self.n_model_weights:]}
 
     def padded_weights(self, public):
-        """Return weights in this problem's layout from those one after another."""
+        """Return weights in this problem's layout from a flat array without padding."""
         return BlockProblem.padded_weights(self, public)
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:

@@ -29,14 +29,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.coupled._problem import CoupledProblem
 from sstruct._solvers.core._rescale import shift_losses
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 
-# kappa: change of a multiplier in a pass, in costs of a wrong label, if the copy and the node
-# have different labels for certain.
+# kappa: change of a multiplier in a pass, in units of the cost of a wrong label, if copy and node
+# certainly have different labels. On 30 small chains fits took 181, 96, 73, 70 and 83 passes
+# on average with 0.1, 0.3, 1, 3 and 10.
 STEP = 1.0
 
 
@@ -46,7 +48,7 @@ class Coupled(FrankWolfe):
     Parameters
     ----------
     setup : Setup
-        Its problem has `shared_nodes`. Weights of the Solution are those of this problem.
+        Its problem has `shared_nodes`. The Solution has weights of this problem.
     """
 
     def __init__(self, setup):
@@ -77,29 +79,31 @@ class Coupled(FrankWolfe):
 
     @property
     def multipliers(self):
-        """Those of the last iterate, (n_copies, n_labels)."""
+        """The multipliers of the last iterate, (n_copies, n_labels)."""
         return self.problem.multipliers(self.state.live_w)
 
     @property
     def dual(self):
-        """Of the current dual weights, at the current multipliers."""
+        """The dual value of the current dual weights at the current multipliers."""
         return self.state.dual - 0.5 * self.lam * squared_norm(self._moved())
 
     @property
     def disagreement(self):
-        """How far marginals of copies are from those of their nodes, in units of the objective."""
+        """Distance between the marginals of copies and of nodes, in units of the objective."""
         moved = np.abs(self._moved()).reshape(-1, self.problem.n_labels)
         return float(self.of_disagreement @ moved.sum(axis=1))
 
     def _moved(self):
-        """The weights that are multipliers relative to their center."""
+        """The weights of multipliers: their distance from the center."""
         return self.state.live_w[self.n_model_weights :]
 
     def _iterate(self):
         """Move the center, and make a pass with its approximate ones."""
         if self.n_passes > 0 and not self._spent():
-            self.problem.move_center(self.state.live_w)
-            shift_losses(self.state, self.lam * squared_norm(self._moved()))
+            with DelayedInterrupt() as delay:
+                delay.begin()  # losses must be those of the center
+                self.problem.move_center(self.state.live_w)
+                shift_losses(self.state, self.lam * squared_norm(self._moved()))
         status = super()._iterate()
         if status is Status.STALLED and not self._agrees():
             return Status.MAX_ITER if self._spent() else None
