@@ -139,6 +139,13 @@ class ChainSSVM(Windows, LabelingSSVM):
         ``"bcfw"``, or with ``solver="auto"`` and 400 labels or more. Integers need margin rescaling
         and one of these solvers. With None, training uses whole sequences. Predictions are always
         made for whole sequences. See :doc:`/how_to/long_recordings`.
+    couple_windows : bool, default=False
+        Whether to make the labels of nodes agree that two windows share. Multipliers are added to
+        the scores of such a label in one window and subtracted in the other, and chosen together
+        with the weights, so that ``objective_`` becomes the smallest such upper bound: that of
+        whole sequences, up to `tol`. Has no effect on sequences that are not cut. Cannot be
+        combined with ``average=True`` of the solver, `early_stopping`, partitions on a cluster,
+        paths over `lam` and :class:`LatentSSVM`.
     solver : str or solver object, default="auto"
         The training algorithm. A name stands for an object of :mod:`sstruct.solvers` with its
         default options; to set options give the object, as in ``solver=MPBCFW(step="away")``.
@@ -171,9 +178,8 @@ class ChainSSVM(Windows, LabelingSSVM):
     early_stopping : bool, default=False
         Whether to keep the weights that score best (``score``) on samples that take no part in
         training, of those after each pass: the average, or the last iterate of a solver without an
-        average.
-        The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and
-        perceptrons.
+        average. The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``,
+        ``"ssg"`` and perceptrons.
     validation_fraction : float, default=0.1
         Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
         is given no `X_val` and `y_val`. Between 0 and 1.
@@ -243,7 +249,8 @@ class ChainSSVM(Windows, LabelingSSVM):
         The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
         their difference. With status ROUNDING, `dual_objective_` is so much lower that it still is
         a bound.
-        If sequences were cut into windows, this is the objective over windows.
+        If sequences were cut into windows, this is the objective over windows, with the
+        multipliers of `couple_windows`.
     whole_objective_ : float
         The objective of whole sequences at ``w_``, at most ``objective_``. Only available if
         sequences were cut into windows, and not for partitions.

@@ -120,6 +120,14 @@ class GridCRFSSVM(Windows, GraphCRFSSVM):
         and ``"bcfw"``, or if the images are mapped from a file. Integers need margin rescaling and
         one of these solvers. With None, training uses whole images. Predictions are always made for
         whole images. See :doc:`/how_to/long_recordings`.
+    couple_windows : bool, default=False
+        Whether to make the labels of pixels agree that two tiles share. Multipliers are added to
+        the scores of such a label in one tile and subtracted in the other, and chosen together with
+        the weights, so that ``objective_`` becomes the smallest such upper bound: that of whole
+        images, up to `tol`, with two labels and neighbors that do not repel each other. Training
+        takes several times as long. Has no effect on images that are not cut. Cannot be
+        combined with ``average=True`` of the solver, `early_stopping`, partitions on a cluster,
+        paths over `lam` and :class:`LatentSSVM`.
     solver : str or solver object, default="auto"
         The training algorithm. A name stands for an object of :mod:`sstruct.solvers` with its
         default options; to set options give the object, as in ``solver=MPBCFW(step="away")``.
@@ -145,9 +153,8 @@ class GridCRFSSVM(Windows, GraphCRFSSVM):
     early_stopping : bool, default=False
         Whether to keep the weights that score best (``score``) on samples that take no part in
         training, of those after each pass: the average, or the last iterate of a solver without an
-        average.
-        The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and
-        perceptrons.
+        average. The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``,
+        ``"ssg"`` and perceptrons.
     validation_fraction : float, default=0.1
         Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
         is given no `X_val` and `y_val`. Between 0 and 1.
@@ -207,7 +214,8 @@ class GridCRFSSVM(Windows, GraphCRFSSVM):
         The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
         their difference. With status ROUNDING, `dual_objective_` is so much lower that it still is
         a bound.
-        If images were cut into tiles, that is the objective over tiles.
+        If images were cut into tiles, that is the objective over tiles, with the multipliers of
+        `couple_windows`.
     whole_objective_ : float
         The objective of whole images at ``w_``, at most ``objective_`` if decoding is exact. Only
         if images were cut into tiles, and not for partitions.

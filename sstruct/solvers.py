@@ -163,7 +163,7 @@ class BlockCoordinate(BaseSolver):
             "step": self._auto_step(problem, costly) if self.step == "auto" else self.step,
             "sampling": sampling,
             "cache": costly if self.cache == "auto" else bool(self.cache),
-            "average": self.average is True or by_score,
+            "average": by_score if self.average == "auto" else bool(self.average),
             "pass_average": self.average == "auto" and not by_score,
             "part_bytes": max(PART_SHARE * _working_memory(), 1) if in_parts else math.inf,
             "constants": self._constants(),

@@ -110,9 +110,8 @@ class TreeSSVM(BaseSSVM):
     early_stopping : bool, default=False
         Whether to keep the weights that score best (``score``) on samples that take no part in
         training, of those after each pass: the average, or the last iterate of a solver without an
-        average.
-        The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and
-        perceptrons.
+        average. The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``,
+        ``"ssg"`` and perceptrons.
     validation_fraction : float, default=0.1
         Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
         is given no `X_val` and `y_val`. Between 0 and 1.

@@ -61,9 +61,8 @@ class Common:
     early_stopping : bool, default=False
         Whether to keep the weights that score best (``score``) on samples that take no part in
         training, of those after each pass: the average, or the last iterate of a solver without an
-        average.
-        The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and
-        perceptrons.
+        average. The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``,
+        ``"ssg"`` and perceptrons.
     validation_fraction : float, default=0.1
         Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
         is given no `X_val` and `y_val`. Between 0 and 1.
@@ -169,7 +168,8 @@ class Chains:
     n_oracle_calls_ : added
         With ``"gdmm"``: visits to a chain that search for labels.
     objective_ : added
-        If sequences were cut into windows, this is the objective over windows.
+        If sequences were cut into windows, this is the objective over windows, with the
+        multipliers of `couple_windows`.
     history_ : added
         A fit to partitions adds rounds, bytes_sent, bytes_received and bytes_copied (for workers
         that die), all of them so far, and least_share: how much was taken of the parts' changes, 1
@@ -187,7 +187,8 @@ class Grids:
     Parameters
     ----------
     objective_ : added
-        If images were cut into tiles, that is the objective over tiles.
+        If images were cut into tiles, that is the objective over tiles, with the multipliers of
+        `couple_windows`.
     """
 
 

@@ -15,6 +15,7 @@ from sstruct._solvers.core.solver import objective_at
 from sstruct._solvers.proximal import coupled
 from sstruct._solvers.proximal.coupled import Coupled
 from sstruct._testing._graph_enumeration import graph_enumeration
+from sstruct.solvers import MPBCFW
 from tests.estimators import test_tiles
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp
@@ -335,7 +336,10 @@ def test_samples_that_are_not_cut_need_no_multipliers(rng):
     "parameters, message",
     [
         ({"couple_windows": "yes"}, "couple_windows must be True or False, found 'yes'"),
-        ({"average": True}, "couple_windows=True cannot be combined with average=True"),
+        (
+            {"solver": MPBCFW(average=True)},
+            "couple_windows=True cannot be combined with average=True",
+        ),
         ({"early_stopping": True}, "couple_windows=True cannot be combined with early_stopping"),
     ],
 )

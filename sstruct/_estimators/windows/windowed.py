@@ -37,7 +37,8 @@ class Windows:
 
     def _check_coupling(self):
         """Raise if other parameters do not allow multipliers on the copies of windows."""
-        if self.average is True:
+        average = getattr(self.solver, "average", "auto")
+        if average != "auto" and average:
             raise ValueError(
                 "couple_windows=True cannot be combined with average=True; use average='auto'"
             )
