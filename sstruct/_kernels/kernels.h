@@ -217,6 +217,13 @@ SSTRUCT_INLINE void sstruct_viterbi_forward(
                (theta, L, K, KP, edge, edge_step, begin, best, from));
 }
 
+SSTRUCT_INLINE void sstruct_transition_bounds(
+    const double *edge, int64_t K, int64_t KP, double *in_most, double *out_most, double *out_least)
+{
+    SSTRUCT_ON(sstruct_path_of(KP), sstruct_transition_bounds,
+               (edge, K, KP, in_most, out_most, out_least));
+}
+
 SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)
 {
     return SSTRUCT_ON(sstruct_path, sstruct_squared_norm, (w, size));

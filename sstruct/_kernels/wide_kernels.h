@@ -361,6 +361,39 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_viterbi_forward)(
     }
 }
 
+/* Bounds of a table of transitions, K x KP: in_most[k] = max_j edge[j, k], the greatest and the least
+ * entry of each row j. Padding counts, so that bounds of rows may be wider than necessary. */
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_transition_bounds)(
+    const double *edge, int64_t K, int64_t KP, double *in_most, double *out_most, double *out_least)
+{
+    memcpy(in_most, edge, KP * sizeof(double));
+    for (int64_t j = 0; j < K; j++) {
+        const double *row = edge + j * KP;
+        double most = row[0], least = row[0];
+#if defined(__GNUC__)
+        SSTRUCT_VECTOR high = SSTRUCT_LOAD(row), low = -high;
+        for (int64_t k = 0; k < KP; k += SSTRUCT_LANES) {
+            const SSTRUCT_VECTOR value = SSTRUCT_LOAD(row + k);
+            high = SSTRUCT_MAXIMUM(value, high);
+            low = SSTRUCT_MAXIMUM(-value, low);
+            SSTRUCT_STORE(in_most + k, SSTRUCT_MAXIMUM(value, SSTRUCT_LOAD(in_most + k)));
+        }
+        for (int q = 0; q < SSTRUCT_LANES; q++) {
+            most = high[q] > most ? high[q] : most;
+            least = -low[q] < least ? -low[q] : least;
+        }
+#else
+        for (int64_t k = 0; k < KP; k++) {
+            most = row[k] > most ? row[k] : most;
+            least = row[k] < least ? row[k] : least;
+            in_most[k] = row[k] > in_most[k] ? row[k] : in_most[k];
+        }
+#endif
+        out_most[j] = most;
+        out_least[j] = least;
+    }
+}
+
 /* |w|^2 */
 SSTRUCT_KERNEL double SSTRUCT_OF(sstruct_squared_norm)(const double *w, int64_t size)
 {

@@ -64,6 +64,58 @@ def check(node, edge):
     np.testing.assert_array_equal(max_marginals(node, edge), through)
 
 
+KINDS = ["ties", "strong nodes", "strong transitions", "rounding", "forbidden", "few transitions"]
+
+
+def many_labels(rng, kind):
+    """Scores of a chain that is long enough for labels to be skipped."""
+    L, K = int(rng.integers(8, 13)), int(rng.integers(64, 100))
+    node, edge = rng.normal(size=(L, K)), rng.normal(size=(K, K))
+    if kind == "ties":
+        return np.round(3 * node), np.round(edge)
+    if kind == "strong nodes":
+        return 10 * node, edge
+    if kind == "strong transitions":
+        return node, 10 * edge
+    if kind == "rounding":
+        return np.round(node) + 1e-16 * node, 1e8 + 0.1 * np.round(edge)
+    if kind == "forbidden":
+        node[rng.random(node.shape) < 0.3] = edge[rng.random(edge.shape) < 0.3] = -np.inf
+        return np.round(5 * node), np.round(edge)
+    edge[rng.random(edge.shape) < 0.95] = 0.0
+    return 3 * node, edge
+
+
+@settings(max_examples=100)
+@given(kind=st.sampled_from(KINDS), key=st.integers(0, 2**32 - 1))
+def test_skipped_labels_change_no_bit(new_rng, kind, key):
+    """A table for each position is decoded without skipping labels, by all pairs of them."""
+    node, edge = many_labels(new_rng(key), kind)
+    tables = np.repeat(edge[np.newaxis], len(node) - 1, axis=0)
+    labels, value = viterbi(node, edge)
+    expected, best = viterbi(node, tables)
+    assert value == best
+    if best > -np.inf:
+        np.testing.assert_array_equal(labels, expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_labels_by_dynamic_programming(new_rng, kind):
+    for key in range(5):
+        node, edge = many_labels(new_rng(key), kind)
+        best, origins = node[0], []
+        for scores in node[1:]:
+            before = best[:, np.newaxis] + edge
+            origins.append(before.argmax(axis=0))
+            best = before.max(axis=0) + scores
+        path = [best.argmax()]
+        for origin in origins[::-1]:
+            path.append(origin[path[-1]])
+        labels, value = viterbi(node, edge)
+        assert value == best.max() > -np.inf
+        assert labels.tolist() == path[::-1]
+
+
 @settings(max_examples=300)
 @given(
     size=st.sampled_from(SMALL),

@@ -3,11 +3,17 @@
 #     labels out: no weights, no features, no loss.
 # (b) Label-indexed rows are padded to KP labels (sstruct/_kernels/kernels.h); the padding is never read
 #     as a label. Forbidden transitions are -inf.
-# (c) The Python doors validate and pad; training and prediction call the nogil functions.
+# (c) With many labels, most of them cannot be on the best path whatever their neighbors are: replacing
+#     a label by another one changes the rest of the score by at most the range of its transitions.
+#     `pruned_forward` skips such labels. Rounding is monotone, so that comparisons of computed
+#     sums with computed bounds decide exactly, and the result has the same bits.
+# (d) The Python doors validate and pad; training and prediction call the nogil functions.
 """Max-sum on chains: Viterbi and max-marginals."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 import os
 
@@ -24,7 +30,16 @@ cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_viterbi_forward(
         const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
         int64_t edge_step, int64_t begin, double* best, int32_t* origin) noexcept nogil
+    void sstruct_transition_bounds(
+        const double* edge, int64_t K, int64_t KP, double* in_most, double* out_most,
+        double* out_least) noexcept nogil
 
+# From these sizes on, looking for labels to skip takes less time than it saves; and how many pairs of
+# labels a step over all of them takes in the time of one pair.
+cdef enum:
+    LEAST_PRUNED = 64
+    LEAST_PRUNED_LENGTH = 8
+    PAIRS_AT_ONCE = 8
 # Work between two looks for signals within a chain, about a millisecond's: a shorter one has none.
 cdef Py_ssize_t STRETCH = 1000000
 # The names of the paths of the kernels (sstruct_path).
@@ -68,6 +83,110 @@ cdef int viterbi_forward(
     return 0
 
 
+cdef Py_ssize_t keep_leading(
+        const double* score, const int32_t* label, Py_ssize_t count, const double* out_most,
+        const double* out_least, int32_t* kept) noexcept nogil:
+    """List the labels that may precede the best path's next label; return how many."""
+    cdef Py_ssize_t q, n = 0
+    cdef int32_t k
+    cdef double least = -INFINITY
+    for q in range(count):
+        k = label[q]
+        least = max(least, score[k] + out_least[k])
+    for q in range(count):
+        k = label[q]
+        kept[n] = k
+        n += score[k] + out_most[k] >= least
+    return n
+
+
+cdef int pruned_forward(
+        const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+        double* best, int32_t* origin, double* bounds, int32_t* kept) except -1 nogil:
+    """Do what `viterbi_forward` does with one table of transitions, for labels of best paths alone.
+
+    Other labels of a position have -inf in `best`, or nothing in `origin`. What is computed has the
+    same bits, except for origins if the best score is -inf.
+    bounds : 4 KP and kept : 2 KP    scratch
+    O(K^2 + L (K + P^2)) time if P labels of a position are left, at most O(L K^2).
+    """
+    cdef double* in_most = bounds
+    cdef double* out_most = bounds + KP
+    cdef double* out_least = bounds + 2 * KP
+    cdef double* reach = bounds + 3 * KP
+    cdef int32_t* before = kept             # labels of the previous position, in order
+    cdef int32_t* here = kept + KP          # labels of this position
+    cdef Py_ssize_t l, k, p, q, champion, n_before, n_here
+    cdef double highest, least, value
+    cdef const double* row
+    cdef double* previous
+    cdef double* now
+    cdef int32_t* back
+    sstruct_transition_bounds(edge, K, KP, in_most, out_most, out_least)
+    for k in range(K):
+        best[k] = theta[k]
+        here[k] = <int32_t> k
+    n_before = keep_leading(best, here, K, out_most, out_least, before)
+    for l in range(1, L):
+        if l == L - 1:   # nothing follows
+            memset(out_most, 0, KP * sizeof(double))
+            memset(out_least, 0, KP * sizeof(double))
+        now, back = best + l * KP, origin + l * KP
+        previous = now - KP
+        # No label scores more than its `reach`. What one of them scores at least, whatever follows,
+        # is what the others must be able to exceed.
+        highest, least, champion = -INFINITY, -INFINITY, 0
+        for p in range(n_before):
+            highest = max(highest, previous[before[p]])
+        for k in range(K):
+            reach[k] = (highest + in_most[k]) + theta[l * KP + k]
+            if reach[k] > reach[champion]:
+                champion = k
+        for p in range(n_before):
+            least = max(least, previous[before[p]] + edge[before[p] * KP + champion])
+        least = (least + theta[l * KP + champion]) + out_least[champion]
+        n_here = 0
+        for k in range(K):
+            here[n_here] = <int32_t> k
+            n_here += reach[k] + out_most[k] >= least
+        if n_before * n_here * PAIRS_AT_ONCE > K * K:
+            sstruct_viterbi_forward(theta, l + 1, K, KP, edge, 0, l, best, origin)
+            look_after(<double> K * KP)
+        else:
+            for k in range(K):
+                now[k] = -INFINITY
+            for q in range(n_here):
+                back[here[q]] = before[0]
+            for p in range(n_before):
+                row, value = edge + before[p] * KP, previous[before[p]]
+                for q in range(n_here):
+                    k = here[q]
+                    if value + row[k] > now[k]:
+                        now[k] = value + row[k]
+                        back[k] = before[p]
+            for q in range(n_here):
+                now[here[q]] += theta[l * KP + here[q]]
+            look_after(4.0 * K + <double> n_before * n_here)
+        if l < L - 1:
+            n_before = keep_leading(now, here, n_here, out_most, out_least, before)
+    return 0
+
+
+cdef double trace_back(
+        Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, int32_t* labels, const double* best,
+        const int32_t* origin) except? -1 nogil:
+    """Write the labels of the best path; return its score."""
+    cdef Py_ssize_t l, k = lowest_argmax(best + (L - 1) * KP, K)
+    cdef double value = best[(L - 1) * KP + k]
+    for l in range(L - 1, 0, -1):
+        labels[l] = <int32_t> k
+        k = origin[l * KP + k]
+        if l % STRETCH == 0:
+            look_after(10.0 * STRETCH)
+    labels[0] = <int32_t> k
+    return value
+
+
 cdef double viterbi_labels(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) except? -1 nogil:
@@ -76,11 +195,12 @@ cdef double viterbi_labels(
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
     edge : K x KP tables, `edge_step` doubles from one position's to the next's (0: one table
     for all); NULL: no edges, every position on its own.
-    Returns the maximum. O(L K^2) time (O(L K) without edges). Ties: the lowest last label,
+    Returns the maximum. O(L K^2) time, less if many labels can be skipped (O(L K) without edges). Ties: the lowest last label,
     then the lowest predecessor.
     """
     cdef Py_ssize_t l, k
     cdef double value
+    cdef double* bounds
     if edge == NULL:
         value = 0
         for l in range(L):
@@ -90,16 +210,19 @@ cdef double viterbi_labels(
             if l % STRETCH == 0:
                 look_after(<double> STRETCH * K)
         return value
-    viterbi_forward(theta, L, K, KP, edge, edge_step, best, origin)
-    k = lowest_argmax(best + (L - 1) * KP, K)
-    value = best[(L - 1) * KP + k]
-    for l in range(L - 1, 0, -1):
-        labels[l] = <int32_t> k
-        k = origin[l * KP + k]
-        if l % STRETCH == 0:
-            look_after(10.0 * STRETCH)
-    labels[0] = <int32_t> k
-    return value
+    if edge_step == 0 and K >= LEAST_PRUNED and L >= LEAST_PRUNED_LENGTH:
+        bounds = <double*> malloc(4 * KP * sizeof(double) + 2 * KP * sizeof(int32_t))
+        if bounds == NULL:
+            with gil:
+                raise MemoryError(f"no memory for bounds on the transitions of {K} labels")
+        try:
+            pruned_forward(
+                theta, L, K, KP, edge, best, origin, bounds, <int32_t*> (bounds + 4 * KP))
+        finally:
+            free(bounds)
+    else:
+        viterbi_forward(theta, L, K, KP, edge, edge_step, best, origin)
+    return trace_back(L, K, KP, labels, best, origin)
 
 
 cdef int chain_max_marginals(
@@ -209,8 +332,10 @@ def viterbi(node_scores, edge_scores, *, beam=None):
 
     Notes
     -----
-    O(n_positions n_labels^2) time. This is the very decoder that :class:`sstruct.ChainSSVM`
-    trains and predicts with. With sparse transitions O(n_positions (nnz + n_labels log n_labels)),
+    O(n_positions n_labels^2) time. With 64 labels or more, one table of transitions and 8 positions
+    or more, labels that cannot be on the best path are skipped: O(n_labels^2 + n_positions
+    (n_labels + P^2)) if P labels of a position are left. This is the decoder that
+    :class:`sstruct.ChainSSVM` trains and predicts with. With sparse transitions O(n_positions (nnz + n_labels log n_labels)),
     exact, with the same choice among equals; most rows are passed over where nodes tell much. A
     beam of B labels: O(n_positions (n_labels + B (log n_labels + nnz / n_labels))).
 
