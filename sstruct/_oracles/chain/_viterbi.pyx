@@ -335,8 +335,8 @@ def viterbi(node_scores, edge_scores, *, beam=None):
     O(n_positions n_labels^2) time. With 64 labels or more, one table of transitions and 8 positions
     or more, labels that cannot be on the best path are skipped: O(n_labels^2 + n_positions
     (n_labels + P^2)) if P labels of a position are left. This is the decoder that
-    :class:`sstruct.ChainSSVM` trains and predicts with. With sparse transitions O(n_positions (nnz + n_labels log n_labels)),
-    exact, with the same choice among equals; most rows are passed over where nodes tell much. A
+    :class:`sstruct.ChainSSVM` trains and predicts with. With sparse transitions
+    O(n_positions (nnz + n_labels log n_labels)), exact, with the same choice among equals; most rows are passed over where nodes tell much. A
     beam of B labels: O(n_positions (n_labels + B (log n_labels + nnz / n_labels))).
 
     References
