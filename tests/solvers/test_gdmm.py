@@ -176,6 +176,14 @@ def test_the_certificate_is_that_of_the_weights(sequences):
     assert solution.gap == solution.primal - solution.dual <= 1e-3 * primal
 
 
+def test_a_fit_need_not_wait_for_a_tenth_pass(sequences):
+    solution = solver_of(sequences).solve()
+    gaps = solution.history["gap"] / solution.history["primal"]
+    assert solution.status == "CONVERGED"
+    assert solution.n_passes % 10
+    assert np.flatnonzero(gaps <= 1e-3).tolist() == [solution.n_passes - 1]
+
+
 def test_soft_bcfw_does_not_agree(sequences):
     soft = solver_of(
         sequences, max_iter=30, tol=0, published=Published(multiplier_step=0.0)
@@ -203,7 +211,9 @@ def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, 
     history = late.history
     checks = np.isfinite(history["relaxed_primal"])
     exact = np.isfinite(history["primal"])
-    assert exact.sum() < checks.sum() == len(checks) // 10
+    passes = np.arange(1, len(checks) + 1)
+    np.testing.assert_array_equal(checks, (passes >= 6) & (passes % 2 == 0))
+    assert exact.sum() < checks.sum()
     assert exact[-1]
     first = np.flatnonzero(exact)[0]
     gap = history["relaxed_primal"][first] - history["dual"][first]

@@ -473,7 +473,7 @@ class Solver:
         """Certify where that is due, and record the pass; return the status once there is one."""
         in_time = in_time and seconds() < self.deadline
         last = not in_time or self.n_passes >= self.options.max_iter
-        certified = last or self.n_passes % self.options.certificate_every == 0
+        certified = last or self._certificate_due()
         if certified:
             certified = self._certify(last)
         self._record(certified)
@@ -482,6 +482,10 @@ class Solver:
         if not in_time:
             return Status.TIME_LIMIT
         return Status.MAX_ITER if last else None
+
+    def _certificate_due(self):
+        """Whether to certify after this pass, even if it is not the last one."""
+        return self.n_passes % self.options.certificate_every == 0
 
     def _certify(self, last=True):
         if not self.certifies:
