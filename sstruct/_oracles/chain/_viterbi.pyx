@@ -195,8 +195,8 @@ cdef double viterbi_labels(
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
     edge : K x KP tables, `edge_step` doubles from one position's to the next's (0: one table
     for all); NULL: no edges, every position on its own.
-    Returns the maximum. O(L K^2) time, less if many labels can be skipped (O(L K) without edges). Ties: the lowest last label,
-    then the lowest predecessor.
+    Returns the maximum. O(L K^2) time, less if many labels can be skipped (O(L K) without edges).
+    Ties: the lowest last label, then the lowest predecessor.
     """
     cdef Py_ssize_t l, k
     cdef double value
@@ -336,8 +336,9 @@ def viterbi(node_scores, edge_scores, *, beam=None):
     or more, labels that cannot be on the best path are skipped: O(n_labels^2 + n_positions
     (n_labels + P^2)) if P labels of a position are left. This is the decoder that
     :class:`sstruct.ChainSSVM` trains and predicts with. With sparse transitions
-    O(n_positions (nnz + n_labels log n_labels)), exact, with the same choice among equals; most rows are passed over where nodes tell much. A
-    beam of B labels: O(n_positions (n_labels + B (log n_labels + nnz / n_labels))).
+    O(n_positions (nnz + n_labels log n_labels)), exact, with the same choice among equals; most
+    rows are skipped if the node scores are decisive. A beam of B labels: O(n_positions (n_labels +
+    B (log n_labels + nnz / n_labels))).
 
     References
     ----------

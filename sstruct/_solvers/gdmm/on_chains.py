@@ -32,8 +32,8 @@ MOST_CHANGES = 40
 # few, a certificate then looks at the relaxed primal, and at the exact one when that says that the
 # fit is over.
 MOST_EXACT_LABELS = 300
-# From this pass on, every second pass is certified, too: a certificate takes about a tenth of the time
-# of a pass, and the tolerance is usually reached after 8 to 16 passes (benchmarks/notes/chains.md).
+# From this pass on, every second pass is certified, too: a certificate takes about a tenth of the
+# time of a pass, and the tolerance is usually reached after 8 to 16 passes.
 FIRST_EXTRA_CERTIFICATE = 6
 # A share of the largest transition's weight that is rounding.
 DUST = 1e-13
