@@ -34,7 +34,7 @@ from sstruct._problems.coupled._problem import CoupledProblem
 from sstruct._solvers.core._rescale import shift_losses
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 
 # kappa: change of a multiplier in a pass, in units of the cost of a wrong label, if copy and node
 # certainly have different labels. On 30 small chains fits took 181, 96, 73, 70 and 83 passes
@@ -42,7 +42,7 @@ from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 STEP = 1.0
 
 
-class Coupled(FrankWolfe):
+class Coupled(FrankWolfeFit):
     """Frank-Wolfe over windows, with multipliers on the nodes that they share.
 
     Parameters
