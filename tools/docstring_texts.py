@@ -295,21 +295,21 @@ class Metrics:
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     labels : list of labels, default=None
-        Labels to average over, and their order. Default: all that occur, sorted if possible.
+        Labels to average over, in this order. Default: all labels that occur, sorted if possible.
     average : {"weighted", "macro", "micro", "binary"} or None, default="weighted"
-        As in scikit-learn; ``None`` gives a score for each label.
+        As in scikit-learn; ``None`` returns the score of each label.
     pos_label : label, default=1
-        The label that is scored with ``average="binary"``.
+        The label to score with ``average="binary"``.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        Value of a ratio 0 / 0, as in scikit-learn.
+        Value of 0 / 0, as in scikit-learn.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
     """
 
 
@@ -319,5 +319,5 @@ class Chunks:
     Parameters
     ----------
     ignore_label : added
-        Such a node ends a chunk, as O does.
+        Such a node ends a chunk, like O.
     """

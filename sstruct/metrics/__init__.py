@@ -1,4 +1,4 @@
-"""Scores of predicted label sequences: by node, by whole sequence and by chunk."""
+"""Metrics for predicted label sequences: per node, per sequence and per chunk."""
 
 from sstruct.metrics._joint_distance import mean_joint_distance
 from sstruct.metrics._scores import (

@@ -1,13 +1,13 @@
-"""Chunks in a sequence of BIO tags, by the rules of the conlleval script."""
+"""Extraction of chunks from BIO tags, with the rules of the conlleval script."""
 
 from sstruct._checks.shown import shortened
 
 
 def chunks_of(tags, name="tags"):
-    """List the chunks (first position, last position, type) of a tag sequence.
+    """Return the chunks (first position, last position, type) of a tag sequence.
 
-    A chunk begins with B, or with an I that continues no chunk of its type; it ends before the
-    next B, the next O, a change of type, or the end. `name` is what an error calls the tags.
+    A chunk starts at B, or at an I that does not continue a chunk of the same type. It ends before
+    the next B or O, at a change of type, or at the end. `name` is the name of the tags in errors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Label sequences as two flat arrays of integers, which is what scikit-learn's metrics read."""
+"""Label sequences as flat integer arrays for the metrics of scikit-learn."""
 
 from collections.abc import Mapping, Set
 from itertools import chain
@@ -19,7 +19,7 @@ from sstruct._input.ragged import NoNodesError, check_weights
 
 
 class FlatLabels:
-    """True and predicted labels of the nodes that count, as integers that scikit-learn can read."""
+    """True and predicted labels of the scored nodes, encoded as integers."""
 
     def __init__(self, y_true, y_pred, sample_weight, ignore_label):
         y_true, y_pred = matched(y_true, y_pred)
@@ -36,7 +36,7 @@ class FlatLabels:
             true = [label for label, kept in zip(true, keep) if kept]
             predicted = [label for label, kept in zip(predicted, keep) if kept]
             self.sequence = self.sequence[np.array(keep, dtype=bool)]
-        # Integers, since scikit-learn reads neither tuples nor a mix of types as labels.
+        # scikit-learn accepts neither tuples nor mixed types as labels.
         self.labels = ordered(chain(true, predicted))
         as_labels(
             self.labels,
@@ -53,7 +53,7 @@ class FlatLabels:
             raise NoNodesError("there is no node to score, or none with a weight")
 
     def codes_of(self, labels):
-        """Integers of labels; one that does not occur gets a number of its own."""
+        """Return the integer codes of `labels`; labels that do not occur get a new code."""
         return [self.code.setdefault(label, len(self.code)) for label in labels]
 
     def score(self, metric, labels, average, pos_label, zero_division):
@@ -75,12 +75,12 @@ class FlatLabels:
 
 
 def unknown_labels(labels, ignore_label):
-    """Return the set of the labels that mark unknown ones: `ignore_label`, None, NaN and NA."""
+    """Return the labels that mark unknown true labels: `ignore_label`, None, NaN and NA."""
     return {label for label in ordered(labels) if is_missing(label) or label == ignore_label}
 
 
 def _place(label, y_true, y_pred, unknown):
-    """Name the first place of a label, for an error, where the true label is not unknown."""
+    """Return the first position of a label at a node whose true label is known, for errors."""
     for i, pairs in enumerate(map(zip, y_true, y_pred)):
         for v, pair in enumerate(pairs):
             for name, other in zip(("y_true", "y_pred"), pair):
@@ -89,7 +89,7 @@ def _place(label, y_true, y_pred, unknown):
 
 
 def _as_lists(y, name):
-    y = array_of(y, name) if isinstance(y, memoryview) else y  # these cannot show all they hold
+    y = array_of(y, name) if isinstance(y, memoryview) else y  # not every format can be indexed
     if isinstance(y, str | bytes | Mapping | Set) or not is_sized(y):
         raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
     lists = []

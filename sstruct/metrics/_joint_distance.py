@@ -1,4 +1,4 @@
-"""How far predicted joints are from the true ones."""
+"""Distance of predicted joints from the true ones."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ def mean_joint_distance(
     sample_weight: ArrayLike | None = None,
     ignore_label: int | None = -1,
 ) -> float:
-    """Mean distance of predicted from true places of parts, in units of each sample's scale.
+    """Mean distance between predicted and true locations of parts, relative to the sample's scale.
 
     Parameters
     ----------
     X : list of n dicts
-        As in :class:`sstruct.TreeSSVM`; the places of states and ``scale`` (default 1) are read.
+        As in :class:`sstruct.TreeSSVM`; only the locations of states and ``scale`` (default 1) are
+        used.
     y_true, y_pred : list of n int arrays of shape (P,)
-        States.
+        States of the parts.
     sample_weight : array-like of shape (n,), default=None
         Weights of the samples.
     ignore_label : int or None, default=-1
-        Parts of which this is the true state do not count.
+        Parts with this true state are ignored.
 
     Returns
     -------
     distance : float
-        ``sum_i s_i d_i / sum_i s_i P_i`` for P_i annotated parts, whose distances over the scale
-        add up to d_i, and weight s_i; lower is better.
+        ``sum_i s_i d_i / sum_i s_i P_i`` for sample weights s_i, P_i annotated parts and the sum
+        d_i of their distances, divided by the scale. Lower is better.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scores of predicted label sequences: by node, by whole sequence and by chunk."""
+"""Metrics for predicted label sequences: per node, per sequence and per chunk."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def flat_accuracy_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float:
-    """Share of nodes with the right label.
+    """Fraction of correctly labeled nodes.
 
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
 
     Returns
     -------
     score : float
-        ``sum_i s_i right_i / sum_i s_i L_i`` for L_i nodes, of which right_i are right, and
-        weight s_i.
+        ``sum_i s_i c_i / sum_i s_i L_i`` for sample weights s_i, where c_i of the L_i nodes are
+        correct.
 
     Examples
     --------
@@ -68,31 +68,31 @@ def flat_f1_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float | np.ndarray:
-    """F1 score of labels, over all nodes.
+    """F1 score over all nodes.
 
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     labels : list of labels, default=None
-        Labels to average over, and their order. Default: all that occur, sorted if possible.
+        Labels to average over, in this order. Default: all labels that occur, sorted if possible.
     average : {"weighted", "macro", "micro", "binary"} or None, default="weighted"
-        As in scikit-learn; ``None`` gives a score for each label.
+        As in scikit-learn; ``None`` returns the score of each label.
     pos_label : label, default=1
-        The label that is scored with ``average="binary"``.
+        The label to score with ``average="binary"``.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        Value of a ratio 0 / 0, as in scikit-learn.
+        Value of 0 / 0, as in scikit-learn.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
 
     Returns
     -------
     score : float or ndarray of shape (n_labels,)
-        A node counts with the weight of its sequence.
+        Each node has the weight of its sequence.
 
     Examples
     --------
@@ -116,31 +116,31 @@ def flat_precision_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float | np.ndarray:
-    """Precision of labels, over all nodes.
+    """Precision over all nodes.
 
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     labels : list of labels, default=None
-        Labels to average over, and their order. Default: all that occur, sorted if possible.
+        Labels to average over, in this order. Default: all labels that occur, sorted if possible.
     average : {"weighted", "macro", "micro", "binary"} or None, default="weighted"
-        As in scikit-learn; ``None`` gives a score for each label.
+        As in scikit-learn; ``None`` returns the score of each label.
     pos_label : label, default=1
-        The label that is scored with ``average="binary"``.
+        The label to score with ``average="binary"``.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        Value of a ratio 0 / 0, as in scikit-learn.
+        Value of 0 / 0, as in scikit-learn.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
 
     Returns
     -------
     score : float or ndarray of shape (n_labels,)
-        A node counts with the weight of its sequence.
+        Each node has the weight of its sequence.
 
     Examples
     --------
@@ -164,31 +164,31 @@ def flat_recall_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float | np.ndarray:
-    """Recall of labels, over all nodes.
+    """Recall over all nodes.
 
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     labels : list of labels, default=None
-        Labels to average over, and their order. Default: all that occur, sorted if possible.
+        Labels to average over, in this order. Default: all labels that occur, sorted if possible.
     average : {"weighted", "macro", "micro", "binary"} or None, default="weighted"
-        As in scikit-learn; ``None`` gives a score for each label.
+        As in scikit-learn; ``None`` returns the score of each label.
     pos_label : label, default=1
-        The label that is scored with ``average="binary"``.
+        The label to score with ``average="binary"``.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        Value of a ratio 0 / 0, as in scikit-learn.
+        Value of 0 / 0, as in scikit-learn.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
 
     Returns
     -------
     score : float or ndarray of shape (n_labels,)
-        A node counts with the weight of its sequence.
+        Each node has the weight of its sequence.
 
     Examples
     --------
@@ -213,33 +213,33 @@ def flat_classification_report(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> str | dict[str, Any]:
-    """Precision, recall and F1 score of each label, over all nodes.
+    """Report precision, recall and F1 score of each label over all nodes.
 
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     labels : list of labels, default=None
-        Labels to report, and their order. Default: all that occur, sorted if possible.
+        Labels to report, in this order. Default: all labels that occur, sorted if possible.
     target_names : list of str, default=None
         Names to show instead of the labels.
     digits : int, default=2
-        Number of digits after the point.
+        Number of digits after the decimal point.
     output_dict : bool, default=False
-        Whether to return a dict instead of text.
+        Whether to return a dict instead of a string.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        Value of a ratio 0 / 0, as in scikit-learn.
+        Value of 0 / 0, as in scikit-learn.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
 
     Returns
     -------
     report : str or dict
-        As scikit-learn's ``classification_report``.
+        The output of scikit-learn's ``classification_report``.
 
     Examples
     --------
@@ -270,24 +270,24 @@ def sequence_accuracy_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float:
-    """Share of sequences in which every label is right.
+    """Fraction of sequences in which every label is correct.
 
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
 
     Returns
     -------
     score : float
-        ``sum_i s_i [all nodes of sequence i are right] / sum_i s_i``, over sequences in which a
-        node counts.
+        ``sum_i s_i [all nodes of sequence i are correct] / sum_i s_i`` over the sequences with at
+        least one scored node.
 
     Examples
     --------
@@ -309,27 +309,27 @@ def chunk_precision_recall_f1(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> tuple[float, float, float]:
-    """Precision, recall and F1 score of chunks, as the conlleval script counts them.
+    """Precision, recall and F1 score of chunks, counted as by the conlleval script.
 
-    A chunk is right if its type and both of its ends are. Tags are ``B-type``, ``I-type`` and
-    ``O``; a chunk begins with B, and also with an I that follows O, another type or nothing.
+    A chunk is correct if its type and both ends are correct. Tags are ``B-type``, ``I-type`` and
+    ``O``; a chunk starts at B, and also at an I that follows O, another type or nothing.
 
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
-        Such a node ends a chunk, as O does.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
+        Such a node ends a chunk, like O.
 
     Returns
     -------
     precision, recall, f1 : float
-        From numbers of chunks, each weighted by its sequence; 0 where there are no chunks.
+        Computed from the numbers of chunks, weighted by sequence; 0 if there are no chunks.
 
     References
     ----------
@@ -371,23 +371,23 @@ def chunk_f1_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float:
-    """F1 score of chunks, as the conlleval script counts them.
+    """F1 score of chunks, counted as by the conlleval script.
 
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type. Label images and other multidimensional arrays are flattened.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
-        well; with ``ignore_label=None`` they raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error.
 
     Returns
     -------
     score : float
-        The last value of :func:`chunk_precision_recall_f1`, which says what counts as right.
+        The last value returned by :func:`chunk_precision_recall_f1`.
 
     Examples
     --------
@@ -401,19 +401,20 @@ def chunk_f1_score(
 
 
 def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[..., float]:
-    """Make a scorer for scikit-learn's searches out of a score of this module.
+    """Make a scorer for scikit-learn's model selection from a metric of this module.
 
     Parameters
     ----------
     metric : callable
-        A function of y_true and y_pred, such as :func:`flat_f1_score`; higher is better.
+        A function of y_true and y_pred, such as :func:`flat_f1_score`; higher must be better.
     **kwargs : dict
-        Further arguments of the function, such as `average`.
+        Further arguments of the metric, such as `average`.
 
     Returns
     -------
     scorer : callable
-        For ``scoring=`` of ``GridSearchCV`` and its like; pickles if the function does.
+        For the `scoring` parameter of ``GridSearchCV`` and similar tools. It can be pickled if the
+        metric can.
 
     Examples
     --------
