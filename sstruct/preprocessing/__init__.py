@@ -1,4 +1,4 @@
-"""Transformers of ragged data for pipelines, graphs of superpixels, label sets of hierarchies."""
+"""Transformers for ragged data, superpixel graphs and label sets of hierarchies."""
 
 from sstruct.preprocessing._hierarchical_labels import hierarchical_labels
 from sstruct.preprocessing._per_node import PerNode

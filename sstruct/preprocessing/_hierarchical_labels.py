@@ -1,4 +1,4 @@
-"""Label sets of hierarchies that the labels' names tell."""
+"""Label sets with the hierarchy given by the names of the labels."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from sstruct._checks.shown import shortened
 def hierarchical_labels(
     Y: ArrayLike | sparse.spmatrix, names: Sequence[str], *, separator: str = "."
 ) -> tuple[Any, list[str], np.ndarray]:
-    """Add to label sets the ancestors of their labels, read from names such as "A.B.C".
+    """Add the ancestors of labels to label sets, based on names such as "A.B.C".
 
-    A label named "A.B.C" lies under "A.B", which lies under "A". Nodes that are no labels
-    themselves are added as labels, and every label set gets all ancestors of its labels.
+    A label named "A.B.C" is a child of "A.B", which is a child of "A". Nodes without a label are
+    added as labels, and every label set is extended by all ancestors of its labels.
 
     Parameters
     ----------
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
-        Label sets as an indicator matrix, of 0 and 1.
+        Label sets as an indicator matrix of 0 and 1.
     names : sequence of n_labels str
-        Name of each label, all different.
+        Distinct names of the labels.
     separator : str, default="."
-        String between the name of a node and the rest of its children's names.
+        Separator between the name of a node and the rest of the names of its children.
 
     Returns
     -------
     Y : int ndarray or CSR matrix of shape (n_samples, n_nodes)
-        Label sets closed under ancestors, in the format of `Y`. The labels keep their columns; the
-        nodes that were added follow, sorted by name.
+        Label sets that contain all ancestors of their labels, in the format of `Y`. The labels keep
+        their columns; added nodes follow, sorted by name.
     names : list of n_nodes str
         Names of all nodes.
     parents : ndarray of shape (n_nodes,), dtype int32
@@ -44,12 +44,12 @@ def hierarchical_labels(
     Raises
     ------
     ValueError
-        If names are not different or not as many as labels, have an empty part, or Y holds other
-        numbers than 0 and 1.
+        If names are not distinct, their number is not the number of labels, a name has an empty
+        part, or Y contains values other than 0 and 1.
 
     See Also
     --------
-    sstruct.datasets.fetch_enron : Labels of such names.
+    sstruct.datasets.fetch_enron : A data set with such label names.
 
     Examples
     --------
@@ -62,23 +62,23 @@ def hierarchical_labels(
            [0, 1, 1, 1, 1]])
     """
     if not isinstance(separator, str) or not separator:
-        raise ValueError(f"separator must be a string, not empty; got {shortened(separator)}")
+        raise ValueError(f"separator must be a nonempty string; got {shortened(separator)}")
     is_sparse = sparse.issparse(Y)
     if is_sparse:
         check_compressed(Y, "Y")
     sets = sparse.csr_matrix(as_csr(Y)) if is_sparse else array_of(Y, "Y")
     if sets.ndim != 2:
         raise ValueError(f"Y must have shape (n_samples, n_labels); found {sets.shape}")
-    if sets.dtype == object:  # a table of mixed columns, for one
+    if sets.dtype == object:  # such as a data frame with mixed columns
         sets = real_array(sets, "Y")
     if sets.dtype.kind not in "biuf":
-        raise TypeError(f"Y must hold 0 and 1, found dtype {sets.dtype}")
+        raise TypeError(f"Y must contain 0 and 1, found dtype {sets.dtype}")
     if isinstance(names, str) or not is_sized(names):
         raise TypeError(f"names must be a list of strings, found {shortened(names)}")
     values = sets.data if is_sparse else sets
     wrong = (values != 0) & (values != 1)
     if wrong.any():
-        raise ValueError(f"Y must hold 0 and 1 alone; found {values[wrong][0]}")
+        raise ValueError(f"Y must contain only 0 and 1; found {values[wrong][0]}")
     labels = [str(name) for name in without_view(names)]
     if len(labels) != sets.shape[1]:
         raise ValueError(f"names has {len(labels)} entries for {sets.shape[1]} labels")
@@ -87,7 +87,7 @@ def hierarchical_labels(
         if not all(name.split(separator)):
             raise ValueError(f"names[{k}] = {shortened(name)} has an empty part between separators")
         if place.setdefault(name, k) != k:
-            raise ValueError(f"names[{k}] = {shortened(name)} is that of names[{place[name]}]")
+            raise ValueError(f"names[{k}] = {shortened(name)} repeats names[{place[name]}]")
 
     def above(name):
         return name.rpartition(separator)[0]

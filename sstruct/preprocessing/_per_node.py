@@ -1,4 +1,4 @@
-"""Any transformer of rows, applied to the nodes of sequences, images and graphs."""
+"""Application of scikit-learn transformers to the nodes of sequences, images and graphs."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ __all__ = ["PerNode"]
 
 
 def _transformer_has(name):
-    """Whether the transformer, fitted if it is, has a method."""
+    """Return a check that the transformer (fitted, if available) has a method."""
     return lambda self: hasattr(getattr(self, "transformer_", self.transformer), name)
 
 
 def _transformers_have(name):
-    """Whether both transformers have a method; that of edges only where there is one."""
+    """Return a check that both transformers have a method; a missing edge transformer passes."""
 
     def check(self):
         of_edges = getattr(self, "edge_transformer_", self.edge_transformer)
@@ -56,63 +56,63 @@ def _transformers_have(name):
     return check
 
 
-# Without output wrapping: set_output would try to make one data frame of ragged data.
+# No output wrapping, because set_output would try to make one data frame of ragged data.
 class PerNode(
     CheckedState, MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
     """Apply a scikit-learn transformer to the nodes of sequences, images or graphs.
 
-    The transformer is fitted once, on the nodes (pixels) of all samples as the rows of one array.
+    The transformer is fitted once, on the nodes (pixels) of all samples as rows of a single array.
 
     Parameters
     ----------
     transformer : estimator
         Any transformer that keeps the number of rows: ``StandardScaler()``, ``PCA(10)``,
-        ``OneHotEncoder()``, ``SelectKBest()``, a pipeline of such. It is cloned.
+        ``OneHotEncoder()``, ``SelectKBest()``, or a pipeline. It is cloned before fitting.
     edge_transformer : estimator or None, default=None
-        Another one for the edge features of graphs or sequences, fitted on those of all edges. None
-        leaves them as they are. For ``pairwise="contrast"`` it must keep them nonnegative, as
-        ``MaxAbsScaler()`` does.
+        Transformer for the edge features of graphs or sequences, fitted on the features of all
+        edges. None leaves them unchanged. With ``pairwise="contrast"`` its output must be
+        nonnegative, such as that from ``MaxAbsScaler()``.
 
     Attributes
     ----------
     transformer_ : estimator
         The fitted transformer.
     edge_transformer_ : estimator
-        The fitted transformer of edge features, where there is one.
+        The fitted transformer of edge features, if any.
     n_features_in_ : int
-        Number of features of a node.
+        Number of features per node.
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the sequences are data frames with named columns, or ``Sequences`` that have names.
+        Defined if the sequences are data frames with named columns or ``Sequences`` with names.
 
     See Also
     --------
-    sstruct.preprocessing.SequenceVectorizer : Feature dicts to rows.
-    sstruct.Sequences : Ragged data as one flat array: nothing is joined or cut.
+    sstruct.preprocessing.SequenceVectorizer : Convert feature dicts to rows.
+    sstruct.Sequences : Ragged data stored as one flat array, which avoids copies.
 
     Notes
     -----
-    The output is of the same kind as the input: a list, an object array, ``Sequences``, or an array
-    of shape (n, L, n_features_out); for the last, ``Sequences`` if the transformer returns sparse
-    rows. Items are sparse rows if the transformer makes such; otherwise data frames where they were
-    data frames with named columns and the transformer has names for its own; otherwise arrays.
-    ``Sequences`` with names get those of the transformer. So names reach the estimator after it.
-    Images are dense arrays (H, W, n_features_out); graphs keep their edges and node sizes,
-    sequences their edge features, but for what `edge_transformer` makes of them.
-    ``PerNode`` itself has no ``set_output``, since ragged data does not fit into a data frame.
+    The output has the type of the input: a list, an object array, ``Sequences``, or an array of
+    shape (n, L, n_features_out); for the latter, ``Sequences`` if the transformer returns sparse
+    rows. Items are sparse rows if the transformer returns sparse output. They are data frames if
+    the input items are data frames with named columns and the transformer has feature names out,
+    and arrays otherwise. ``Sequences`` with feature names get those from the transformer, so that
+    names reach the next estimator. Images are dense arrays (H, W, n_features_out). Graphs keep
+    their edges and node sizes; edge features are changed only by `edge_transformer`. ``PerNode``
+    has no ``set_output``, since ragged data does not fit into a data frame.
 
-    Empty items stay empty. scikit-learn's ``FeatureUnion`` joins lists and ``Sequences`` that
-    transformers of this module return, as ``Sequences``: for word features beside arrays.
-    Transformers of images and graphs are joined inside: ``PerNode(make_union(...))``.
+    Empty items stay empty. scikit-learn's ``FeatureUnion`` combines the lists and ``Sequences``
+    returned by transformers of this module into ``Sequences``, for example to append word features
+    to arrays. For images and graphs, use a union inside: ``PerNode(make_union(...))``.
 
-    Transformers of texts read one column, which a ``ColumnTransformer`` selects:
-    ``PerNode(make_column_transformer((TfidfVectorizer(), "text")))`` of data frames, or column 0 of
-    arrays (L_i, 1).
+    Text transformers read a single column, to be selected by a ``ColumnTransformer``:
+    ``PerNode(make_column_transformer((TfidfVectorizer(), "text")))`` for data frames, or column 0
+    of arrays (L_i, 1).
 
-    Values may be strings or missing if the transformer accepts that. If the items are data frames
-    of pandas or polars with named columns, the transformer gets a data frame.
+    Values may be strings or missing if the transformer supports that. If the items are pandas or
+    polars data frames with named columns, the transformer receives a data frame.
 
-    2-D input, for chains of one node, is passed on unchanged.
+    2-D input (chains of one node) is passed to the transformer unchanged.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class PerNode(
     ['a', 'a']
     """
 
-    __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
+    __module__ = "sstruct.preprocessing"  # import path for pickle and skops
 
     _fitted_state = FittedState(
         {
@@ -139,7 +139,7 @@ class PerNode(
         }
     )
 
-    edge_transformer: Any = None  # of pickles from before there was one
+    edge_transformer: Any = None  # for pickles from earlier versions
     transformer_: Any
     edge_transformer_: Any
     n_features_in_: int
@@ -157,30 +157,30 @@ class PerNode(
         Parameters
         ----------
         X : list of arrays of shape (L_i, n_features)
-            Dense, sparse or data frames; also an object array, :class:`sstruct.Sequences`, or an
-            array of shape (n, L, n_features). For images a list of arrays of shape
-            (H, W, n_features), or one of shape (n, H, W, n_features); for graphs a list of tuples
-            (node features, edges[, edge features[, node sizes]]), for sequences with edge features
-            of tuples (features, edge features). 2-D X is passed on unchanged.
+            Dense, sparse or data frames; or an object array, :class:`sstruct.Sequences`, or an
+            array of shape (n, L, n_features). For images, a list of arrays of shape
+            (H, W, n_features), or an array of shape (n, H, W, n_features). For graphs, a list of
+            tuples (node features, edges[, edge features[, node sizes]]). For sequences with edge
+            features, a list of tuples (features, edge features). 2-D X is passed on unchanged.
         y : list of label sequences, label images or arrays of node labels, optional
-            Passed on as one flat array, for transformers that learn from labels; not to that of
-            edges.
+            Passed as one flat array to transformers that use labels, but not to the edge
+            transformer.
         **params : dict
-            Passed on. Arrays with an entry for each of the n samples, such as `sample_weight`,
-            are repeated for the nodes of each sample, or its edges; `sample_weight` may also be
-            an array for each sample with a weight for each node, as estimators take it. With
-            metadata routing enabled, only what each transformer has requested; otherwise that of
-            edges is given what its ``fit`` takes.
+            Passed to the transformers. Arrays with an entry for each of the n samples, such as
+            `sample_weight`, are repeated for the nodes or edges of each sample. `sample_weight`
+            may also contain an array with a weight for each node per sample, as for estimators.
+            With metadata routing enabled, each transformer receives what it has requested;
+            otherwise the edge transformer receives the parameters that its ``fit`` accepts.
 
         Returns
         -------
         self : PerNode
-            Itself, fitted.
+            The fitted transformer.
 
         Raises
         ------
         ValueError, TypeError
-            Where sequences do not fit together; the message names the sample.
+            If samples are inconsistent; the message names the sample.
         """
         self._fit(X, y, params, transform=False)
         return self
@@ -197,7 +197,7 @@ class PerNode(
         **params : dict
             As in :meth:`fit`.
 
-        Returns
+        X_out : same type as X
         -------
         X_out : of the kind of X
             The transformed nodes.
@@ -214,30 +214,30 @@ class PerNode(
 
         Returns
         -------
-        X_out : of the kind of X
+        X_out : same type as X
             The transformed nodes.
         """
         return self._apply("transform", X, fitted=True)
 
     @available_if(_transformers_have("inverse_transform"))
     def inverse_transform(self, X: Iterable[Any]) -> Any:
-        """Undo the transformation, where the transformer can.
+        """Map transformed nodes back, if the transformer supports it.
 
         Parameters
         ----------
         X : list of arrays of shape (L_i, n_features_out)
-            What :meth:`transform` returns.
+            Output of :meth:`transform`.
 
         Returns
         -------
-        X_original : of the kind of X
-            The nodes as they were, as far as the transformer can tell.
+        X_original : same type as X
+            The nodes in the original feature space.
         """
         return self._apply("inverse_transform", X, fitted=False)
 
     def _apply(self, method, X, fitted):
-        """Call a method of the fitted transformers; fitted: X has the features of the fit."""
-        self = self._require_fitted()  # a copy that no other fit changes
+        """Call a method of the fitted transformers; `fitted` if X has the features seen in fit."""
+        self = self._require_fitted()  # a copy, safe from concurrent fits
         given = structures_of(items_of(X))
         items = given.items
         nodes = pack_nodes(self, items, fitted=fitted, numeric=False)
@@ -255,17 +255,17 @@ class PerNode(
     @available_if(_transformer_has("get_feature_names_out"))
     @reads_one_fit
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Return the transformer's names of the columns it makes.
+        """Get output feature names of the transformer.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the columns of the input.
+            Names of the input columns.
 
         Returns
         -------
         names : ndarray of str objects
-            A name for each column.
+            Names of the output columns.
         """
         known = getattr(self, "feature_names_in_", None)
         names = known if input_features is None else input_features
@@ -314,7 +314,7 @@ class PerNode(
         return out
 
     def _check_transformer(self, name):
-        """Raise where a parameter is no transformer."""
+        """Raise TypeError if the parameter is not a transformer."""
         given = getattr(self, name)
         if given is None and name == "edge_transformer":
             return
@@ -322,21 +322,21 @@ class PerNode(
             raise TypeError(f"{name} must be a transformer, found {shortened(given)}")
 
     def _edges(self, given, nodes):
-        """Return the EdgeRows that `edge_transformer` is to be fitted on, or None without one."""
+        """Return the EdgeRows to fit `edge_transformer` on, or None if it is not set."""
         if self.edge_transformer is None:
             return None
         edges = given.edges
         if edges is None:
             found = "one 2-D array" if nodes is None else given.kind
             raise ValueError(
-                "edge_transformer is for graphs with edge features, (node features, edges, edge "
-                "features), or such sequences, (features, edge features), but X is "
+                "edge_transformer requires graphs with edge features, (node features, edges, edge "
+                "features), or sequences with edge features, (features, edge features), but X is "
                 f"{found}{' without them' * (given.kind == 'graphs')}"
             )
         return edges
 
     def _routed(self, params, transform):
-        """Return what each transformer is given of `params`."""
+        """Return the subset of `params` for each transformer."""
         inner, of_edges = self.transformer, self.edge_transformer
         if params and get_config()["enable_metadata_routing"]:
             caller = "fit_transform" if transform else "fit"
@@ -352,12 +352,12 @@ class PerNode(
         return params, {name: params[name] for name in taken}
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return the router of what methods are given besides X and y: all to the transformers.
+        """Get metadata routing of this object: all metadata is routed to the transformers.
 
         Returns
         -------
         routing : MetadataRouter
-            What goes where.
+            Routing information.
         """
         router = MetadataRouter(owner=type(self).__name__)
         for name in ("transformer", "edge_transformer"):
@@ -374,17 +374,17 @@ class PerNode(
         if hasattr(self.transformer, "__sklearn_tags__") and not isinstance(self.transformer, type):
             tags = deepcopy(get_tags(self.transformer))
         tags.input_tags.three_d_array = True
-        tags.array_api_support = False  # nodes are joined and cut by NumPy
+        tags.array_api_support = False  # nodes are concatenated and split with NumPy
         return tags
 
 
 def _fit_method(transformer, transform):
-    """Name the method that fits a transformer; with `transform` one that does both, if it can."""
+    """Return the name of the method to fit a transformer and, with `transform`, transform."""
     return "fit_transform" if transform and hasattr(transformer, "fit_transform") else "fit"
 
 
 def _fitted(transformer, rows, labels, params, transform):
-    """Return a fitted clone and, with `transform`, the rows that it makes."""
+    """Return a fitted clone and, with `transform`, the transformed rows."""
     inner = clone(transformer)
     try:
         if _fit_method(inner, transform) == "fit_transform":
@@ -392,52 +392,52 @@ def _fitted(transformer, rows, labels, params, transform):
         inner.fit(rows, labels, **params)
         return inner, inner.transform(rows) if transform else None
     except OverflowError:
-        raise ValueError("X has a number beyond the range of double precision") from None
+        raise ValueError("X contains a value too large for dtype('float64')") from None
 
 
 def _rows(X, nodes):
-    """What the transformer is given: all nodes as one array, or one data frame."""
+    """Return the input of the transformer: all nodes as one array or data frame."""
     if nodes is None:
         return X
     if nodes.feature_names is None or isinstance(X, Sequences):
         return nodes.flat
-    # A frame, since transformers may treat columns by name and kind.
+    # Transformers may select the columns of a data frame by name and dtype.
     frame = joined([item for item in items_of(X) if not is_empty(item)])
     return nodes.flat if frame is None else frame
 
 
 def _applied(transformer, method, rows, of_samples=True):
-    """Call a method of a fitted transformer, unless samples have no row for it."""
+    """Call a method of a fitted transformer, unless there are no rows."""
     if not of_samples or rows.shape[0]:
         return getattr(transformer, method)(rows)
     if method == "inverse_transform":
         return np.empty((0, getattr(transformer, "n_features_in_", 0)))
     try:
         return np.empty((0, len(transformer.get_feature_names_out())))
-    except (AttributeError, ValueError):  # the width is not known
+    except (AttributeError, ValueError):  # unknown number of columns
         return np.empty((0, 0))
 
 
 def _width(rows):
-    """Return the number of columns of rows that a transformer took without a look."""
+    """Return the number of columns of rows that the transformer did not validate."""
     shape = rows.shape if hasattr(rows, "shape") else array_of(rows, "X").shape
     if len(shape) < 2:
-        raise ValueError(f"X has {len(shape)} dimensions, expected 2 (nodes, features) or more")
+        raise ValueError(f"X has {len(shape)} dimensions, expected at least 2 (nodes, features)")
     return shape[1]
 
 
 def _names_out(transformer, nodes):
-    """Return the names of a fitted transformer's columns where those of its input have names."""
+    """Return the output feature names of a fitted transformer if its input has names."""
     if nodes is None or nodes.feature_names is None:
         return None
     try:
         return transformer.get_feature_names_out(nodes.feature_names)
-    except (AttributeError, ValueError):  # it has none, or they are not unique
+    except (AttributeError, ValueError):  # no names, or duplicates
         return None
 
 
 def _of_nodes(name, value, nodes, given):
-    """Repeat what has an entry a sequence for each of its nodes."""
+    """Repeat values with an entry per sequence for each of its nodes."""
     if name == "sample_weight" and value is not None:
         if is_of_nodes(value):
             value = given.node_weights(value)
@@ -449,12 +449,12 @@ def _of_nodes(name, value, nodes, given):
 
 
 def _of_edges(name, value, edges, n_samples):
-    """Repeat what has an entry a graph for each of its edges."""
+    """Repeat values with an entry per graph for each of its edges."""
     if name == "sample_weight" and value is not None:
         if is_of_nodes(value):
             raise ValueError(
-                "sample_weight has a weight for each node, which edge_transformer, of edges, "
-                "cannot take; give one number a sample, or a transformer without sample_weight"
+                "sample_weight has node weights, which edge_transformer does not support; pass "
+                "one weight per sample, or use a transformer without sample_weight"
             )
         return edges.of_edges(check_weights(value, n_samples))
     if getattr(value, "ndim", 0) == 1 and len(value) == n_samples:
@@ -463,7 +463,7 @@ def _of_edges(name, value, edges, n_samples):
 
 
 def _joinable(given, out):
-    """Return a list as one that scikit-learn's unions can join, or refuse to join."""
+    """Return a list that scikit-learn's FeatureUnion can concatenate, or raise when it tries."""
     if isinstance(out, list):
         out = FeatureList(out)
         out.kind = given.kind
@@ -471,16 +471,16 @@ def _joinable(given, out):
 
 
 def _like(X, nodes, out, names=None):
-    """Cut transformed rows into the kind of thing that X is; names: of the columns, if known."""
+    """Split transformed rows into the type of X; `names` are the feature names, if known."""
     if nodes is None:
         return out
     frame = out if library_of(out) else None
-    if hasattr(out, "to_numpy"):  # a data frame, of any library
+    if hasattr(out, "to_numpy"):  # a data frame of any library
         out = out.to_numpy()
     if len(np.shape(out)) != 2 or np.shape(out)[0] != nodes.flat.shape[0]:
         raise ValueError(
-            f"the transformer made an array of shape {np.shape(out)} of {nodes.flat.shape[0]} "
-            "nodes, expected one row a node"
+            f"the transformer returned an array of shape {np.shape(out)} for {nodes.flat.shape[0]} "
+            "nodes, expected one row per node"
         )
     if nodes.form == "stacked" and not sparse.issparse(out):
         return out.reshape(len(nodes), *nodes.sample_shape, out.shape[1])

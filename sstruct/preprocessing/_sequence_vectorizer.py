@@ -1,4 +1,4 @@
-"""From feature dicts, as CRFsuite's users write them, to the sparse rows that chains learn from."""
+"""Vectorizer for sequences of feature dicts in the format of CRFsuite."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
 
-# Codes of attributes are their columns if not negative. ABSENT is an attribute that adds nothing
-# (weight 0, or unknown to a fitted vectorizer); FIRST_WEIGHTED - m is the m-th attribute with a
-# weight other than 1, kept on the side, so that the usual attribute costs one integer.
+# Nonnegative codes of attributes are column indices. ABSENT marks an attribute without effect
+# (weight 0, or unknown to a fitted vectorizer). FIRST_WEIGHTED - m is the m-th attribute with a
+# weight other than 1; these weights are stored separately, so that others cost only one integer.
 ABSENT = -1
 FIRST_WEIGHTED = -2
-MOST_WEIGHTED = np.iinfo(np.int32).max  # codes are of 32 bits
-MOST_DEEP = 100  # dicts in dicts
+MOST_WEIGHTED = np.iinfo(np.int32).max  # codes have 32 bits
+MOST_DEEP = 100  # limit on the nesting of dicts
 NUMBERS = (float, int, np.bool_, Real, Decimal)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary(Field):
-    """Columns of names: 0, 1, ... in the order of the dict."""
+    """Dict that maps names to the columns 0, 1, ... in order."""
 
     def expected(self):
-        return "a dict of names and their columns, 0, 1, ... in order"
+        return "a dict that maps names to the columns 0, 1, ... in order"
 
     def check(self, value, name, sizes):
         columns = list(value.values()) if isinstance(value, dict) else None
-        # Types first: whatever else may come from a file may not be comparable.
+        # Check types first, since other objects from a file may not support comparison.
         right = columns is not None and set(map(type, columns)) <= {int}
         right = right and columns == list(range(len(columns)))
         if not right or not all(isinstance(key, str) for key in value):
@@ -66,7 +66,7 @@ class ColumnNames(Field):
     """The names of a vocabulary as an array."""
 
     def expected(self):
-        return "an array of the names of vocabulary_"
+        return "an array of the names in vocabulary_"
 
     def check(self, value, name, sizes):
         right = type(value) is np.ndarray and value.ndim == 1 and value.dtype == object
@@ -75,22 +75,22 @@ class ColumnNames(Field):
 
 
 def names_agree(state):
-    """The columns' names are those of the vocabulary."""
+    """Check that the column names match the vocabulary."""
     if state["_column_names"].tolist() != list(state["vocabulary_"]):
-        refuse("_column_names", state["_column_names"], "the names of vocabulary_")
+        refuse("_column_names", state["_column_names"], "the names in vocabulary_")
 
 
-# Without output wrapping: set_output would try to make one data frame of ragged data.
+# No output wrapping, because set_output would try to make one data frame of ragged data.
 class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Turn sequences of feature dicts into ragged sparse rows.
+    """Convert sequences of feature dicts to ragged sparse rows.
 
-    Reads features as python-crfsuite and sklearn-crfsuite do, so that feature functions written
-    for them serve unchanged. Each item of a sequence becomes a row, each attribute a column.
+    Features are interpreted as in python-crfsuite and sklearn-crfsuite, so that feature functions
+    written for them can be reused. Each item of a sequence becomes a row, each attribute a column.
 
     Parameters
     ----------
     min_count : int, default=1
-        Attributes that occur fewer times than this in the training items are dropped.
+        Attributes with fewer occurrences in the training items are dropped.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Type of the values.
 
@@ -101,13 +101,13 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
 
     See Also
     --------
-    sstruct.Sequences : What `transform` returns.
+    sstruct.Sequences : The output of `transform`.
     sklearn.feature_extraction.DictVectorizer : The same for a flat list of dicts.
 
     Notes
     -----
-    A sequence may also be a data frame of pandas or polars, whose rows are dicts of its columns. An
-    item is a list of strings, each an attribute of weight 1, or a dict whose entries mean:
+    A sequence may also be a pandas or polars data frame, whose rows are read as dicts of columns.
+    An item is a list of strings, each an attribute of weight 1, or a dict with these entries:
 
     ============================  ==========================================================
     ``"name": "value"``           the attribute ``name:value`` of weight 1
@@ -115,16 +115,16 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
     ``"name": ["a", "b"]``        ``name:a`` and ``name:b`` of weight 1; also a tuple or a set
     ``"name": [0.5, -1.0]``       ``name:0`` of weight 0.5 and ``name:1`` of weight -1; also a tuple
                                   or a 1-D array, such as a word vector
-    ``"name": {...}``             the entries of the inner dict, each name preceded by ``name:``
-    ``"name": None or NaN``       nothing; one warning counts such missing values
+    ``"name": {...}``             the entries of the inner dict, with names prefixed by ``name:``
+    ``"name": None or NaN``       nothing; a warning reports the number of missing values
     ============================  ==========================================================
 
-    Bytes are read as UTF-8 text, members of an Enum as their values. Weights of an attribute that
-    occurs more than once in an item add up. An attribute of weight 0 counts as absent; one that was
-    not seen in training is ignored.
+    Bytes are decoded as UTF-8, and members of an Enum are replaced by their values. Weights of an
+    attribute that occurs more than once in an item are summed. Attributes of weight 0 are absent;
+    attributes not seen during fit are ignored.
 
-    Time and memory are linear in the number of attributes. While it runs, a dict with an entry for
-    each distinct pair of name and value is held.
+    Time and memory are linear in the number of attributes. During a call, a dict with an entry for
+    each distinct pair of name and value is kept in memory.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
     array(['w:He', 'upper', 'w:runs', 'length'], dtype=object)
     """
 
-    __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
+    __module__ = "sstruct.preprocessing"  # import path for pickle and skops
 
     _fitted_state = FittedState(
         {"vocabulary_": Vocabulary(), "_column_names": ColumnNames()}, rules=(names_agree,)
@@ -150,7 +150,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         self.dtype = dtype
 
     def fit(self, X: Iterable[Any], y: Any = None) -> SequenceVectorizer:
-        """Learn the attributes.
+        """Learn the vocabulary of attributes.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         return self
 
     def fit_transform(self, X: Iterable[Any], y: Any = None) -> Sequences:
-        """Learn the attributes and return the rows, in one pass over the data.
+        """Learn the vocabulary and return the rows, in one pass over the data.
 
         Parameters
         ----------
@@ -180,15 +180,15 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         Returns
         -------
         rows : Sequences
-            Its flat array is CSR, of shape (number of items, number of attributes), with sorted
-            indices. Its columns are named, so that estimators have ``feature_names_in_``.
+            Rows as a CSR matrix of shape (n_items, n_attributes) with sorted indices. Columns are
+            named, so that estimators set ``feature_names_in_``.
         """
         encoded, new_columns, dtype = self._fit(X)
         return self._named(encoded.rows(new_columns, len(self.vocabulary_), dtype))
 
     @reads_one_fit
     def transform(self, X: Iterable[Any]) -> Sequences:
-        """Return the rows of sequences.
+        """Convert sequences to rows.
 
         Parameters
         ----------
@@ -198,8 +198,8 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         Returns
         -------
         rows : Sequences
-            Its flat array is CSR, of shape (number of items, number of attributes), with sorted
-            indices. Its columns are named, so that estimators have ``feature_names_in_``.
+            Rows as a CSR matrix of shape (n_items, n_attributes) with sorted indices. Columns are
+            named, so that estimators set ``feature_names_in_``.
         """
         encoded = _Encoded(X, _KnownNames(self.vocabulary_))
         encoded.warn_of_missing()
@@ -207,7 +207,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
 
     @reads_one_fit
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
-        """Return the names of the columns.
+        """Get output feature names for transformation.
 
         Parameters
         ----------
@@ -217,12 +217,12 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         Returns
         -------
         names : ndarray of str objects of shape (n_attributes,)
-            Attribute of each column.
+            The attribute of each column.
         """
         return object_array(self.vocabulary_)
 
     def _stored_state(self):
-        # vocabulary_ is the same names, which files keep once.
+        # vocabulary_ contains the same names, which are stored only once.
         state = super()._stored_state()
         state.pop("vocabulary_", None)
         return state
@@ -230,7 +230,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
     def _attributes_of(self, state):
         state = super()._attributes_of(state)
         names = state.get("_column_names") if isinstance(state, dict) else None
-        # Names that are not strings are left to the check of the attributes.
+        # Names that are not strings are reported when attributes are validated.
         listed = type(names) is np.ndarray and names.ndim == 1 and "vocabulary_" not in state
         if listed and all(isinstance(name, str) for name in names):
             columns = {name: column for column, name in enumerate(names.tolist())}
@@ -238,7 +238,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         return state
 
     def _named(self, rows):
-        """Give rows the names of their columns: the same array each time, quickly compared."""
+        """Attach the column names to rows: always the same array, which compares quickly."""
         rows.feature_names = self._column_names
         return rows
 
@@ -246,7 +246,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         check_parameters(self)
         if not is_integer(self.min_count) or self.min_count < 1:
             found = shortened(self.min_count)
-            raise ValueError(f"min_count must be an integer of at least 1, found {found}")
+            raise ValueError(f"min_count must be an integer >= 1, found {found}")
         dtype = _checked_dtype(self.dtype)
         names = _Names()
         encoded = _Encoded(X, names)
@@ -257,7 +257,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         if kept.all():
             self._publish_vocabulary(dict(names))
             return encoded, None, dtype
-        # The spare last entry is where ABSENT, index -1, finds itself.
+        # ABSENT = -1 indexes the additional last entry.
         new_columns = np.full(len(names) + 1, ABSENT, dtype=np.int32)
         new_columns[:-1][kept] = np.arange(np.count_nonzero(kept))
         kept_names = (name for name, keep in zip(names, kept.tolist()) if keep)
@@ -276,7 +276,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
 
 
 class _Names(dict):
-    """Column of each attribute; a new name gets the next column."""
+    """Column of each attribute; new names get the next column."""
 
     def __missing__(self, name):
         if isinstance(name, bytes | Enum):
@@ -286,7 +286,7 @@ class _Names(dict):
 
 
 class _KnownNames(dict):
-    """Column of each attribute asked for so far; the vocabulary is neither copied nor changed."""
+    """Column of each attribute looked up so far; the vocabulary is neither copied nor changed."""
 
     def __init__(self, vocabulary):
         super().__init__()
@@ -300,8 +300,8 @@ class _KnownNames(dict):
 class _Pairs(dict):
     """Code of each entry (name, value) of a feature dict.
 
-    Equal pairs have equal codes: what Python holds equal to 1, such as True, is weight 1. Other
-    weights are not remembered, for they have no end. Missing values are counted, not remembered.
+    Equal pairs have equal codes, so values equal to 1, such as True, are weight 1. Other weights
+    are not cached, because their number is unlimited. Missing values are counted, not cached.
     """
 
     def __init__(self, names):
@@ -339,7 +339,7 @@ class _Pairs(dict):
         return code
 
     def weighted(self, column, weight):
-        """Code of an attribute whose weight is not 1."""
+        """Return the code of an attribute with a weight other than 1."""
         if column == ABSENT:
             return ABSENT
         self.columns.append(column)
@@ -347,14 +347,14 @@ class _Pairs(dict):
         return FIRST_WEIGHTED - (len(self.columns) - 1)
 
     def absent(self, name, n_missing=1):
-        """Count missing values of an attribute; return their code."""
+        """Count missing values of an attribute and return their code."""
         if not self.n_missing:
             self.first_missing = name
         self.n_missing += n_missing
         return ABSENT
 
     def vector(self, name, values):
-        """Codes of the attributes ``name:0``, ``name:1``, ... whose weights are a vector."""
+        """Return the codes of the attributes ``name:0``, ``name:1``, ... of a vector of weights."""
         values = np.asarray(values, dtype=np.float64)
         missing = np.isnan(values)
         if missing.any():
@@ -374,19 +374,19 @@ class _Pairs(dict):
         self.columns.frombytes(columns[some].tobytes())
         self.weights.frombytes(values[some].tobytes())
         if len(self.columns) > MOST_WEIGHTED:
-            raise ValueError(f"X has more than {MOST_WEIGHTED} attributes with a weight")
+            raise ValueError(f"X has more than {MOST_WEIGHTED} weighted attributes")
         return np.arange(FIRST_WEIGHTED - first, FIRST_WEIGHTED - len(self.columns), -1)
 
 
 class _Encoded:
-    """All attributes of X as codes, one row of codes an item."""
+    """All attributes of X as codes, with a row of codes for each item."""
 
     def __init__(self, X, names):
         if library_of(X):
-            raise TypeError("X is one data frame, expected a list of sequences: one is [X]")
+            raise TypeError("X is a single data frame, expected a list of sequences; use [X]")
         if isinstance(X, str | bytes | dict) or not is_sized(X):
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
-        X = list(without_view(X))  # which has as many as its length says
+        X = list(without_view(X))  # its length equals its number of sequences
         self.pairs = _Pairs(names)
         self.lengths = np.empty(len(X), dtype=np.int64)
         codes, sizes = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
@@ -403,9 +403,9 @@ class _Encoded:
         self._resolve_weights()
 
     def _sequence(self, sequence, i):
-        """Codes of a sequence and the number of them in each item."""
-        # The usual forms are read in C, all items at once. After an error, items are read one by
-        # one, so that the message names the item.
+        """Return the codes of a sequence and the number of codes in each item."""
+        # The usual formats are read in C, all items together. If that fails, items are read
+        # individually, so that the message names the item.
         n_missing = self.pairs.n_missing
         try:
             first = sequence[0] if len(sequence) else {}
@@ -441,12 +441,12 @@ class _Encoded:
             raise TypeError(f"expected a dict or a list of strings, found {_described(item)}")
 
     def _entry(self, name, value, codes, depth):
-        """Append the codes of an entry of a feature dict; depth: number of dicts it is in."""
+        """Append the codes of an entry of a feature dict, nested in `depth` dicts."""
         value = _plain(value)
         if isinstance(value, dict):
             if depth >= MOST_DEEP:
                 raise ValueError(
-                    f"dicts are nested more than {MOST_DEEP} deep at attribute {shortened(name)}"
+                    f"dicts are nested more than {MOST_DEEP} levels at attribute {shortened(name)}"
                 )
             for inner, inner_value in value.items():
                 self._entry(f"{name}:{_text(inner)}", inner_value, codes, depth + 1)
@@ -473,7 +473,7 @@ class _Encoded:
         if known and all(isinstance(value, NUMBERS) for value in known):
             if is_set:
                 raise TypeError(
-                    f"attribute {shortened(name)} is a set of numbers, which has no order; "
+                    f"attribute {shortened(name)} is a set of numbers, which is not ordered; "
                     "expected a list"
                 )
             weights = [float(value) if isinstance(value, NUMBERS) else math.nan for value in values]
@@ -490,11 +490,11 @@ class _Encoded:
             codes.append(self.pairs.names[f"{name}:{_text(string)}"])
 
     def warn_of_missing(self):
-        """Warn of values that are None or NaN, if there are any."""
+        """Warn if there are values that are None or NaN."""
         if self.n_missing:
             some = "1 missing value" if self.n_missing == 1 else f"{self.n_missing} missing values"
             warn_user(
-                f"X has {some} (None or NaN), read as absent attributes; the first is of "
+                f"X has {some} (None or NaN), treated as absent attributes; the first is of "
                 f"{shortened(self.first_missing)}"
             )
 
@@ -508,14 +508,14 @@ class _Encoded:
             self.codes[weighted] = np.asarray(self.pairs.columns)[which]
             self.weights = np.ones(len(self.codes))
             self.weights[weighted] = np.asarray(self.pairs.weights)[which]
-        del self.pairs  # as large as the vocabulary, and of no more use
+        del self.pairs  # as large as the vocabulary and no longer needed
 
     def counts(self, n_columns):
-        """Number of occurrences of each attribute."""
+        """Return the number of occurrences of each attribute."""
         return np.bincount(self.codes[self.codes != ABSENT], minlength=n_columns)
 
     def rows(self, new_columns, n_columns, dtype):
-        """Sequences of CSR rows; columns are renumbered unless `new_columns` is None."""
+        """Return Sequences of CSR rows, renumbering columns unless `new_columns` is None."""
         indices = self.codes if new_columns is None else new_columns[self.codes]
         present = indices != ABSENT
         indptr, weights = self.offsets, self.weights
@@ -538,7 +538,7 @@ def _is_missing(value):
 
 
 def _plain(value):
-    """Return the value of an Enum's member, and any 1-D array as one of NumPy."""
+    """Return the value of a member of an Enum, and 1-D arrays as NumPy arrays."""
     while isinstance(value, Enum):
         value = value.value
     if isinstance(value, array) or (getattr(value, "ndim", 0) and not sparse.issparse(value)):
@@ -547,7 +547,7 @@ def _plain(value):
 
 
 def _in_order(strings):
-    # The order of a set changes from run to run, and with it would the columns.
+    # The order of a set, and thus of new columns, differs between runs.
     return sorted(strings) if isinstance(strings, set | frozenset) else strings
 
 
@@ -579,7 +579,7 @@ def _with_place(error, i, t):
 
 
 def _checked_dtype(dtype):
-    try:  # NumPy reads strange objects in strange ways
+    try:  # only accept types that NumPy converts predictably
         found = np.dtype(dtype) if isinstance(dtype, str | type | np.dtype) else None
     except (TypeError, ValueError):
         found = None

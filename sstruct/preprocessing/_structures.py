@@ -1,4 +1,4 @@
-"""Images, graphs and sequences with edge features as sequences of their nodes, and back."""
+"""Conversion of images, graphs and sequences with edge features to sequences of nodes and back."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -14,12 +14,12 @@ from sstruct.sequences import Sequences, check_sequences
 
 @dataclass(frozen=True)
 class Plain:
-    """Sequences, or rows of single nodes: as they come. The base of the others.
+    """Sequences or rows of single nodes, used unchanged; the base class of the others.
 
     Attributes
     ----------
     given : object
-        X as it came.
+        X as passed by the user.
     """
 
     given: object
@@ -27,16 +27,16 @@ class Plain:
 
     @property
     def items(self):
-        """Sequences of nodes: what ``pack_nodes`` reads."""
+        """Return the sequences of nodes, for ``pack_nodes``."""
         return self.given
 
     @property
     def edges(self):
-        """The EdgeRows of graphs, or None where there are none."""
+        """Return the EdgeRows of graphs, or None."""
         return None
 
     def labels(self, y):
-        """Return label sequences."""
+        """Return the label sequences."""
         return y
 
     def node_weights(self, sample_weight):
@@ -44,21 +44,21 @@ class Plain:
         return sample_weight
 
     def restored(self, items, edge_rows=None):
-        """Return transformed sequences of nodes, and rows of edges, as what was given."""
+        """Return transformed sequences of nodes and rows of edges in the original structure."""
         return items
 
 
 class Chains(Plain):
-    """Sequences with features of the steps between nodes: tuples, or ``Sequences`` of such."""
+    """Sequences with edge features: tuples, or ``Sequences`` with ``edge_features``."""
 
     @property
     def items(self):
-        """The features of each sequence's nodes."""
+        """Return the node features of each sequence."""
         return split_edge_features(self.given)[0]
 
     @property
     def edges(self):
-        """The StepRows of the sequences."""
+        """Return the StepRows of the sequences."""
         items, edges = split_edge_features(self.given)
         if isinstance(edges, Sequences):
             check_sequences(self.given, "X")
@@ -68,7 +68,7 @@ class Chains(Plain):
         return StepRows(flat, np.r_[0, np.cumsum(np.maximum(lengths - 1, 0))])
 
     def restored(self, items, edge_rows=None):
-        """Return sequences with transformed features of nodes and, where given, of steps."""
+        """Return sequences with transformed features of nodes and, if given, edges."""
         edges = split_edge_features(self.given)[1] if edge_rows is None else edge_rows
         if isinstance(items, Sequences):
             items.edge_features = edges
@@ -79,40 +79,40 @@ class Chains(Plain):
 
 @dataclass(frozen=True)
 class StepRows:
-    """The features of the steps of sequences.
+    """Edge features of sequences.
 
     Attributes
     ----------
     flat : ndarray or CSR matrix of shape (n_steps, G)
     offsets : ndarray of int of shape (n + 1,)
-        Sequence i has the rows ``offsets[i]`` to ``offsets[i + 1] - 1``.
+        The rows of sequence i are ``offsets[i]`` to ``offsets[i + 1] - 1``.
     """
 
     flat: object
     offsets: np.ndarray
 
     def of_edges(self, values):
-        """Repeat an array with an entry for each sequence for each of its steps."""
+        """Repeat the entry of each sequence for each of its edges."""
         return np.repeat(values, np.diff(self.offsets))
 
     def cut(self, out):
-        """Return transformed rows as Sequences."""
+        """Return the transformed rows as Sequences."""
         if len(np.shape(out)) != 2 or np.shape(out)[0] != self.offsets[-1]:
             raise ValueError(
-                f"the edge_transformer made an array of shape {np.shape(out)} of "
-                f"{self.offsets[-1]} edges, expected one row an edge"
+                f"the edge_transformer returned an array of shape {np.shape(out)} for "
+                f"{self.offsets[-1]} edges, expected one row per edge"
             )
         return Sequences(out, self.offsets)
 
 
 class Images(Plain):
-    """Arrays (H, W, F): a list or an object array of such, or one array (n, H, W, F)."""
+    """Arrays (H, W, F): a list or an object array of them, or one array (n, H, W, F)."""
 
     kind = "images"
 
     @property
     def items(self):
-        """The pixels of each image, row by row."""
+        """Return the pixels of each image in row-major order."""
         if not _is_list(self.given):
             n, height, width, n_channels = self.given.shape
             return self.given.reshape(n, height * width, n_channels)
@@ -122,13 +122,13 @@ class Images(Plain):
         image = _image(item, f"X[{i}]")
         if image.ndim != 3:
             raise ValueError(f"X[{i}] has shape {image.shape}, expected (height, width, channels)")
-        height, width, n_channels = image.shape  # -1 has no meaning where there are no channels
+        height, width, n_channels = image.shape  # reshape(-1) is ambiguous without channels
         return image.reshape(height * width, n_channels)
 
     def labels(self, y):
-        """Return the labels of each image, row by row."""
+        """Return the labels of each image in row-major order."""
         if y is None or isinstance(y, str) or not is_sized(y) or len(y) != len(self):
-            return y  # what is wrong with it is told where labels are joined
+            return y  # errors are raised when labels are concatenated
         out = []
         for i, (image, item) in enumerate(zip(self.given, y)):
             labels, shape = array_of(masked_as_none(item), f"y[{i}]"), np.shape(image)[:2]
@@ -140,7 +140,7 @@ class Images(Plain):
         return out
 
     def node_weights(self, sample_weight):
-        """Return the weights of each image's pixels, row by row."""
+        """Return the pixel weights of each image in row-major order."""
         out = []
         for i, item in enumerate(sample_weight):
             weights = array_of(item, f"sample_weight[{i}]")
@@ -157,11 +157,11 @@ class Images(Plain):
         return len(self.given)
 
     def restored(self, items, edge_rows=None):
-        """Return transformed pixels as images of the old shapes."""
+        """Return the transformed pixels as images of the original shapes."""
         if isinstance(items, Sequences) or any(sparse.issparse(item) for item in items):
             raise ValueError(
-                "the transformer made sparse rows, and images are dense arrays: let it make dense "
-                "ones, with sparse_output=False for example"
+                "the transformer returned sparse rows, but images are dense arrays; set "
+                "sparse_output=False, for example"
             )
         if not _is_list(self.given):
             return items.reshape(*self.given.shape[:3], items.shape[-1])
@@ -177,19 +177,19 @@ class Graphs(Plain):
 
     @property
     def items(self):
-        """The features of each graph's nodes."""
+        """Return the node features of each graph."""
         for i, graph in enumerate(self.given):
             is_graph = isinstance(graph, tuple | list | np.ndarray) and is_sized(graph)
             if not is_graph or len(graph) < 2:
                 raise ValueError(
-                    f"X[{i}] is no graph as X[0] is, expected a tuple (node features, edges[, edge "
-                    "features[, node sizes]])"
+                    f"X[{i}] is not a graph like X[0], expected a tuple (node features, edges"
+                    "[, edge features[, node sizes]])"
                 )
         return [graph[0] for graph in self.given]
 
     @property
     def edges(self):
-        """The EdgeRows of the graphs that have edge features; None where none has."""
+        """Return the EdgeRows of the graphs with edge features, or None if there are none."""
         own = {i: _features_of_edges(i, graph) for i, graph in enumerate(self.given)}
         own = {i: rows for i, rows in own.items() if rows is not None}
         first = next((i for i, rows in own.items() if rows.size), None)
@@ -197,16 +197,16 @@ class Graphs(Plain):
             return None
         n_features = own[first].shape[1]
         for i, rows in own.items():
-            if rows.size == 0:  # a graph without edges may be careless about its features
+            if rows.size == 0:  # a graph without edges may have features of any shape
                 own[i] = own[first][:0]
             elif rows.shape[1] != n_features:
                 raise ValueError(
-                    f"X[{i}] has {rows.shape[1]} edge features, expected {n_features} as X[{first}]"
+                    f"X[{i}] has {rows.shape[1]} edge features, but X[{first}] has {n_features}"
                 )
         return EdgeRows(np.array(list(own)), list(own.values()))
 
     def restored(self, items, edge_rows=None):
-        """Return graphs with transformed features of nodes and, where given, of edges."""
+        """Return graphs with transformed features of nodes and, if given, edges."""
         out = [(rows, *graph[1:]) for rows, graph in zip(items, self.given)]
         for i, rows in edge_rows or ():
             out[i] = (*out[i][:2], rows, *out[i][3:])
@@ -215,12 +215,12 @@ class Graphs(Plain):
 
 @dataclass(frozen=True)
 class EdgeRows:
-    """The features of the edges of those graphs that have some.
+    """Edge features of the graphs that have some.
 
     Attributes
     ----------
     graph : ndarray of int of shape (m,)
-        Index of each such graph.
+        Indices of these graphs.
     rows : list of m arrays of shape (E_i, G)
     """
 
@@ -229,31 +229,31 @@ class EdgeRows:
 
     @property
     def flat(self):
-        """All rows, one graph after another."""
+        """Return the concatenated rows of all graphs."""
         return concatenated(self.rows, "edge features")
 
     def of_edges(self, values):
-        """Repeat an array with an entry for each of all graphs for each of their edges."""
+        """Repeat the entry of each graph for each of its edges; `values` has an entry per graph."""
         return np.repeat(values[self.graph], [len(rows) for rows in self.rows])
 
     def cut(self, out):
-        """Return transformed rows as pairs: index of the graph, and its rows."""
-        if hasattr(out, "to_numpy"):  # a data frame, of any library
+        """Return the transformed rows as pairs (index of the graph, rows)."""
+        if hasattr(out, "to_numpy"):  # a data frame of any library
             out = out.to_numpy()
         out = out.toarray() if sparse.issparse(out) else np.asarray(out)
         ends = np.cumsum([len(rows) for rows in self.rows])
         if out.ndim != 2 or len(out) != ends[-1]:
             raise ValueError(
-                f"the edge_transformer made an array of shape {out.shape} of {ends[-1]} edges, "
-                "expected one row an edge"
+                f"the edge_transformer returned an array of shape {out.shape} for {ends[-1]} "
+                "edges, expected one row per edge"
             )
         return list(zip(self.graph.tolist(), np.split(out, ends[:-1])))
 
 
 def structures_of(X):
-    """Tell images, graphs and sequences with edge features from sequences and rows.
+    """Detect whether X contains images, graphs, sequences with edge features, or plain sequences.
 
-    By the first of them that is not empty, or by the first of several nodes.
+    The decision is based on the first nonempty item, or the first one with several nodes.
     """
     if isinstance(X, Sequences) and X.edge_features is not None:
         return Chains(X)
@@ -267,7 +267,7 @@ def structures_of(X):
     check_depth(first, f"X[{at}]")
     of_parts = isinstance(first, tuple) and len(first) > 0
     of_parts = of_parts and (_depth(first[0]) == 2 or (_is_blank(first) and len(first) > 1))
-    # A list is one as well where it cannot be an image, given by lists of its rows.
+    # Lists of rows are graphs or sequences with edge features only if they cannot be an image.
     if of_parts or (isinstance(first, list | np.ndarray) and _holds_arrays(first)):
         X = _with_parts(X)
         return Chains(X) if _have_steps(X) else Graphs(X)
@@ -275,9 +275,9 @@ def structures_of(X):
 
 
 def _have_steps(X):
-    """Whether tuples of two tables are sequences: the second has a row a step, and no edges.
+    """Return True if tuples of two tables are sequences: the second has a row per edge.
 
-    Pairs of integers are edges, also where there are as many as a sequence has steps.
+    Pairs of integers are edges of a graph, even if their number is that expected for a sequence.
     """
     for item in X:
         if not isinstance(item, tuple | np.ndarray) or not is_sized(item) or len(item) != 2:
@@ -289,12 +289,12 @@ def _have_steps(X):
 
 
 def _is_blank(item):
-    """Whether an item is empty, or a tuple of parts that are."""
+    """Return True if an item is empty, or a tuple of empty parts."""
     return is_empty(item) or (isinstance(item, tuple) and all(map(is_empty, item)))
 
 
 def _with_parts(X):
-    """Return samples of several parts, with two empty ones in the place of an empty sample."""
+    """Return samples of several parts, with empty samples replaced by two empty parts."""
     if not any(map(is_empty, X)):
         return X
     out = [([], []) if is_empty(item) else item for item in X]
@@ -302,12 +302,12 @@ def _with_parts(X):
 
 
 def _image(item, name):
-    """Return an image as an array; an empty list or array has no rows, columns and channels."""
+    """Return an image as an array; an empty list or array has shape (0, 0, 0)."""
     return np.empty((0, 0, 0)) if is_empty(item) else array_of(item, name)
 
 
 def _n_rows(table):
-    """Number of rows; 0 where it is no table."""
+    """Return the number of rows; 0 for objects that are not tables."""
     shape = getattr(table, "shape", None)
     if shape is None:
         return len(table) if is_sized(table) else 0
@@ -315,7 +315,7 @@ def _n_rows(table):
 
 
 def _are_pairs(table):
-    """Whether rows are pairs of integers, by the first where they are lists."""
+    """Return True if rows are pairs of integers; of lists, only the first row is checked."""
     if hasattr(table, "dtype"):
         return table.shape[1:] == (2,) and table.dtype.kind in "iu"
     row = next(iter(table), ())
@@ -327,22 +327,22 @@ def _is_list(X):
 
 
 def _holds_arrays(parts):
-    """Whether the first of some parts is a 2-D array of its own, dense or sparse."""
+    """Return True if the first part is a 2-D array, dense or sparse."""
     own = isinstance(parts, list) or (parts.dtype == object and parts.ndim == 1)
     return own and len(parts) > 1 and _depth(parts[0]) == 2 and hasattr(parts[0], "shape")
 
 
 def _depth(item):
-    """Number of dimensions of an array, or of lists as far as their first items tell."""
+    """Return the number of dimensions of an array, or the depth of nested lists by first items."""
     if hasattr(item, "shape"):
-        return len(item.shape) if isinstance(item.shape, tuple) else 0  # of a damaged matrix
+        return len(item.shape) if isinstance(item.shape, tuple) else 0  # a damaged matrix
     if not isinstance(item, list | tuple):
         return 0
     return 1 + (_depth(item[0]) if len(item) else 0)
 
 
 def _features_of_edges(i, graph):
-    """Return the features of a graph's edges, (E, G), or None where it has none."""
+    """Return the edge features (E, G) of a graph, or None."""
     features = graph[2] if len(graph) > 2 else None
     if features is None:
         return None

@@ -1,4 +1,4 @@
-"""Images cut into segments as graphs, and labels between pixels and segments."""
+"""Graphs from segmented images, and conversion of labels between pixels and segments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sstruct._input.segments import numbered, painted
 
 __all__ = ["pixel_labels", "superpixel_graph", "superpixel_labels"]
 
-# Pixels looked at between two chances for Ctrl-C, in a cache's size.
+# Number of pixels processed between checks for Ctrl-C; fits into a cache.
 BAND = 2**20
 
 
@@ -26,55 +26,54 @@ def superpixel_graph(
     features: ArrayLike | None = None,
     mask: ArrayLike | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Make a sample of :class:`sstruct.GraphCRFSSVM` from an image that is cut into segments.
+    """Build a sample for :class:`sstruct.GraphCRFSSVM` from a segmented image.
 
-    The segments (superpixels) are the nodes, in the order of their labels; an edge joins two that
-    touch.
+    The segments (superpixels) are the nodes, ordered by their labels; edges join adjacent segments.
 
     Parameters
     ----------
     image : array-like of shape (height, width) or (height, width, n_channels)
-        Any real dtype; uint8 and uint16 are brought to between 0 and 1.
+        Any real dtype; uint8 and uint16 are scaled to [0, 1].
     segments : array-like of int of shape (height, width)
-        Label of each pixel's segment, as ``skimage.segmentation.slic`` returns it; labels may have
-        gaps. Pixels with a negative label are in no segment.
+        Segment label of each pixel, such as the output of ``skimage.segmentation.slic``; labels may
+        have gaps. Pixels with a negative label belong to no segment.
     features : array-like of shape (height, width) or (height, width, n_features), optional
-        Describes the pixels, where the image's channels are not what the model is to see: responses
-        of filters, or the output of a network.
+        Features of the pixels, such as filter responses or the output of a network, to use instead
+        of the channels of the image.
     mask : array-like of bool of shape (height, width), optional
-        False: the pixel is in no segment, whatever its label.
+        Pixels with value False belong to no segment, regardless of their label.
 
     Returns
     -------
     node_features : ndarray of shape (n_nodes, n_channels or n_features)
-        Mean over the pixels of each segment.
+        Means over the pixels of each segment.
     edges : ndarray of int of shape (n_edges, 2)
-        Pairs of segments that touch, horizontally or vertically: each pair once, the smaller number
-        first, sorted.
+        Pairs of horizontally or vertically adjacent segments, sorted and without duplicates, with
+        the smaller index first.
     edge_features : ndarray of shape (n_edges, 2)
-        For ``pairwise="contrast"``. First column: l, the length of the border between the two
-        segments, divided by its mean over the image. Second column: l times
-        ``exp(-|a - b|**2 / (2 * mean))``, for mean colors a and b of the segments and the mean of
-        ``|a - b|**2`` over the image's edges: small where colors differ.
+        Features for ``pairwise="contrast"``. First column: l, the length of the border between the
+        segments divided by its mean over the image. Second column: l times
+        ``exp(-|a - b|**2 / (2 * mean))``, where a and b are the mean colors of the segments and
+        mean is the mean of ``|a - b|**2`` over all edges; small if colors differ.
     node_sizes : ndarray of int of shape (n_nodes,)
-        Number of pixels of each segment: the weight of the node in the loss.
+        Number of pixels of each segment, used as the weight of the node in the loss.
 
     Raises
     ------
     ValueError, TypeError
-        Where arrays do not fit together, or pixels in segments are NaN or infinite.
+        If shapes are inconsistent, or pixels in segments are NaN or infinite.
 
     See Also
     --------
-    superpixel_labels : Labels of pixels to labels of nodes, for training.
-    pixel_labels : Labels of nodes to labels of pixels, for predictions.
+    superpixel_labels : Convert labels of pixels to labels of nodes, for training.
+    pixel_labels : Convert labels of nodes to labels of pixels, for predictions.
 
     Notes
     -----
-    If every pixel is a segment of its own, edges and edge features are those of
+    If every pixel is a separate segment, edges and edge features equal those of
     ``GridCRFSSVM(connectivity=4, pairwise="contrast")``.
 
-    O(n (log n + n_features)) for n pixels.
+    The complexity is O(n (log n + n_features)) for n pixels.
 
     Examples
     --------
@@ -95,7 +94,7 @@ def superpixel_graph(
     nodes, n_nodes = numbered(segments, mask)
     image = _pixels("image", image, nodes.shape)
     if image.dtype.kind == "u" and image.dtype.itemsize <= 2:
-        # How files hold intensities from 0 to 1.
+        # Image files store intensities from 0 to 1 as integers.
         image = image / np.iinfo(image.dtype).max
     described = image if features is None else _pixels("features", features, nodes.shape)
     sizes = np.bincount(nodes[nodes >= 0], minlength=n_nodes)
@@ -115,7 +114,7 @@ def superpixel_labels(
     mask: ArrayLike | None = None,
     ignore_label: Any = -1,
 ) -> np.ndarray:
-    """Find the label that most pixels of each segment have.
+    """Compute the majority label of each segment.
 
     Parameters
     ----------
@@ -126,18 +125,18 @@ def superpixel_labels(
     mask : array-like of bool of shape (height, width), optional
         As in :func:`superpixel_graph`.
     ignore_label : object, default=-1
-        Pixels with this label have no vote; a segment without a vote gets it. Pixels whose label is
-        None, NaN or masked have no vote either. None: all have one.
+        Pixels with this label do not vote; segments without votes are assigned it. Pixels whose
+        label is None, NaN or masked do not vote either. With None, all pixels vote.
 
     Returns
     -------
     node_labels : ndarray of shape (n_nodes,)
-        In the order of the graph's nodes; of labels that are equally frequent, the first in order.
+        Labels in the order of the graph's nodes. Ties are resolved by the order of labels.
 
     See Also
     --------
-    superpixel_graph : The graph that these are the labels of.
-    pixel_labels : The other way.
+    superpixel_graph : Build the graph of these labels.
+    pixel_labels : The inverse mapping.
 
     Examples
     --------
@@ -152,24 +151,22 @@ def superpixel_labels(
             labels = np.asarray(labels, dtype=object)
         except ValueError:
             raise ValueError(
-                f"labels has rows of different shapes, expected that of segments, {nodes.shape}"
+                f"labels has rows of different shapes, expected shape {nodes.shape} like segments"
             ) from None
     if labels.shape != nodes.shape:
-        raise ValueError(
-            f"labels has shape {labels.shape}, expected that of segments, {nodes.shape}"
-        )
+        raise ValueError(f"labels has shape {labels.shape}, but segments has shape {nodes.shape}")
     flat, at, width = labels.ravel(), nodes.ravel(), nodes.shape[1]
     flat = as_labels(flat, ignore_label, lambda k: f"the label of pixel {divmod(k, width)}")
     classes = find_classes(flat)
     ignored = is_label(flat, ignore_label)
     voting = (at >= 0) & ~ignored
-    # Occurring pairs of a node and a label, and of each node the first of the most frequent.
+    # The pairs of node and label that occur; the first of the most frequent labels of each node.
     pairs = at[voting] * len(classes) + encode(flat, classes)[voting]
     pairs, votes = np.unique(pairs, return_counts=True)
     node, code = np.divmod(pairs, len(classes))
     order = np.lexsort((code, -votes, node))
     node, first = np.unique(node[order], return_index=True)
-    # A node that nobody votes for has pixels of that label alone.
+    # All pixels of a node without votes have an ignored label.
     other = int(ignored.argmax())
     out = np.repeat(flat[other : other + 1], n_nodes).astype(classes.dtype)
     out[node] = classes[code[order[first]]]
@@ -183,18 +180,18 @@ def pixel_labels(
     mask: ArrayLike | None = None,
     fill: Any = -1,
 ) -> np.ndarray:
-    """Give each pixel the label of its segment.
+    """Assign to each pixel the label of its segment.
 
     Parameters
     ----------
     segments : array-like of int of shape (height, width)
         As in :func:`superpixel_graph`.
     node_labels : array-like of shape (n_nodes,) or (n_nodes, n_values)
-        What :meth:`sstruct.GraphCRFSSVM.predict` returns for the graph; or several values a node.
+        Output of :meth:`sstruct.GraphCRFSSVM.predict` for the graph, or several values per node.
     mask : array-like of bool of shape (height, width), optional
         As in :func:`superpixel_graph`.
     fill : object, default=-1
-        For pixels that are in no segment.
+        Value for pixels that belong to no segment.
 
     Returns
     -------
@@ -203,12 +200,12 @@ def pixel_labels(
 
     See Also
     --------
-    superpixel_graph : The graph whose nodes are labeled.
-    superpixel_labels : The other way.
+    superpixel_graph : Build the graph of these labels.
+    superpixel_labels : The inverse mapping.
 
     Notes
     -----
-    Where segments are numbered from 0 without gaps this is ``node_labels[segments]``.
+    If segments are numbered from 0 without gaps, this is ``node_labels[segments]``.
 
     Examples
     --------
@@ -221,12 +218,12 @@ def pixel_labels(
 
 
 def _pixels(name, values, shape):
-    """Return values of pixels as (height, width, n_values)."""
+    """Return the values of pixels with shape (height, width, n_values)."""
     values = array_of(values, name)
     if values.ndim not in (2, 3) or values.shape[:2] != shape or 0 in values.shape:
         raise ValueError(
-            f"{name} has shape {values.shape}, expected {shape} or {(*shape, 'n')} as segments has "
-            f"shape {shape}"
+            f"{name} has shape {values.shape}, but segments has shape {shape}; expected {shape} or "
+            f"{(*shape, 'n')}"
         )
     if values.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {values.dtype}, expected real numbers")
@@ -234,21 +231,21 @@ def _pixels(name, values, shape):
 
 
 def _means(name, values, nodes, sizes):
-    """Return the means over segments, (n_nodes, n_values)."""
+    """Return the means over segments (n_nodes, n_values)."""
     at, values = nodes.ravel(), values.reshape(nodes.size, -1)
     if nodes.min() < 0:
         at, values = at[at >= 0], values[at >= 0]
-    # A product adds row after row, in one sweep over the pixels.
+    # A sparse product sums the rows in one pass over the pixels.
     one_a_pixel = np.ones(len(at)), at, np.arange(len(at) + 1)
     means = sparse.csc_array(one_a_pixel, (len(sizes), len(at))) @ values
     means /= sizes[:, np.newaxis]
     if not np.isfinite(means).all():
-        raise ValueError(f"{name} has NaN or infinity in a segment")
+        raise ValueError(f"{name} contains NaN or infinity in a segment")
     return means
 
 
 def _touching(nodes, n_nodes):
-    """Return the pairs of nodes with neighboring pixels, in order, and the number of these."""
+    """Return the sorted pairs of adjacent nodes and the number of adjacent pixels of each."""
     height = max(1, BAND // nodes.shape[1])
     pairs, counts = [], []
     for top in range(0, len(nodes), height):
@@ -260,7 +257,7 @@ def _touching(nodes, n_nodes):
             for found, part in zip(np.unique(of_band, return_counts=True), (pairs, counts)):
                 part.append(found)
     u, v = np.divmod(np.concatenate(pairs), n_nodes)
-    # Adds up what several bands have of a pair.
+    # Sums the counts of a pair over all bands.
     number = sparse.coo_array((np.concatenate(counts), (u, v)), (n_nodes, n_nodes)).tocsr()
     number.sort_indices()
     number = number.tocoo()

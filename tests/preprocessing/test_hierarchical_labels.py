@@ -54,12 +54,12 @@ def test_names_without_separators_are_roots():
 @pytest.mark.parametrize(
     "Y, names, separator, message",
     [
-        ([[1, 2]], ["a", "b"], ".", "Y must hold 0 and 1 alone; found 2"),
+        ([[1, 2]], ["a", "b"], ".", "Y must contain only 0 and 1; found 2"),
         ([1, 0], ["a", "b"], ".", r"Y must have shape \(n_samples, n_labels\)"),
         ([[1, 0]], ["a"], ".", "names has 1 entries for 2 labels"),
-        ([[1, 0]], ["a", "a"], ".", r"names\[1\] = 'a' is that of names\[0\]"),
+        ([[1, 0]], ["a", "a"], ".", r"names\[1\] = 'a' repeats names\[0\]"),
         ([[1, 0]], ["a", ".b"], ".", r"names\[1\] = '.b' has an empty part"),
-        ([[1, 0]], ["a", "b"], "", "separator must be a string"),
+        ([[1, 0]], ["a", "b"], "", "separator must be a nonempty string"),
     ],
 )
 def test_bad_input_is_named(Y, names, separator, message):

@@ -77,7 +77,9 @@ def test_rows_of_another_vectorizer_are_refused():
     model = ChainSSVM(lam=0.1).fit(SequenceVectorizer().fit_transform(DICTS), TAGS)
     other = [[{"w": "x"}, {"w": "dog"}], [{"w": "runs"}, {"size": 1, "upper": 1}, {"w": "a"}]]
     rows = SequenceVectorizer().fit_transform(other)
-    with pytest.raises(ValueError, match=r"columns of X are \['w:x', .* expected those of the fit"):
+    with pytest.raises(
+        ValueError, match=r"columns of X are \['w:x', .* expected those seen in fit"
+    ):
         model.predict(rows)
     model.predict(Sequences(rows.flat, rows.offsets))  # without names nothing can be compared
     many = [[{f"w{k}": 1 for k in range(1000)}]]
@@ -192,7 +194,7 @@ def test_a_vectorizer_reads_rows_of_frames_as_dicts(module):
             np.testing.assert_array_equal(found.flat.toarray(), expected.flat.toarray())
             assert found.lengths.tolist() == [2, 1]
             assert found.feature_names.tolist() == expected.feature_names.tolist()
-    with pytest.raises(TypeError, match=r"X is one data frame, .* one is \[X\]"):
+    with pytest.raises(TypeError, match=r"X is a single data frame, .* use \[X\]"):
         SequenceVectorizer().fit(module.DataFrame(dicts[0]))
     missing = module.DataFrame({"w": ["the", None]})
     with pytest.warns(UserWarning, match=r"X has 1 missing value .* the first is of 'w'"):
@@ -280,5 +282,5 @@ def test_names_that_are_none():
             Sequences(np.eye(2), [0, 2], feature_names=names)
     with pytest.raises(TypeError, match=r"feature_names\[1\] is 3, expected a string"):
         Sequences(np.eye(2), [0, 2], feature_names=["a", 3])
-    with pytest.raises(ValueError, match="for labels, which have none"):
+    with pytest.raises(ValueError, match="for labels, which have no columns"):
         Sequences(["a", "b"], [0, 2], feature_names=["a"])

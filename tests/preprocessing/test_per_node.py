@@ -215,7 +215,7 @@ def test_edges_have_no_weights_of_nodes(rng):
     graph = rng.random((2, 2)), np.array([[0, 1]]), rng.random((1, 2))
     both = PerNode(StandardScaler(), StandardScaler())
     both.fit([graph] * 2, sample_weight=[1.0, 2.0])
-    with pytest.raises(ValueError, match="a weight for each node, which edge_transformer"):
+    with pytest.raises(ValueError, match="node weights, which edge_transformer"):
         both.fit([graph] * 2, sample_weight=[[1.0, 2.0], [1.0, 1.0]])
 
 
@@ -315,7 +315,7 @@ def test_other_bad_input(items):
         per_node.transform([items[0][:, :2]])
     with pytest.raises(ValueError, match=r"X\[0\] has 2 features, expected 3"):
         per_node.transform(Sequences.from_list([items[0][:, :2]]))
-    with pytest.raises(TypeError, match="SequenceVectorizer turns dicts into rows"):
+    with pytest.raises(TypeError, match="SequenceVectorizer to convert dicts"):
         per_node.fit([[{"a": 1}], [{"b": 1}, {}]])
     with pytest.raises(ValueError, match=r"X\[0\] is 1-D with 2 entries"):
         PerNode(OneHotEncoder()).fit([["a", "b"], ["c"]])
@@ -325,7 +325,7 @@ def test_other_bad_input(items):
         with pytest.raises(TypeError, match="transformer must be a transformer, found"):
             PerNode(wrong).fit(items)
     halves = PerNode(FunctionTransformer(lambda X: X[::2]))
-    with pytest.raises(ValueError, match=r"shape \(5, 3\) of 10 nodes, expected one row a node"):
+    with pytest.raises(ValueError, match=r"shape \(5, 3\) for 10 nodes, expected one row per node"):
         halves.fit_transform(items)
     assert not hasattr(halves, "transformer_")
     with pytest.raises(ValueError, match=r"shape \(10,\) of 10 nodes"):

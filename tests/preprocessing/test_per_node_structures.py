@@ -231,8 +231,11 @@ def test_metadata_are_routed_to_each_transformer_that_requests_them(graphs, asks
         ([np.ones((2, 2, 3)), np.ones((0, 2, 4))], r"X\[1\] has 4 features, expected 3"),
         (np.ones((2, 0, 2, 3)), r"X has shape \(2, 0, 3\): no samples"),
         ([np.ones((2, 3)), np.ones((2, 2, 3))], r"X\[1\] has 3 dimensions, expected 2"),
-        ([(np.ones((2, 3)), np.array([[0, 1]])), np.ones(2)[:1]], r"X\[1\] is no graph as X\[0\]"),
-        ([(np.ones((2, 3)), np.array([[0, 1]])), 7], r"X\[1\] is no graph as X\[0\]"),
+        (
+            [(np.ones((2, 3)), np.array([[0, 1]])), np.ones(2)[:1]],
+            r"X\[1\] is not a graph like X\[0\]",
+        ),
+        ([(np.ones((2, 3)), np.array([[0, 1]])), 7], r"X\[1\] is not a graph like X\[0\]"),
         ([(np.ones((2, 3)), [[0, 1]]), (np.ones((2, 2)), [[0, 1]])], r"X\[1\] has 2 features"),
     ],
 )
@@ -251,17 +254,17 @@ def test_edges_that_do_not_fit_are_named(images, graphs):
         (images[0][0], "one 2-D array"),
         ([graph[:2] for graph in graphs], "graphs without them"),
     ):
-        with pytest.raises(ValueError, match=f"is for graphs with edge features.*X is {found}$"):
+        with pytest.raises(ValueError, match=f"requires graphs with edge features.*X is {found}$"):
             both.fit(X)
     with pytest.raises(ValueError, match=r"the edge features of X\[0\] have shape \(2,\)"):
         both.fit([(*graphs[0][:2], np.ones(2))])
     wider = (*graphs[2][:2], np.ones((3, 5)))
-    with pytest.raises(ValueError, match=r"X\[1\] has 5 edge features, expected 2 as X\[0\]"):
+    with pytest.raises(ValueError, match=r"X\[1\] has 5 edge features, but X\[0\] has 2"):
         both.fit([graphs[0], wider])
     assert not hasattr(both, "transformer_")
     with pytest.raises(ValueError, match="StandardScaler is expecting 2 features"):
         both.fit(graphs).transform([wider])
-    with pytest.raises(ValueError, match=r"sparse rows, and images are dense.*sparse_output=False"):
+    with pytest.raises(ValueError, match=r"sparse rows, but images are dense.*sparse_output=False"):
         PerNode(OneHotEncoder()).fit_transform([np.ones((2, 2, 1)), np.zeros((1, 2, 1))])
 
 
@@ -398,7 +401,7 @@ class Shorter(BaseEstimator, TransformerMixin):
 
 
 def test_edge_features_of_sequences_that_do_not_fit(chains):
-    with pytest.raises(ValueError, match=r"shape \(5, 2\) of 6 edges, expected one row an edge"):
+    with pytest.raises(ValueError, match=r"shape \(5, 2\) for 6 edges, expected one row per edge"):
         PerNode(StandardScaler(), Shorter()).fit_transform(chains)
     with pytest.raises(TypeError, match=r"X\[2\] is ndarray, expected a tuple \(features, edge"):
         PerNode(StandardScaler()).fit([*chains[:2], chains[2][0]])

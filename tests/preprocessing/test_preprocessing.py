@@ -192,7 +192,7 @@ def test_dicts_may_be_nested_up_to_a_limit():
     endless = {}
     endless["a"] = endless
     for deeper in ({"a": item}, endless):
-        with pytest.raises(ValueError, match=r"X\[0\]\[1\]: dicts are nested more than 100 deep"):
+        with pytest.raises(ValueError, match=r"X\[0\]\[1\]: dicts are nested more than 100 levels"):
             SequenceVectorizer().fit([[{}, deeper]])
 
 

@@ -123,7 +123,7 @@ def test_parts_that_do_not_fit_together():
 )
 def test_images_and_graphs_are_joined_inside(samples, kind):
     scalers = StandardScaler(), MaxAbsScaler()
-    with pytest.raises(TypeError, match=rf"{kind} cannot be joined; .* PerNode\(make_union"):
+    with pytest.raises(TypeError, match=rf"{kind} cannot be concatenated; .* PerNode\(make_union"):
         make_union(*map(PerNode, scalers)).fit_transform(samples)
     out = PerNode(make_union(*scalers)).fit_transform(samples)
     assert len(out) == 2
