@@ -1,4 +1,4 @@
-"""Features in files, mapped into memory and not read before they are wanted."""
+"""Memory-mapped features, which are read from disk on demand."""
 
 from sstruct._input.mapped_files import open_mapped
 

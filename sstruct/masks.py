@@ -1,4 +1,4 @@
-"""Which labels may follow each other."""
+"""Masks of allowed and forbidden transitions."""
 
 from sstruct._input.transition_masks import bio_transitions, bioes_transitions
 

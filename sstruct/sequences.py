@@ -1,9 +1,9 @@
-"""Ragged data as one flat array and the offsets that cut it."""
+"""Ragged data stored as one flat array with offsets."""
 
 from __future__ import annotations
 
-# Why a class at all: a list of 20,000 small arrays is pickled array by array for every task of a
-# parallel cross-validation, while joblib maps a few large arrays into shared memory once.
+# A list of 20,000 small arrays is pickled array by array for every task of a parallel
+# cross-validation, while joblib maps a few large arrays into shared memory once.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ from sstruct._input.labels import concatenate_labels, label_array, masked_as_non
 
 __all__ = ["Sequences"]
 
-SEPARATOR = "\0"  # of names in pickles
+SEPARATOR = "\0"  # separates names in pickles
 NOTHING = {
     "flat": np.empty(0),
     "offsets": np.zeros(1, dtype=np.int64),
@@ -47,47 +47,47 @@ NOTHING["offsets"].flags.writeable = False
 class Sequences:
     """Sequences of different lengths, stored as one flat array and offsets.
 
-    Behaves like a list of arrays: it has a length, can be iterated over, and is indexed by an
-    integer (one item) or by a slice, an array of integers or a mask (another ``Sequences``), so
-    that scikit-learn splits it like any other data. Parallel cross-validation shares its few
-    large arrays between processes instead of copying thousands of small ones.
+    Behaves like a list of arrays: it has a length, can be iterated over, and can be indexed with an
+    integer (one item) or with a slice, an integer array or a mask (another ``Sequences``), so that
+    scikit-learn splits it like other data. Parallel cross-validation shares a few large arrays
+    between processes instead of copying thousands of small ones.
 
     Parameters
     ----------
     flat : array-like of shape (n_rows, n_features) or (n_rows,), or sparse of shape \
             (n_rows, n_features)
-        The rows of all items, one item after another. Labels are 1-D and of any dtype. Arrays and
-        CSR matrices are kept as they are, other sparse formats become CSR.
+        The concatenated rows of all items. Labels are 1-D and may have any dtype. Arrays and CSR
+        matrices are used without a copy; other sparse formats are converted to CSR.
     offsets : array-like of int of shape (n + 1,)
-        Item i has the rows ``offsets[i]`` to ``offsets[i + 1] - 1``. Starts with 0, never falls,
-        and ends with the number of rows.
+        The rows of item i are ``offsets[i]`` to ``offsets[i + 1] - 1``. Must start with 0, be
+        nondecreasing, and end with the number of rows.
     feature_names : array-like of str of shape (n_features,), optional
-        Names of the columns, which estimators keep as ``feature_names_in_``. Default: those of
-        `flat` if it is a data frame with named columns.
+        Names of the columns, which estimators store as ``feature_names_in_``. Default: the column
+        names of `flat` if it is a data frame.
     edge_features : Sequences, array-like or sparse matrix, optional
-        Features of the steps from each row to the next of its item: ``Sequences`` whose items have
-        a row less than these, or the rows of all such items, one after another. Items are then
-        tuples (features, edge features), as :class:`ChainSSVM` reads them.
+        Features of the edges between consecutive rows of an item, either as ``Sequences`` whose
+        items have one row less than these, or as the concatenated rows of all such items. Items
+        are then tuples (features, edge features), the input format of :class:`ChainSSVM`.
 
     Attributes
     ----------
     flat : ndarray or CSR matrix
         All rows.
     offsets : ndarray of int64 of shape (n + 1,)
-        Where items begin and end.
+        The start of each item and the end of the last one.
     feature_names : ndarray of str objects of shape (n_features,), or None
-        Names of the columns, if they have some. Slices and selections have the same.
+        Names of the columns, if any. They are kept in slices and selections.
     edge_features : Sequences or None
-        Features of the steps, if there are some. Slices and selections have those of their items.
+        Edge features, if any. Slices and selections contain those of their items.
 
     See Also
     --------
-    sstruct.preprocessing.SequenceVectorizer : Feature dicts to sparse ``Sequences``.
+    sstruct.preprocessing.SequenceVectorizer : Convert feature dicts to sparse ``Sequences``.
 
     Notes
     -----
-    An item, and a slice with step 1, share memory with the whole, as in NumPy; a selection by
-    integers or by a mask is a copy. ``numpy.asarray`` gives a 1-D object array of items.
+    Items and slices with step 1 are views, as in NumPy; selections by integers or by a mask are
+    copies. ``numpy.asarray`` returns a 1-D object array of items.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Sequences:
     >>> X[[1, 0, 1]].lengths
     array([3, 2, 3])
 
-    With a feature of each step:
+    With one edge feature:
 
     >>> X = Sequences(X.flat, X.offsets, edge_features=[[0.5], [0.0], [2.0]])
     >>> features, edge_features = X[1]
@@ -113,7 +113,7 @@ class Sequences:
            [2.]])
     """
 
-    # Named slots and a weak reference: some parallel backends share only objects that have one.
+    # Some parallel backends share only objects that support weak references.
     __slots__ = ("__weakref__", "edge_features", "feature_names", "flat", "offsets")
 
     feature_names: NDArray[np.object_] | None
@@ -144,18 +144,18 @@ class Sequences:
         feature_names: ArrayLike | None = None,
         edge_features: Sequences | ArrayLike | sparse.spmatrix | None = None,
     ) -> Sequences:
-        """Cut a flat array into items of given lengths.
+        """Split a flat array into items of the given lengths.
 
         Parameters
         ----------
         flat : array-like or sparse matrix
-            The rows of all items, one item after another.
+            The concatenated rows of all items.
         lengths : array-like of int of shape (n,)
             Number of rows of each item; their sum is the number of rows.
         feature_names : array-like of str of shape (n_features,), optional
-            Names of the columns; by default those of a data frame.
+            Names of the columns. Default: the column names of a data frame.
         edge_features : Sequences, array-like or sparse matrix, optional
-            Features of the steps between rows; see :class:`Sequences`.
+            Features of the edges between rows; see :class:`Sequences`.
 
         Returns
         -------
@@ -185,22 +185,22 @@ class Sequences:
 
     @classmethod
     def from_list(cls, items: Collection[Any]) -> Sequences:
-        """Join a list of items.
+        """Concatenate a list of items.
 
         Parameters
         ----------
         items : list of n items
-            All of one kind: 2-D arrays (or lists of lists) with the same number of columns, sparse
-            matrices with the same number of columns, or 1-D sequences of labels of any hashable
-            type. A tuple inside an item is one label; a list or an array is a row of features. Data
-            frames are arrays of named columns, the same in all. An empty list or array is an item
-            without rows, of any kind. A tuple of two tables has the edge features of an item of L
-            rows behind its features: (L - 1, G).
+            Items of the same type: 2-D arrays (or lists of lists) or sparse matrices with the same
+            number of columns, or 1-D sequences of labels of any hashable type. Tuples inside an
+            item are labels; lists and arrays are rows of features. Data frames must have the same
+            column names. Empty lists and arrays are items without rows and may be mixed with any
+            type. A tuple of two tables contains the features of an item of L rows and its edge
+            features (L - 1, G).
 
         Returns
         -------
         sequences : Sequences
-            The items, copied.
+            A copy of the items.
 
         Examples
         --------
@@ -223,14 +223,14 @@ class Sequences:
             return out
         arrays = [_as_item(item, i) for i, item in enumerate(items)]
         lengths = [_n_rows(item) for item in arrays]
-        # Items without rows are of any kind, unless all are.
+        # Items without rows match any type, unless all items are empty.
         some = [i for i, length in enumerate(lengths) if length] or range(len(arrays))
         kind = _kind(arrays[some[0]])
         for i in some:
             if _kind(arrays[i]) != kind:
                 raise TypeError(
                     f"items[{i}] is {_kind(arrays[i])} but items[{some[0]}] is {kind}, expected "
-                    "one kind"
+                    "the same type"
                 )
         offsets = _offsets_of(lengths)
         if kind == "labels":
@@ -243,19 +243,19 @@ class Sequences:
         return cls(flat, offsets, feature_names=common_names(items, "items"))
 
     def without_edge_features(self) -> Sequences:
-        """Return the same sequences without the features of steps between rows.
+        """Return the same sequences without edge features.
 
         Returns
         -------
         sequences : Sequences
-            They share all other memory.
+            Sequences that share the memory of the features.
         """
         return self if self.edge_features is None else self._named(self.flat, self.offsets, None)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(n, n_features) of sequences of feature rows, whose lengths differ; (n,) of labels."""
-        # Two entries: scikit-learn's FeatureUnion accepts what has columns.
+        """Shape (n, n_features) of features, where lengths differ, or (n,) of labels."""
+        # Two entries, since scikit-learn's FeatureUnion only accepts 2-D output.
         return (len(self), *self.flat.shape[1:])
 
     @property
@@ -267,7 +267,7 @@ class Sequences:
         return len(self.offsets) - 1
 
     def __getitem__(self, key: Any) -> Any:
-        # scikit-learn selects from whatever has a shape by ``array[key, ...]``.
+        # scikit-learn indexes objects that have a shape with ``array[key, ...]``.
         if isinstance(key, tuple):
             if len(key) == 0 or len(key) > 2 or (len(key) == 2 and key[1] is not Ellipsis):
                 raise IndexError(f"Sequences has one axis, found the index {shortened(key)}")
@@ -297,12 +297,12 @@ class Sequences:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if dtype is not None and np.dtype(dtype) != object:
             raise TypeError(
-                f"sequences are no array of {np.dtype(dtype)}, but a 1-D array of arrays; to apply "
-                "a transformer of rows to their nodes write PerNode(transformer), from "
-                "sstruct.preprocessing; their rows as one array are in .flat"
+                f"Sequences cannot be converted to an array of dtype {np.dtype(dtype)}, only to a "
+                "1-D array of arrays; use sstruct.preprocessing.PerNode(transformer) to transform "
+                "their nodes, or .flat for all rows as one array"
             )
         if copy is False:
-            raise ValueError("an array of items cannot be made without a copy")
+            raise ValueError("an array of items requires a copy; use copy=None")
         return object_array(self)
 
     def __array_function__(
@@ -311,7 +311,7 @@ class Sequences:
         return call_with_lists(function, arguments, keywords)
 
     def __sizeof__(self) -> int:
-        # The arrays count: schedulers decide by this number what to move, and how.
+        # Includes the arrays, because schedulers use this number to plan transfers.
         flat = self.flat
         parts = (flat.data, flat.indices, flat.indptr) if sparse.issparse(flat) else (flat,)
         return (
@@ -322,16 +322,16 @@ class Sequences:
             + (0 if self.edge_features is None else self.edge_features.__sizeof__())
         )
 
-    if not TYPE_CHECKING:  # which would take any name for an attribute
+    if not TYPE_CHECKING:  # hides unknown attributes from type checkers otherwise
 
         def __getattr__(self, name):
-            # Asked for what is not there: of a file without a state, which has no items.
+            # Reached only for missing attributes: a file had no state. It has no items then.
             if name in NOTHING:
                 return NOTHING[name]
             raise AttributeError(f"'Sequences' object has no attribute {name!r}")
 
     def __getstate__(self) -> tuple:
-        # Names as one string: an object array of 400,000 takes 0.2 s, for every task of a search.
+        # One string, since pickling an object array of 400,000 names takes 0.2 s per task.
         names = self.feature_names
         if names is not None and len(names):
             text = SEPARATOR.join(names)
@@ -342,8 +342,8 @@ class Sequences:
     def __setstate__(self, state: tuple) -> None:
         if not isinstance(state, tuple) or len(state) not in (3, 4):
             raise ValueError(
-                f"these Sequences have a state that is a {type(state).__name__}, expected a tuple "
-                "of flat, offsets, feature_names and edge_features: their file is damaged"
+                f"invalid state of Sequences: found a {type(state).__name__}, expected a tuple "
+                "(flat, offsets, feature_names, edge_features); the file is damaged"
             )
         self.flat, self.offsets, names, self.edge_features = (*state, None)[:4]
         check_sequences(self, "Sequences")
@@ -359,12 +359,12 @@ class Sequences:
         return f"Sequences(n={len(self)}, flat={flat.dtype} {flat.shape}{stored}{edges})"
 
     def _check_rows(self, rows):
-        """Raise where rows that are to be taken end elsewhere: arrays may have been written to."""
+        """Raise ValueError if rows are out of range, because the arrays were modified."""
         if sparse.issparse(self.flat):
             check_rows(self.flat, rows, "flat")
 
     def _positions(self, key):
-        """Integers from an array or list of integers or a mask."""
+        """Return the positions selected by an integer array or a mask."""
         key = array_of(key, "an index")
         if key.ndim != 1:
             raise IndexError(f"an index array must be 1-D, found {key.ndim}-D")
@@ -375,7 +375,7 @@ class Sequences:
         if len(key) == 0:
             return np.empty(0, dtype=np.intp)
         if key.dtype.kind not in "iu":
-            raise IndexError(f"an index array must hold integers or bools, found {key.dtype}")
+            raise IndexError(f"an index array must contain integers or bools, found {key.dtype}")
         key = key.astype(np.intp, copy=False)
         wrong = np.flatnonzero((key < -len(self)) | (key >= len(self)))
         if len(wrong):
@@ -383,7 +383,7 @@ class Sequences:
         return np.where(key < 0, key + len(self), key)
 
     def _run(self, start, stop):
-        """Items start to stop - 1, without a copy of their rows."""
+        """Return items start to stop - 1 as views."""
         offsets = self.offsets[start : stop + 1]
         self._check_rows(np.arange(offsets[0], offsets[-1]))
         rows = _row_range(self.flat, int(offsets[0]), int(offsets[-1]))
@@ -402,7 +402,7 @@ class Sequences:
         return self._named(self.flat[rows], offsets, edges)
 
     def _named(self, flat, offsets, edge_features):
-        """Other rows with the same names, which are not looked at again."""
+        """Return Sequences of other rows with the same names, which are not validated again."""
         out = type(self).__new__(type(self))
         out.flat, out.offsets, out.feature_names = flat, offsets, self.feature_names
         out.edge_features = edge_features
@@ -413,9 +413,9 @@ Sequence.register(Sequences)
 
 
 class FeatureList(list):
-    """A list of samples that NumPy's ``hstack`` joins as it joins Sequences.
+    """A list of samples that ``numpy.hstack`` concatenates like Sequences.
 
-    ``kind`` says of what: only "sequences" can be joined.
+    ``kind`` is the type of the samples; only "sequences" can be concatenated.
     """
 
     kind = "sequences"
@@ -425,10 +425,10 @@ class FeatureList(list):
 
 
 def call_with_lists(function, arguments, keywords):
-    """Call a NumPy function; ``hstack`` joins the columns of ragged features, row by row.
+    """Call a NumPy function; ``hstack`` concatenates the columns of ragged features.
 
-    This is how scikit-learn's FeatureUnion puts the results of its transformers side by side. For
-    all other functions, Sequences are object arrays of their items.
+    scikit-learn's FeatureUnion combines the output of its transformers this way. For all other
+    functions, Sequences are converted to object arrays of items.
     """
     axis = keywords.get("axis", arguments[1] if len(arguments) > 1 else 0)
     if function is np.hstack or (function is np.concatenate and axis == 1):
@@ -444,12 +444,12 @@ def call_with_lists(function, arguments, keywords):
 
 
 def _side_by_side(*parts):
-    """Return Sequences with the columns of all parts: Sequences, or lists of feature arrays."""
+    """Concatenate the columns of Sequences or lists of feature arrays."""
     for part in parts:
         if getattr(part, "kind", "sequences") != "sequences":
             raise TypeError(
-                f"{part.kind} cannot be joined; apply one transformer with all columns to their "
-                "nodes: PerNode(make_union(...)), not make_union(PerNode(...), ...)"
+                f"{part.kind} cannot be concatenated; apply one transformer with all columns to "
+                "their nodes: PerNode(make_union(...)), not make_union(PerNode(...), ...)"
             )
         if len(part) != len(parts[0]):
             raise ValueError(
@@ -470,7 +470,7 @@ def _side_by_side(*parts):
                 f"the transformers return {first.lengths[i]} and {part.lengths[i]} rows for sample "
                 f"{i}, expected the same number"
             )
-    if any(is_empty(part.flat) for part in parts):  # whose columns are not known
+    if any(is_empty(part.flat) for part in parts):  # unknown number of columns
         return [[] for _ in range(len(first))]
     edges = [part.edge_features for part in parts if part.edge_features is not None]
     for other in edges[1:]:
@@ -488,14 +488,14 @@ def _side_by_side(*parts):
 
 
 def same_rows(a, b):
-    """Whether two dense or sparse tables are equal."""
+    """Return True if two tables, dense or sparse, are equal."""
     if a.shape != b.shape or sparse.issparse(a) != sparse.issparse(b):
         return False
     return (a != b).nnz == 0 if sparse.issparse(a) else np.array_equal(a, b)
 
 
 def check_sequences(sequences, name):
-    """Raise where the arrays of some sequences, which can be written to, do not fit together."""
+    """Raise an error if the arrays of Sequences, which are writeable, are inconsistent."""
     flat, offsets = sequences.flat, sequences.offsets
     if sparse.issparse(flat) and flat.format == "csr":
         check_compressed(flat, f"{name}.flat")
@@ -511,7 +511,7 @@ def check_sequences(sequences, name):
         raise ValueError(f"{name}.edge_features must be Sequences, found {type(edges).__name__}")
     check_sequences(edges, f"{name}.edge_features")
     if len(flat.shape) != 2 or len(edges.flat.shape) != 2:
-        raise ValueError(f"{name} has edge features, expected 2-D ones, of 2-D rows")
+        raise ValueError(f"{name} has edge features, which requires 2-D features and edge features")
     expected = _n_steps(sequences)
     if len(edges) != len(expected):
         raise ValueError(f"{name}.edge_features has {len(edges)} items, expected {len(expected)}")
@@ -520,24 +520,24 @@ def check_sequences(sequences, name):
         i = wrong[0]
         raise ValueError(
             f"{name}.edge_features[{i}] has {edges.lengths[i]} rows, expected {expected[i]}: one "
-            f"for each step between the {sequences.lengths[i]} rows of {name}[{i}]"
+            f"for each pair of consecutive rows in {name}[{i}], which has {sequences.lengths[i]}"
         )
 
 
 def _n_steps(sequences):
-    """How many steps there are between the rows of each item."""
+    """Return the number of edges between the rows of each item."""
     return np.maximum(sequences.lengths - 1, 0)
 
 
 def _of_edges(edge_features, sequences, names=None):
-    """Return features of the steps between the rows of sequences, as Sequences."""
+    """Return the edge features of sequences as Sequences."""
     if not isinstance(edge_features, Sequences):
         names = column_names(edge_features) if names is None else names
         rows, expected = _as_flat(edge_features), _n_steps(sequences)
         if rows.shape[0] != expected.sum():
             raise ValueError(
                 f"edge_features has {rows.shape[0]} rows, expected {expected.sum()}: one for each "
-                "step between two rows of an item"
+                "pair of consecutive rows of an item"
             )
         edge_features = Sequences(rows, _offsets_of(expected), feature_names=names)
     draft = sequences._named(sequences.flat, sequences.offsets, edge_features)
@@ -563,14 +563,14 @@ def _as_integers(values, name):
 def _as_offsets(offsets, n_rows, name="offsets"):
     offsets = _as_integers(offsets, name)
     if len(offsets) == 0:
-        raise ValueError(f"{name} is empty, expected n + 1 numbers, of which the first is 0")
+        raise ValueError(f"{name} is empty, expected n + 1 integers, the first of which is 0")
     if offsets[0] != 0:
         raise ValueError(f"{name}[0] is {offsets[0]}, expected 0")
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])
     if len(falls):
         i = falls[0]
         raise ValueError(
-            f"{name} must not fall, found {name}[{i}] = {offsets[i]} and "
+            f"{name} must be nondecreasing, found {name}[{i}] = {offsets[i]} and "
             f"{name}[{i + 1}] = {offsets[i + 1]}"
         )
     if offsets[-1] != n_rows:
@@ -581,11 +581,11 @@ def _as_offsets(offsets, n_rows, name="offsets"):
 
 
 def _as_names(names, flat):
-    """Names of columns as an array of str objects."""
+    """Return the names of columns as an array of str objects."""
     width = flat.shape[1] if len(flat.shape) == 2 else None
     shape = array_of(names, "feature_names").shape
     if shape != (width,):
-        columns = "labels, which have none" if width is None else f"{width} columns"
+        columns = "labels, which have no columns" if width is None else f"{width} columns"
         raise ValueError(f"feature_names has shape {shape} for {columns}")
     names = object_array(names)
     for k, name in enumerate(names):
@@ -595,14 +595,14 @@ def _as_names(names, flat):
 
 
 def _as_flat(flat):
-    """An ndarray of 1 or 2 dimensions, or a CSR matrix."""
+    """Return a 1-D or 2-D ndarray, or a CSR matrix."""
     if sparse.issparse(flat):
         check_compressed(flat, "flat")
         return as_csr(flat)
     if isinstance(flat, list | tuple):
         flat = _as_item(flat, None)
         flat = flat if isinstance(flat, np.ndarray) else label_array(flat)
-    elif getattr(flat, "ndim", 0) == 1 and np.ma.is_masked(flat):  # labels, some unknown
+    elif getattr(flat, "ndim", 0) == 1 and np.ma.is_masked(flat):  # unknown labels
         flat = label_array(flat)
     flat = array_of(flat, "flat")
     if flat.ndim not in (1, 2):
@@ -611,14 +611,14 @@ def _as_flat(flat):
 
 
 def _row_range(flat, start, stop):
-    """Rows start to stop - 1 as a view; scipy's own slices of CSR copy."""
+    """Return rows start to stop - 1 as a view; slices of CSR matrices in SciPy are copies."""
     if not sparse.issparse(flat):
         return flat[start:stop]
     if start == 0 and stop == flat.shape[0]:
         return flat
     indptr = flat.indptr[start : stop + 1]
     stored = slice(int(indptr[0]), int(indptr[-1]))
-    # Set, not passed to the constructor: its check copies views of less than half of an array.
+    # Bypass the constructor, which copies views of less than half of an array.
     rows = type(flat)((stop - start, flat.shape[1]), dtype=flat.dtype)
     rows.data, rows.indices = flat.data[stored], flat.indices[stored]
     rows.indptr = indptr - indptr[0]
@@ -626,7 +626,7 @@ def _row_range(flat, start, stop):
 
 
 def _as_item(item, i):
-    """A 2-D array, a sparse matrix, or a 1-D sequence of labels; i is for the message."""
+    """Return a 2-D array, a sparse matrix, or a 1-D sequence of labels; i is used in errors."""
     name = "flat" if i is None else f"items[{i}]"
     if sparse.issparse(item):
         check_attributes(item, name)
@@ -642,7 +642,7 @@ def _as_item(item, i):
         except (TypeError, ValueError, OverflowError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"{name} is not a numeric 2-D array: {brief(error)}") from None
-    if getattr(item, "ndim", 0) == 1 and np.ma.is_masked(item):  # labels, some unknown
+    if getattr(item, "ndim", 0) == 1 and np.ma.is_masked(item):  # unknown labels
         return masked_as_none(item)
     item = array_of(item, name)
     if item.ndim not in (1, 2):
