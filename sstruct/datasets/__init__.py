@@ -1,4 +1,4 @@
-"""Data sets for structured prediction: made up, loaded, or fetched and cached."""
+"""Data sets for structured prediction: generated, loaded, or downloaded and cached."""
 
 from ._fetched import (
     fetch_bibtex,

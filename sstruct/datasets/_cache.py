@@ -1,4 +1,4 @@
-"""Where fetched data is kept, and how it gets there: download, convert, check, write."""
+"""Cache of downloaded data sets: download, convert, verify and write."""
 
 import contextlib
 import hashlib
@@ -8,40 +8,40 @@ from pathlib import Path
 
 
 def cache_path(data_home, file_name):
-    """Path of a cached file in `data_home`, else $SSTRUCT_DATA, else ~/sstruct_data."""
+    """Return the path of a file in `data_home`, or by default $SSTRUCT_DATA or ~/sstruct_data."""
     if data_home is None:
-        # An empty variable is an unset one.
+        # An empty variable counts as unset.
         data_home = os.environ.get("SSTRUCT_DATA") or Path("~", "sstruct_data")
     return Path(data_home).expanduser() / file_name
 
 
 def cached_file(data_home, file_name, make, download_if_missing):
-    """Path of a cached file, made first where it is missing.
+    """Return the path of a cached file, which is created if it is missing.
 
     Parameters
     ----------
     data_home : path-like or None
-        Folder of the cache, see `cache_path`.
+        Cache directory, see `cache_path`.
     file_name : str
-        Name in that folder.
+        File name in that directory.
     make : callable(path)
-        Downloads the data and writes the file's content to `path`. What it leaves there is
-        moved into place only when it returns, so that the cache never holds half a file.
+        Downloads the data and writes the converted file to `path`. The file is moved to its final
+        location only after `make` returns, so that the cache never contains incomplete files.
     download_if_missing : bool
-        If False, a missing file raises OSError.
+        If False, raise an OSError if the file is missing.
     """
     path = cache_path(data_home, file_name)
     if path.exists():
         return path
     if not download_if_missing:
-        raise OSError(f"{path} not found, and download_if_missing is False")
+        raise OSError(f"{path} not found and download_if_missing is False")
     path.parent.mkdir(parents=True, exist_ok=True)
-    # In the folder of the cache itself: os.replace is atomic only within a file system.
+    # Within the cache directory, because os.replace is atomic only within a file system.
     handle, draft = tempfile.mkstemp(prefix=f".{file_name}.", dir=path.parent)
     os.close(handle)
     try:
         make(Path(draft))
-        os.chmod(draft, 0o644)  # mkstemp lets nobody else read it, but folders are shared
+        os.chmod(draft, 0o644)  # mkstemp creates private files, but the directory may be shared
         os.replace(draft, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -51,31 +51,30 @@ def cached_file(data_home, file_name, make, download_if_missing):
 
 
 def download(url):
-    """Content of a URL, as bytes."""
+    """Return the content of a URL as bytes."""
     try:
         import pooch
     except ImportError as error:
         raise ImportError(
-            "Downloading data needs pooch: install sstruct[data], or put the file into the "
-            "folder that data_home or the environment variable SSTRUCT_DATA names."
+            "Downloading data requires pooch: install sstruct[data], or copy the file to the "
+            "directory given by data_home or the environment variable SSTRUCT_DATA."
         ) from error
     with tempfile.TemporaryDirectory() as folder:
         target = os.path.join(folder, "download")
         try:
-            # The downloader itself and not pooch.retrieve: what is checked is the converted
-            # data, and retrieve would log the hash of the raw file.
+            # Not pooch.retrieve, which would verify and log the hash of the raw file: the hash
+            # of the converted data is verified instead.
             pooch.HTTPDownloader(timeout=60)(url, target, None)
-        except OSError as error:  # what requests raises derives from it
+        except OSError as error:  # includes the exceptions of requests
             raise OSError(f"Could not download {url}: {error}") from error
         return Path(target).read_bytes()
 
 
 def check_sha256(content, expected, what):
-    """Raise OSError unless the bytes are those that the benchmarks were made with."""
+    """Raise OSError unless the hash of the bytes is the expected one."""
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise OSError(
-            f"{what} is not the data that was expected: its sha256 is {found}, expected "
-            f"{expected}. The source may have changed or the download may be damaged; nothing "
-            "was written."
+            f"the SHA256 checksum of {what} is {found}, expected {expected}. The source may have "
+            "changed or the download may be damaged; nothing was written."
         )

@@ -1,7 +1,7 @@
-"""Data sets that are read from files: downloaded once and checked, or put into the folder by hand.
+"""Data sets that are read from files, either downloaded and verified, or copied by the user.
 
-One table, `SOURCES`, says of each set what its files are, where they come from and what they hold.
-The public functions turn the files into what scikit-learn's fetchers return.
+The table `SOURCES` lists the files of each data set, their URLs and contents. The public functions
+load them in the format of scikit-learn's fetchers.
 """
 
 from __future__ import annotations
@@ -26,40 +26,40 @@ from sklearn.utils import Bunch
 from sstruct._checks.shown import shortened
 from sstruct.datasets._cache import cache_path, cached_file, check_sha256, download
 
-# Either a Bunch or, with return_X_y, a pair. scikit-learn has no type hints that could tell.
+# A Bunch or, with return_X_y, a pair; scikit-learn provides no type hints.
 Data = Any
 DataHome = str | os.PathLike[str] | None
 
 
 def description(name: str) -> str:
-    """Text about a data set, for `DESCR`."""
+    """Return the description of a data set, for `DESCR`."""
     text = (resources.files("sstruct.datasets") / "descriptions.rst").read_text("utf-8")
-    # Sections begin with a label.
+    # Each section starts with a label.
     return text.split(f".. _{name}:\n\n")[1].split("\n.. _")[0]
 
 
 def answer(name: str, return_X_y: bool, data: Any, target: Any, **more: Any) -> Data:
-    """Return data as scikit-learn's fetchers do."""
+    """Return the data in the format of scikit-learn's fetchers."""
     if return_X_y:
         return data, target
     return Bunch(data=data, target=target, **more, DESCR=description(name))
 
 
-# What is done with a downloaded file: (what is checked and its bytes, ...), content of the cache.
+# A converted download: [(name, bytes) to verify, ...] and the content of the cached file.
 Converted = tuple[list[tuple[str, bytes]], bytes]
 
 
 def _convert_conll2000(raw: bytes, url: str) -> Converted:
-    """Normalize the text: one blank between fields, one blank line after each sentence."""
+    """Normalize the text: one space between fields, one blank line after each sentence."""
     sentences = _parse_sentences(gzip.decompress(raw).decode("utf-8"))
     text = "".join("\n".join(map(" ".join, sentence)) + "\n\n" for sentence in sentences)
     content = text.encode("utf-8")
-    # No time stamp: the same data gives the same file.
-    return [(f"The text of {url}", content)], gzip.compress(content, mtime=0)
+    # Without a time stamp, the same data results in the same file.
+    return [(f"the text of {url}", content)], gzip.compress(content, mtime=0)
 
 
 def _parse_sentences(text: str) -> list[list[tuple[str, ...]]]:
-    """Sentences as lists of (word, part of speech, chunk)."""
+    """Return sentences as lists of (word, part of speech, chunk)."""
     sentences: list[list[tuple[str, ...]]] = [[]]
     for line in text.split("\n"):
         if token := tuple(line.split()):
@@ -75,24 +75,24 @@ _OCR_DTYPES = {"pixels": "u1", "labels": "u1", "lengths": "<i4", "offsets": "<i8
 
 
 def _convert_ocr_letters(raw: bytes, url: str) -> Converted:
-    """Pack the text file into arrays. Their bytes are checked: compression may differ."""
+    """Convert the text file to arrays. Their bytes are verified, since compression may differ."""
     arrays = _parse_letters(gzip.decompress(raw).decode("ascii"), url)
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
-    checked = [(f"Array {k!r} made from {url}", array.tobytes()) for k, array in arrays.items()]
+    checked = [(f"array {k!r} made from {url}", array.tobytes()) for k, array in arrays.items()]
     return checked, file.getvalue()
 
 
 def _parse_letters(text: str, url: str) -> dict[str, np.ndarray]:
-    """Arrays from the tab-separated text of letter.data.
+    """Convert the tab-separated text of letter.data to arrays.
 
-    A line is a letter: id, letter, next_id (-1 at the end of a word), word_id, position, fold,
-    then 128 pixels, row by row. Words are the chains of next_id, in the order of their first
-    letters; the source says not to use word_id and position.
+    Each line is a letter: id, letter, next_id (-1 at the end of a word), word_id, position, fold,
+    and 128 pixels in row-major order. Words are the chains of next_id, ordered by their first
+    letters; the source advises against using word_id and position.
     """
     rows = [line.split("\t") for line in text.splitlines() if line.strip()]
     for number, row in enumerate(rows):
-        # The lines of the source end in a tab, so there may be an empty field at the end.
+        # Lines end with a tab, so there may be an empty field at the end.
         if len(row) < 6 + _N_PIXELS:
             raise OSError(f"Letter {number} of {url} has {len(row)} fields, expected 134")
     row_of_id = {row[0]: number for number, row in enumerate(rows)}
@@ -120,18 +120,18 @@ def _parse_letters(text: str, url: str) -> dict[str, np.ndarray]:
 
 
 def _convert_yeast(raw: bytes, url: str) -> Converted:
-    """Keep LIBSVM's text. Checked are dense arrays, C order, little endian."""
+    """Keep the text in LIBSVM format. Dense arrays are verified (C order, little endian)."""
     text = bz2.decompress(raw)
     features, label_sets = _parse_yeast(text)
     checked = [
-        (f"What {url} has as features", features.astype("<f8").tobytes()),
-        (f"What {url} has as label sets", label_sets.astype("u1").tobytes()),
+        (f"the features in {url}", features.astype("<f8").tobytes()),
+        (f"the label sets in {url}", label_sets.astype("u1").tobytes()),
     ]
     return checked, gzip.compress(text, mtime=0)
 
 
 def _parse_yeast(text: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Features (n, 103) and label sets (n, 14) of LIBSVM's text."""
+    """Return features (n, 103) and label sets (n, 14) of text in LIBSVM format."""
     _, n_features, n_labels = SOURCES["yeast"].shape
     features, label_lists = load_svmlight_file(
         io.BytesIO(text), n_features=n_features, multilabel=True, zero_based=False
@@ -144,15 +144,15 @@ def _parse_yeast(text: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Source:
-    """A data set: its files, where they come from, and what label sets hold."""
+    """A data set: its files, their URL and the shape of the data."""
 
-    file: str  # name in the folder of the data, "{part}" stands for the part
+    file: str  # file name, with "{part}" as a placeholder
     parts: tuple[str, ...] = ("train", "test")
     shape: tuple[int, int, int] = (0, 0, 0)  # samples (of the first part), features, labels
-    label_names: tuple[str, ...] = ()  # where the file has none
-    url: str = ""  # without one, the file has to be there
+    label_names: tuple[str, ...] = ()  # if the file has none
+    url: str = ""  # if empty, the file is not downloaded
     convert: Callable[[bytes, str], Converted] | None = None  # from the download to the file
-    sha256: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by part, in convert's order
+    sha256: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by part, as in Converted
 
 
 SOURCES = {
@@ -217,7 +217,7 @@ SOURCES = {
 
 
 def _path(name: str, part: str, data_home: DataHome, download_if_missing: bool = False) -> Path:
-    """Path of a file of the data, downloaded first where that can be and is asked for."""
+    """Return the path of a data file, which is downloaded if possible and requested."""
     source = SOURCES[name]
 
     def make(draft: Path) -> None:
@@ -231,8 +231,8 @@ def _path(name: str, part: str, data_home: DataHome, download_if_missing: bool =
     file = source.file.format(part=part)
     if not source.url and not cache_path(data_home, file).exists():
         raise OSError(
-            f"{cache_path(data_home, file)} not found, and no page serves it: give the folder that "
-            "has it as data_home, or name it in the environment variable SSTRUCT_DATA"
+            f"{cache_path(data_home, file)} not found, and it cannot be downloaded: set data_home "
+            "or the environment variable SSTRUCT_DATA to the directory of the file"
         )
     return cached_file(data_home, file, make, download_if_missing)
 
@@ -258,22 +258,22 @@ def fetch_ocr_letters(
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder in which ``ocr_letters.npz`` is kept. By default the environment variable
-        SSTRUCT_DATA names it, else it is ``~/sstruct_data``. A file already there is used.
+        Directory of ``ocr_letters.npz``. By default the environment variable SSTRUCT_DATA, or
+        ``~/sstruct_data`` if it is not set. An existing file is not downloaded again.
     download_if_missing : bool, default=True
-        If False, raise OSError where the file is missing instead of downloading it.
+        If False, raise an OSError if the file is missing instead of downloading it.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        If True, return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        With the attributes
+        Dictionary-like object, with the following attributes.
 
         data : list of 6877 float32 arrays of shape (length_i, 128)
-            Pixels of a word's letters, 0 or 1; ``row.reshape(16, 8)`` is the image.
+            Pixels of the letters of a word, 0 or 1; ``row.reshape(16, 8)`` is an image.
         target : list of 6877 int arrays of shape (length_i,)
-            Letters, as index into `target_names`.
+            Letters, as indices into `target_names`.
         fold : array of shape (6877,)
             Fold of each word, 0 to 9.
         target_names : list of str
@@ -283,7 +283,7 @@ def fetch_ocr_letters(
 
     See Also
     --------
-    load_digit_dates : A handwriting task without a download.
+    load_digit_dates : A handwriting data set without a download.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def fetch_ocr_letters(
     'ommanding'
     """
     with _arrays("ocr_letters", data_home, download_if_missing) as arrays:
-        # One conversion of everything; the words are views.
+        # Converted once; the words are views.
         pixels = arrays["pixels"].astype(np.float32)
         labels = arrays["labels"].astype(np.intp)
         spans = list(pairwise(arrays["offsets"].tolist()))
@@ -311,25 +311,25 @@ def fetch_conll2000(
 ) -> Data:
     """Load the sentences of the CoNLL-2000 chunking task, downloading them if necessary.
 
-    The data is for research use.
+    The data is for research use only.
 
     Parameters
     ----------
     subset : {"train", "test"}, default="train"
-        Which part to load.
+        The part to load.
     data_home : path-like, default=None
-        Folder in which ``conll2000_train.txt.gz`` and ``conll2000_test.txt.gz`` are kept. By
-        default the environment variable SSTRUCT_DATA names it, else it is ``~/sstruct_data``.
-        A file already there is used.
+        Directory of ``conll2000_train.txt.gz`` and ``conll2000_test.txt.gz``. By default the
+        environment variable SSTRUCT_DATA, or ``~/sstruct_data`` if it is not set. An existing file
+        is not downloaded again.
     download_if_missing : bool, default=True
-        If False, raise OSError where the file is missing instead of downloading it.
+        If False, raise an OSError if the file is missing instead of downloading it.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        If True, return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        With the attributes
+        Dictionary-like object, with the following attributes.
 
         data : list of lists of (str, str)
             Word and part-of-speech tag of each token of each sentence.
@@ -342,7 +342,7 @@ def fetch_conll2000(
 
     See Also
     --------
-    make_sequences : Synthetic chains of any size.
+    make_sequences : Generate synthetic chains of any size.
 
     Examples
     --------
@@ -360,7 +360,7 @@ def fetch_conll2000(
     return answer("conll2000", return_X_y, data, target, target_names=tags)
 
 
-# Pictures
+# Images
 
 
 def fetch_snakes(
@@ -369,29 +369,29 @@ def fetch_snakes(
     data_home: DataHome = None,
     return_X_y: bool = False,
 ) -> Data:
-    """Load the pictures of the snakes data set from the data folder.
+    """Load the images of the snakes data set from a local file.
 
-    No page serves this set as a plain file, so nothing is downloaded: ``snakes.npz`` must be there.
+    The data set is not available as a plain file on the web, so ``snakes.npz`` must exist locally.
 
     Parameters
     ----------
     subset : {"train", "test"}, default="train"
-        Which part to load.
+        The part to load.
     data_home : path-like, default=None
-        Folder of ``snakes.npz``: arrays ``rgb_train`` (pixels of all pictures, row by row, one
-        picture after the other), ``labels_train``, ``shape_train`` (height and width of each), and
-        the same for ``test``. By default the environment variable SSTRUCT_DATA names it, else it
-        is ``~/sstruct_data``.
+        Directory of ``snakes.npz``, which contains the arrays ``rgb_train`` (concatenated pixels of
+        all images in row-major order), ``labels_train``, ``shape_train`` (height and width of each
+        image), and the same for ``test``. By default the environment variable SSTRUCT_DATA, or
+        ``~/sstruct_data`` if it is not set.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        If True, return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        With the attributes
+        Dictionary-like object, with the following attributes.
 
         data : list of uint8 arrays of shape (height_i, width_i, 3)
-            Red, green and blue.
+            RGB values of the pixels.
         target : list of int arrays of shape (height_i, width_i)
             Part of the snake, 1 to 10; 0 is background.
         DESCR : str
@@ -404,7 +404,7 @@ def fetch_snakes(
 
     See Also
     --------
-    make_grids : Synthetic pictures of any size.
+    make_grids : Generate synthetic images of any size.
 
     Examples
     --------
@@ -422,30 +422,30 @@ def fetch_weizmann_horses(
     data_home: DataHome = None,
     return_X_y: bool = False,
 ) -> Data:
-    """Load the photographs of the Weizmann horses from the data folder.
+    """Load the photographs of the Weizmann horses from a local file.
 
-    No page serves this set at this size, so nothing is downloaded: ``weizmann_horses.npz`` must be
-    there.
+    The data set is not available at this size on the web, so ``weizmann_horses.npz`` must exist
+    locally.
 
     Parameters
     ----------
     subset : {"train", "test"}, default="train"
-        Which part to load.
+        The part to load.
     data_home : path-like, default=None
-        Folder of ``weizmann_horses.npz``: arrays ``rgb_train`` (pixels of all photographs, row by
-        row, one photograph after the other), ``mask_train``, ``shape_train`` (height and width of
-        each), and the same for ``test``. By default the environment variable SSTRUCT_DATA names
-        it, else it is ``~/sstruct_data``.
+        Directory of ``weizmann_horses.npz``, which contains the arrays ``rgb_train`` (concatenated
+        pixels of all photographs in row-major order), ``mask_train``, ``shape_train`` (height and
+        width of each photograph), and the same for ``test``. By default the environment variable
+        SSTRUCT_DATA, or ``~/sstruct_data`` if it is not set.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        If True, return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        With the attributes
+        Dictionary-like object, with the following attributes.
 
         data : list of uint8 arrays of shape (height_i, width_i, 3)
-            Red, green and blue.
+            RGB values of the pixels.
         target : list of int arrays of shape (height_i, width_i)
             1 on the horse, 0 elsewhere.
         DESCR : str
@@ -458,7 +458,7 @@ def fetch_weizmann_horses(
 
     See Also
     --------
-    make_grids : Synthetic pictures of any size.
+    make_grids : Generate synthetic images of any size.
 
     Examples
     --------
@@ -480,12 +480,12 @@ def _pictures(name: str, labels: str, subset: str, data_home: DataHome, return_X
 
 
 def _cut(pixels: np.ndarray, shapes: Sequence[Sequence[int]]) -> list[np.ndarray]:
-    """Pictures of one flat array, views."""
+    """Split a flat array of pixels into images, which are views."""
     ends = np.cumsum([0] + [shape[0] * shape[1] for shape in shapes]).tolist()
     return [pixels[a:b].reshape(shape) for (a, b), shape in zip(pairwise(ends), shapes)]
 
 
-# Right and left are the person's.
+# Right and left refer to the person's sides.
 _JOINT_NAMES = (
     *("right ankle", "right knee", "right hip", "left hip", "left knee", "left ankle"),
     *("right wrist", "right elbow", "right shoulder"),
@@ -495,33 +495,33 @@ _JOINT_PARENTS = (1, 2, 8, 9, 3, 4, 7, 8, 12, 12, 9, 10, -1, 12)
 
 
 def fetch_lspet_pose(*, data_home: DataHome = None, return_X_y: bool = False) -> Data:
-    """Load photographs of the extended Leeds sports pose set from the data folder.
+    """Load photographs of the extended Leeds sports pose data set from a local file.
 
-    No page serves this set at this size, so nothing is downloaded: ``lspet400_pose.npz`` must be
-    there.
+    The data set is not available at this size on the web, so ``lspet400_pose.npz`` must exist
+    locally.
 
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of ``lspet400_pose.npz``: arrays ``gray`` (pixels of all photographs, row by row, one
-        photograph after the other), ``shape`` and ``orig_shape`` (height and width of each, here
-        and before), ``joints_xy`` (n, 14, 2), in pixels of the original, and ``flag`` (n, 14),
-        whether a joint is annotated. By default the environment variable SSTRUCT_DATA names it,
-        else it is ``~/sstruct_data``.
+        Directory of ``lspet400_pose.npz``, which contains the arrays ``gray`` (concatenated pixels
+        of all photographs in row-major order), ``shape`` and ``orig_shape`` (height and width of
+        each photograph here and originally), ``joints_xy`` (n, 14, 2), in pixels of the original,
+        and ``flag`` (n, 14), whether a joint is annotated. By default the environment variable
+        SSTRUCT_DATA, or ``~/sstruct_data`` if it is not set.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        If True, return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        With the attributes
+        Dictionary-like object, with the following attributes.
 
         data : list of 400 uint8 arrays of shape (height_i, width_i)
-            Grey values.
+            Gray values.
         target : ndarray of shape (400, 14, 2)
-            (x, y) of each joint in pixels of the image; NaN where it is not annotated.
+            (x, y) of each joint in pixels of the image; NaN if it is not annotated.
         parents : ndarray of shape (14,)
-            Tree of the joints, with the neck for its root.
+            Parent of each joint in a tree whose root is the neck.
         joint_names : list of str
             Names of the 14 joints.
         DESCR : str
@@ -534,7 +534,7 @@ def fetch_lspet_pose(*, data_home: DataHome = None, return_X_y: bool = False) ->
 
     See Also
     --------
-    make_stick_figures : Synthetic poses with known truth.
+    make_stick_figures : Generate synthetic poses with known ground truth.
 
     Examples
     --------
@@ -545,7 +545,7 @@ def fetch_lspet_pose(*, data_home: DataHome = None, return_X_y: bool = False) ->
     """
     with _arrays("lspet_pose", data_home) as arrays:
         shape = arrays["shape"]
-        # Height and width over those of the original, as factors of x and y.
+        # Ratio of height and width to the original, applied to y and x.
         target = arrays["joints_xy"] * (shape / arrays["orig_shape"])[:, np.newaxis, ::-1]
         target[arrays["flag"] == 0] = np.nan
         data = _cut(arrays["gray"], shape.tolist())
@@ -569,35 +569,35 @@ def fetch_yeast(
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        Which part to load; "all" is the training part, then the test part.
+        The part to load; "all" is the training part followed by the test part.
     return_indicator : {"sparse", "dense"}, default="sparse"
-        Label sets as a CSR matrix or as an array.
+        Whether label sets are returned as a CSR matrix or as an array.
     data_home : path-like, default=None
-        Folder in which ``yeast_train.svm.gz`` and ``yeast_test.svm.gz`` are kept. By default the
-        environment variable SSTRUCT_DATA names it, else it is ``~/sstruct_data``. A file already
-        there is used.
+        Directory of ``yeast_train.svm.gz`` and ``yeast_test.svm.gz``. By default the environment
+        variable SSTRUCT_DATA, or ``~/sstruct_data`` if it is not set. An existing file is not
+        downloaded again.
     download_if_missing : bool, default=True
-        If False, raise OSError where a file is missing instead of downloading it.
+        If False, raise an OSError if a file is missing instead of downloading it.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        If True, return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        With the attributes
+        Dictionary-like object, with the following attributes.
 
         data : float64 array of shape (n_samples, 103)
             Features.
         target : int CSR matrix or array of shape (n_samples, 14)
-            1 for the labels of a gene.
+            Indicator matrix of the labels of each gene.
         target_names : list of 14 str
-            "0" to "13": the source has no names.
+            "0" to "13", since the source provides no names.
         DESCR : str
             Description of the data.
 
     See Also
     --------
-    make_multilabel_pairwise : Synthetic label sets with known interactions.
+    make_multilabel_pairwise : Generate label sets with known interactions.
 
     Examples
     --------
@@ -616,7 +616,7 @@ def fetch_yeast(
 
 
 def _parts(name: str, subset: str, return_indicator: str) -> tuple[str, ...]:
-    """Check what is asked for, and list the parts that the subset is made of."""
+    """Validate the arguments and return the parts of the subset."""
     if return_indicator not in ("sparse", "dense"):
         raise ValueError(
             f'return_indicator must be "sparse" or "dense", got {shortened(return_indicator)}'
@@ -626,7 +626,7 @@ def _parts(name: str, subset: str, return_indicator: str) -> tuple[str, ...]:
         return source.parts
     if subset not in source.parts:
         split = len(source.parts) > 1
-        known = '"train", "test" or "all"' if split else f'"all", {source.file} has no split'
+        known = '"train", "test" or "all"' if split else f'"all", since {source.file} has no split'
         raise ValueError(f"subset must be {known}; got {shortened(subset)}")
     return (subset,)
 
@@ -638,7 +638,7 @@ def _join(
     return_indicator: str,
     return_X_y: bool,
 ) -> Data:
-    """Join the features and label sets of parts."""
+    """Concatenate the features and label sets of several parts."""
     X, Y = zip(*parts, strict=True)
     data = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.vstack(X)
     target = sparse.vstack([sparse.csr_matrix(part) for part in Y], format="csr")
@@ -649,14 +649,14 @@ def _join(
 
 _SUBSET = {
     True: """subset : {"train", "test", "all"}, default="train"
-    Which part to load; "all" is the training part, then the test part.""",
+    The part to load; "all" is the training part followed by the test part.""",
     False: """subset : {"all"}, default="all"
-    The source gives no split.""",
+    The source defines no split.""",
 }
 
 
 class LabelSetsFetcher(Protocol):
-    """A function that reads label sets from the data folder."""
+    """A function that loads label sets from a local file."""
 
     def __call__(
         self,
@@ -669,7 +669,7 @@ class LabelSetsFetcher(Protocol):
 
 
 def _label_sets_fetcher(name: str) -> LabelSetsFetcher:
-    """Make the public function of an archive, with its documentation, from its row of the table."""
+    """Return the public function of an archive, documented from its entry in SOURCES."""
     source = SOURCES[name]
 
     def fetch(
@@ -679,10 +679,9 @@ def _label_sets_fetcher(name: str) -> LabelSetsFetcher:
         data_home: DataHome = None,
         return_X_y: bool = False,
     ) -> Data:
-        """Load the multilabel data set "{title}" from the data folder.
+        """Load the multilabel data set "{title}" from a local file.
 
-        Nothing is downloaded, since no page serves this set in this form. The file
-        ``{file}`` must be in the folder.
+        The data set is not available in this form on the web, so ``{file}`` must exist locally.
 
         {contents}
 
@@ -690,25 +689,26 @@ def _label_sets_fetcher(name: str) -> LabelSetsFetcher:
         ----------
         {subset}
         return_indicator : {{"sparse", "dense"}}, default="sparse"
-            Label sets as a CSR matrix or as an array.
+            Whether label sets are returned as a CSR matrix or as an array.
         data_home : path-like, default=None
-            Folder of the file, an archive of arrays: ``X_{part}_data``, ``X_{part}_indices`` and
-            ``X_{part}_indptr`` (features as CSR; else ``X_{part}``), ``Y_{part}_indices`` and
-            ``Y_{part}_indptr`` (label sets as CSR without data; else ``Y_{part}``){other_part},
-            ``n_features``, ``n_labels``, ``label_names``. By default the environment variable
-            SSTRUCT_DATA names the folder, else it is ``~/sstruct_data``.
+            Directory of the file, an archive of arrays: ``X_{part}_data``, ``X_{part}_indices`` and
+            ``X_{part}_indptr`` (features as CSR; ``X_{part}`` if they are dense),
+            ``Y_{part}_indices`` and ``Y_{part}_indptr`` (label sets as CSR without data;
+            ``Y_{part}`` if they are dense){other_part}, ``n_features``, ``n_labels``,
+            ``label_names``. By default the environment variable SSTRUCT_DATA, or
+            ``~/sstruct_data`` if it is not set.
         return_X_y : bool, default=False
-            Return ``(data, target)`` instead of a Bunch.
+            If True, return ``(data, target)`` instead of a Bunch.
 
         Returns
         -------
         data : :class:`~sklearn.utils.Bunch`
-            With the attributes
+            Dictionary-like object, with the following attributes.
 
             data : float64 CSR matrix (scene: array) of shape (n_samples, {shape[1]})
                 Features.
             target : int CSR matrix or array of shape (n_samples, {shape[2]})
-                1 for the labels of a sample.
+                Indicator matrix of the labels of each sample.
             target_names : list of {shape[2]} str
                 Names of the labels.
             DESCR : str
@@ -721,8 +721,8 @@ def _label_sets_fetcher(name: str) -> LabelSetsFetcher:
 
         See Also
         --------
-        make_multilabel_pairwise : Synthetic label sets with known interactions.
-        sstruct.preprocessing.hierarchical_labels : Label sets with the labels' ancestors.
+        make_multilabel_pairwise : Generate label sets with known interactions.
+        sstruct.preprocessing.hierarchical_labels : Add the ancestors of labels to label sets.
 
         Examples
         --------
@@ -744,7 +744,7 @@ def _label_sets_fetcher(name: str) -> LabelSetsFetcher:
         return _join(name, parts, target_names, return_indicator, return_X_y)
 
     fetch.__name__ = fetch.__qualname__ = f"fetch_{name}"
-    if fetch.__doc__:  # none with -OO
+    if fetch.__doc__:  # None with -OO
         title, contents, _ = description(name).split("\n\n", 2)
         fetch.__doc__ = inspect.cleandoc(fetch.__doc__).format(
             name=name,
@@ -760,7 +760,7 @@ def _label_sets_fetcher(name: str) -> LabelSetsFetcher:
 
 
 def _matrix(arrays: Any, name: str, width: str, dtype: type) -> Any:
-    """An array of the archive, or the CSR matrix that its arrays `name`_* are."""
+    """Return an array of the archive, or the CSR matrix of its arrays `name`_*."""
     if name in arrays:
         return arrays[name].astype(dtype)
     indices = arrays[f"{name}_indices"]

@@ -1,4 +1,4 @@
-"""Data sets that are made up, and one set together from scikit-learn's digits."""
+"""Generated data sets, and a data set composed of scikit-learn's digits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Arrays = list[np.ndarray]
 RandomState = int | np.random.RandomState | None
 
 
-# More of anything has no place in memory.
+# Upper limit on counts, beyond which arrays do not fit into memory.
 MOST = 2**31 - 1
 
 
@@ -45,7 +45,7 @@ def _as_size(name: str, value: float, most: float = np.inf) -> float:
     except OverflowError:
         size = np.inf
     if not 0 <= size <= most or size == np.inf:
-        expected = "a finite number >= 0" if most == np.inf else f"a number of 0 to {most}"
+        expected = "a finite number >= 0" if most == np.inf else f"a number from 0 to {most}"
         raise ValueError(f"{name} must be {expected}, got {shortened(value)}")
     return size
 
@@ -53,9 +53,9 @@ def _as_size(name: str, value: float, most: float = np.inf) -> float:
 def _noisy_sequences(
     labels: np.ndarray, lengths: np.ndarray, centers: np.ndarray, noise: float, rng: Any, clip: bool
 ) -> tuple[Arrays, Arrays]:
-    """Features around the labels' centers, and both cut to the lengths.
+    """Add noise to the centers of labels, and cut features and labels to the lengths.
 
-    Positions beyond a sequence's end were drawn for nothing; the loop over time stays simple.
+    Positions beyond the end of a sequence are discarded, which keeps the loop over time simple.
     """
     flat_y = labels[np.arange(labels.shape[1]) < lengths[:, None]]
     flat_X = rng.standard_normal((flat_y.size, centers.shape[1]))
@@ -64,7 +64,7 @@ def _noisy_sequences(
     if clip:
         np.clip(flat_X, -1, 1, out=flat_X)
     ends = np.cumsum(lengths)
-    # Slices, not np.split, which is ten times slower on many sequences.
+    # np.split is ten times slower than slices for many sequences.
     spans = list(zip((ends - lengths).tolist(), ends.tolist()))
     return [flat_X[a:b] for a, b in spans], [flat_y[a:b] for a, b in spans]
 
@@ -79,26 +79,26 @@ def make_sequences(
     noise: float = 1.0,
     random_state: RandomState = None,
 ) -> tuple[Arrays, Arrays]:
-    """Make sequences of Markov labels seen through Gaussian features.
+    """Generate sequences of labels from a Markov chain with Gaussian features.
 
-    Labels follow a first-order Markov chain with a random transition matrix; the features of a
-    position are the center of its label, drawn once from a standard normal, plus noise. So the
-    neighbors tell something about a label that its own features do not.
+    Labels follow a first-order Markov chain with a random transition matrix. The features at a
+    position are the center of its label, drawn once from a standard normal distribution, plus
+    noise. Neighbors therefore contain information about a label that its own features lack.
 
     Parameters
     ----------
     n_samples : int, default=100
-        Number of sequences.
+        The number of sequences.
     n_labels : int, default=4
-        Number of labels K.
+        The number of labels K.
     n_features : int, default=10
-        Number of features F.
+        The number of features F.
     min_length, max_length : int, default=5 and 15
-        Lengths are uniform between the two, both included.
+        Lengths are drawn uniformly from this range, including both ends.
     noise : float, default=1.0
-        Standard deviation of the noise in each feature.
+        The standard deviation of the noise in each feature.
     random_state : int, RandomState instance or None, default=None
-        Determines the model and the sample. Pass an int for reproducible output.
+        Determines the model and the samples. Pass an int for reproducible output.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def make_sequences(
 
     See Also
     --------
-    load_digit_dates : Real images with calendar structure.
+    load_digit_dates : Load real images of calendar dates.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def make_sequences(
     noise = _as_size("noise", noise)
 
     rng = random_of(random_state)
-    # A concentration below one makes rows uneven: transitions that carry information.
+    # A concentration below one results in uneven, informative transitions.
     transitions = rng.dirichlet(np.full(n_labels, 0.3), size=n_labels)
     centers = rng.standard_normal((n_labels, n_features))
     lengths = rng.randint(min_length, max_length + 1, size=n_samples)
@@ -136,9 +136,9 @@ def make_sequences(
 def _markov_labels(
     transitions: np.ndarray, n_samples: int, length: int, rng: np.random.RandomState
 ) -> np.ndarray:
-    """Sample all chains at once, position by position: (n_samples, length)."""
+    """Sample all chains in parallel, position by position: (n_samples, length)."""
     n_labels = len(transitions)
-    # Row k of the table lies in [k, k + 1], so one sorted search serves every row.
+    # Row k of the table lies in [k, k + 1], so one sorted search handles all rows.
     table = np.cumsum(transitions, axis=1)
     table[:, -1] = 1.0
     table = (table + np.arange(n_labels)[:, None]).ravel()
@@ -147,7 +147,7 @@ def _markov_labels(
     for t in range(1, length):
         previous = labels[:, t - 1]
         drawn = np.searchsorted(table, previous + rng.uniform(size=n_samples), side="right")
-        # Rounding of previous + u may reach the next row.
+        # Rounding of previous + u may result in the next row.
         labels[:, t] = np.minimum(drawn - previous * n_labels, n_labels - 1)
     return labels
 
@@ -165,45 +165,45 @@ def make_large_domain_sequences(
     max_length: int = 24,
     random_state: RandomState = None,
 ) -> tuple[Arrays, Arrays]:
-    """Make sequences with thousands of labels, as of handwritten Chinese characters.
+    """Generate sequences with thousands of labels, similar to handwritten Chinese characters.
 
-    Label k has a frequency proportional to 1 / (k + 1) ** `exponent` (Zipf's law). Every label has
-    a few likely successors, drawn once from that law. The next label is one of them with
-    probability `structure`, and otherwise drawn from the law. Features are dense: the center of a
-    label, uniform in [-1, 1], plus Gaussian noise, all clipped to [-1, 1]. So most transitions
-    never occur, and neighbors tell what features leave open.
+    The frequency of label k is proportional to 1 / (k + 1) ** `exponent` (Zipf's law). Every label
+    has a few likely successors, drawn once from this distribution. The next label is one of them
+    with probability `structure`, and otherwise drawn from the distribution. Features are dense: the
+    center of a label, uniform in [-1, 1], plus Gaussian noise, clipped to [-1, 1]. As a
+    consequence, most transitions never occur, and neighbors resolve ambiguous features.
 
     Parameters
     ----------
     n_samples : int, default=100
-        Number of sequences.
+        The number of sequences.
     n_labels : int, default=1000
-        Number of labels K.
+        The number of labels K.
     n_features : int, default=86
-        Number of features F; 86 as in the handwriting data of [1]_.
+        The number of features F; 86 as in the handwriting data of [1]_.
     n_successors : int, default=20
-        Likely successors of a label; equal draws count as often as they come.
+        The number of likely successors of a label, drawn with replacement.
     structure : float, default=0.7
-        Share of steps to a likely successor, 0 to 1.
+        The probability of a transition to a likely successor, from 0 to 1.
     exponent : float, default=1.0
-        Exponent of Zipf's law, at least 0 (uniform).
+        The exponent of Zipf's law, at least 0 (uniform).
     noise : float, default=1.5
-        Standard deviation of the noise in each feature.
+        The standard deviation of the noise in each feature.
     min_length, max_length : int, default=5 and 24
-        Lengths are uniform between the two, both included.
+        Lengths are drawn uniformly from this range, including both ends.
     random_state : int, RandomState instance or None, default=None
-        Determines the model and the sample. Pass an int for reproducible output.
+        Determines the model and the samples. Pass an int for reproducible output.
 
     Returns
     -------
     X : list of n_samples arrays of shape (length_i, n_features)
         Features. The arrays are views of one array.
     y : list of n_samples int arrays of shape (length_i,)
-        Labels, 0 to K - 1, the lower the more frequent. Rare ones may be missing.
+        Labels, 0 to K - 1, in the order of decreasing frequency. Rare labels may not occur.
 
     See Also
     --------
-    make_sequences : Few labels, every transition possible.
+    make_sequences : Generate sequences with few labels and all transitions.
 
     References
     ----------
@@ -243,9 +243,9 @@ def make_large_domain_sequences(
 
 
 def _drawn(law, uniform):
-    """Labels of a cumulative law, not normalized, at numbers of [0, 1)."""
+    """Sample from an unnormalized cumulative distribution at uniform numbers in [0, 1)."""
     labels = np.searchsorted(law, uniform * law[-1], side="right")
-    # Rounding of the product may reach the end.
+    # Rounding of the product may result in the last value.
     return np.minimum(labels, len(law) - 1)
 
 
@@ -259,29 +259,29 @@ def make_grids(
     noise: float = 1.5,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make pictures of overlapping shapes seen through noisy colors.
+    """Generate images of overlapping shapes with noisy colors.
 
-    Discs and rectangles of random place, size and label lie over each other on a background of
-    label 0. The features of a pixel are the color of its label, drawn once from a standard
-    normal, plus noise; so its neighbors tell much about a pixel's label that its own features do
-    not.
+    Discs and rectangles of random location, size and label overlap on a background of label 0. The
+    features of a pixel are the color of its label, drawn once from a standard normal distribution,
+    plus noise. Neighbors therefore contain information about a pixel's label that its own features
+    lack.
 
     Parameters
     ----------
     n_samples : int, default=20
-        Number of pictures.
+        The number of images.
     shape : tuple of two int, default=(24, 32)
-        Height and width.
+        Height and width of the images.
     n_labels : int, default=2
-        Number of labels K, the background's included.
+        The number of labels K, including the background.
     n_features : int, default=3
-        Number of features F.
+        The number of features F.
     n_shapes : int, default=4
-        Shapes in each picture.
+        The number of shapes in each image.
     noise : float, default=1.5
-        Standard deviation of the noise in each feature.
+        The standard deviation of the noise in each feature.
     random_state : int, RandomState instance or None, default=None
-        Determines colors and pictures. Pass an int for reproducible output.
+        Determines the colors and images. Pass an int for reproducible output.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def make_grids(
 
     See Also
     --------
-    make_sequences : Synthetic chains.
+    make_sequences : Generate synthetic chains.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def make_grids(
     """
     _check_counts(n_samples=n_samples, n_labels=n_labels, n_features=n_features, n_shapes=n_shapes)
     if not is_sized(shape) or len(shape) != 2:
-        raise ValueError(f"shape must be a height and a width, got {shortened(shape)}")
+        raise ValueError(f"shape must be a pair (height, width), got {shortened(shape)}")
     shape = tuple(shape)
     _check_counts(**{f"shape[{axis}]": side for axis, side in enumerate(shape)})
     noise = _as_size("noise", noise)
@@ -336,53 +336,55 @@ def make_multilabel_pairwise(
     return_interactions: bool = False,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, ...]:
-    """Make label sets of labels that attract and repel each other.
+    """Generate label sets with attractive and repulsive pairs of labels.
 
-    A set y is drawn with probability proportional to
-    ``exp(sum_k y_k (a_k + <b_k, x>) + sum_e t_e y_u y_v)``: the model of
-    :class:`sstruct.MultilabelSSVM`, as a distribution. Features x are standard normal, the weights
-    b_k drawn once; the interactions t_e of random pairs are `strength` and minus `strength` in
-    turn, and a_k balances a label's own: where the others are on with probability 0.3, it is too.
-    So a label says something about another that the features do not.
+    A label set y has probability proportional to
+    ``exp(sum_k y_k (a_k + <b_k, x>) + sum_e t_e y_u y_v)``, the distribution that corresponds to
+    the model of :class:`sstruct.MultilabelSSVM`. Features x are standard normal, and the weights
+    b_k are drawn once. The interactions t_e of random pairs alternate between `strength` and minus
+    `strength`. The biases a_k are chosen such that a label has probability 0.3 if all others do.
+    Labels therefore contain information about others that the features lack.
 
     Parameters
     ----------
     n_samples : int, default=200
-        Number of samples.
+        The number of samples.
     n_features : int, default=10
-        Number of features F.
+        The number of features F.
     n_labels : int, default=6
-        Number of labels K.
+        The number of labels K.
     n_pairs : int or None, default=None
-        Number of interacting pairs, of which half attract (the first, if the number is odd). None:
-        as many as labels, or all pairs if there are fewer.
+        The number of interacting pairs. Half of them are attractive (including the first, if the
+        number is odd). Default: the number of labels, or all pairs if there are fewer.
     strength : float, default=2.0
-        Size of an interaction, in units of the log odds of a label.
+        Absolute value of the interactions, in units of the log odds of a label.
     informativeness : float, default=1.0
-        Standard deviation of <b_k, x>: what the features tell of a label.
+        The standard deviation of <b_k, x>, the information about a label in the features.
     return_interactions : bool, default=False
-        Whether to return the pairs and their interactions too.
+        If True, also return the pairs and their interactions.
     random_state : int, RandomState instance or None, default=None
-        Determines the model and the sample. Pass an int for reproducible output.
+        Determines the model and the samples. Pass an int for reproducible output.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
         Features.
     Y : int ndarray of shape (n_samples, n_labels)
-        1 for the labels of a sample.
+        Indicator matrix of the labels of each sample.
     edges : int ndarray of shape (n_pairs, 2)
-        Pairs of labels that interact, the smaller label first. Only if `return_interactions`.
+        Pairs of interacting labels, the smaller label first. Only returned if
+        `return_interactions` is True.
     interactions : ndarray of shape (n_pairs,)
-        Interaction t_e of each pair: > 0 attracts, < 0 repels. Only if `return_interactions`.
+        Interaction t_e of each pair: positive for attraction, negative for repulsion. Only
+        returned if `return_interactions` is True.
 
     See Also
     --------
-    fetch_yeast : Genes and their functions, with interactions.
+    fetch_yeast : Load genes with interacting functions.
 
     Notes
     -----
-    Sets are drawn by 100 sweeps of Gibbs sampling from independent labels, all samples at once.
+    Label sets are sampled by 100 sweeps of Gibbs sampling that start from independent labels.
 
     Examples
     --------
@@ -400,7 +402,7 @@ def make_multilabel_pairwise(
         n_pairs = min(n_labels, most)
     if not is_integer(n_pairs) or not 0 <= n_pairs <= most:
         raise ValueError(
-            f"n_pairs must be an integer of 0 to {most}, the pairs of {n_labels} labels; "
+            f"n_pairs must be an integer from 0 to {most}, the pairs of {n_labels} labels; "
             f"got {shortened(n_pairs)}"
         )
     strength = _as_size("strength", strength)
@@ -424,8 +426,8 @@ def make_multilabel_pairwise(
     return (X, Y, edges, interactions) if return_interactions else (X, Y)
 
 
-# Joint, its parent, the limb between them: length as a share of the image, mean angle in degrees
-# (0: right, 90: down) and its spread.
+# Joint, parent, and for the limb between them: length relative to the image size, mean angle in
+# degrees (0: right, 90: down) and standard deviation of the angle.
 _FIGURE_JOINTS = (
     ("neck", -1, 0.0, 0, 0),
     ("head", 0, 0.12, -90, 10),
@@ -439,7 +441,7 @@ _FIGURE_JOINTS = (
     ("left knee", 2, 0.17, 65, 12),
     ("left foot", 9, 0.17, 80, 15),
 )
-# Detectors do not tell right from left: the joint of the other side, or the joint itself.
+# Detectors confuse right and left: the same joint of the other side, or the joint itself.
 _OTHER_SIDE = (0, 1, 2, 5, 6, 3, 4, 9, 10, 7, 8)
 
 
@@ -452,42 +454,42 @@ def make_stick_figures(
     random_state: RandomState = None,
     return_X_y: bool = False,
 ) -> Data:
-    """Make stick figures seen through detectors of their joints.
+    """Generate stick figures and the responses of joint detectors.
 
-    A figure of 11 joints stands somewhere in a square image, its limbs at random angles. For each
-    joint there are maps of two detectors, which respond at the joint, as strongly at the same joint
-    of the other side (they cannot tell right from left) and at `n_distractors` random places; noise
-    is added. So no map alone says where a joint is, but the others' places do.
+    A figure of 11 joints is placed in a square image, with limbs at random angles. Each joint has
+    the response maps of two detectors, which respond equally at the joint, at the same joint of the
+    other side (they confuse right and left) and at `n_distractors` random locations, plus noise.
+    The location of a joint is therefore ambiguous without those of other joints.
 
     Parameters
     ----------
     n_samples : int, default=100
-        Number of figures.
+        The number of figures.
     size : int, default=32
         Height and width of the images, at least 16.
     n_distractors : int, default=2
-        Places without a joint that a detector responds to.
+        The number of false responses of each detector.
     noise : float, default=0.1
-        Standard deviation of the noise of a map, whose responses are about 1.
+        The standard deviation of the noise of the maps, whose responses are about 1.
     random_state : int, RandomState instance or None, default=None
-        Determines the sample. Pass an int for reproducible output.
+        Determines the samples. Pass an int for reproducible output.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        If True, return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        With the attributes
+        Dictionary-like object, with the following attributes.
 
         data : list of n_samples dicts
-            As :class:`sstruct.TreeSSVM` takes them: ``features`` of shape (11, size, size, 2), and
+            Input of :class:`sstruct.TreeSSVM`: ``features`` of shape (11, size, size, 2), and
             ``scale``, a tenth of `size`.
         target : list of n_samples int arrays of shape (11,)
             State of each joint: ``row * size + column``.
         images : ndarray of shape (n_samples, size, size)
-            The figures as they are drawn, 0 to 1.
+            Drawings of the figures, with values from 0 to 1.
         positions : ndarray of shape (n_samples, 11, 2)
-            The joints' (x, y), column and row.
+            Coordinates (x, y) of the joints: column and row.
         parents : ndarray of shape (11,)
             Parent of each joint, -1 for the first.
         joint_names : list of str
@@ -495,7 +497,7 @@ def make_stick_figures(
 
     See Also
     --------
-    fetch_lspet_pose : Photographs of people doing sports.
+    fetch_lspet_pose : Load photographs of people doing sports.
 
     Examples
     --------
@@ -512,7 +514,7 @@ def make_stick_figures(
         ("n_distractors", n_distractors, 0),
     ):
         if not is_integer(value) or value < least:
-            raise ValueError(f"{name} must be an integer, at least {least}, got {shortened(value)}")
+            raise ValueError(f"{name} must be an integer >= {least}, got {shortened(value)}")
     noise = _as_size("noise", noise)
     rng = random_of(random_state)
     positions = np.array([_pose(size, rng) for _ in range(n_samples)])
@@ -534,7 +536,7 @@ def make_stick_figures(
 
 
 def _pose(size, rng):
-    """Places (x, y) of the joints, whole numbers inside of the image."""
+    """Return integer locations (x, y) of the joints within the image."""
     joints = np.zeros((len(_FIGURE_JOINTS), 2))
     for k, (_, parent, length, mean, spread) in enumerate(_FIGURE_JOINTS[1:], start=1):
         angle = np.deg2rad(mean + spread * np.clip(rng.standard_normal(), -2, 2))
@@ -545,7 +547,7 @@ def _pose(size, rng):
 
 
 def _responses(joints, size, n_distractors, noise, rng):
-    """Maps (P, size, size, 2): noise, and a bump at each place that looks like the joint."""
+    """Return maps (P, size, size, 2) of noise plus a bump at each detected location."""
     y, x = np.indices((size, size))
     maps = noise * rng.standard_normal((len(joints), size, size, 2))
     for k, other in enumerate(_OTHER_SIDE):
@@ -560,7 +562,7 @@ def _responses(joints, size, n_distractors, noise, rng):
 
 
 def _drawing(joints, size):
-    """The image: limbs as lines of about one pixel, and the head."""
+    """Draw the limbs as lines of about one pixel, and the head."""
     pixels = np.indices((size, size))[::-1].reshape(2, -1).T
     distance = np.linalg.norm(pixels - joints[1], axis=1) - 0.05 * size
     for k, (_, parent, *_) in enumerate(_FIGURE_JOINTS):
@@ -585,42 +587,41 @@ def load_digit_dates(
     random_state: int = 0,
     return_X_y: bool = False,
 ) -> Data:
-    """Load calendar dates written with real handwritten digits.
+    """Load calendar dates composed of real handwritten digits.
 
-    Each sample is a date, YYYY-MM-DD, as a sequence of ten images of 8 x 8 pixels; the labels
-    are what is written. The digits ship with scikit-learn, so nothing is downloaded. Training
-    and test dates are written with disjoint sets of images.
+    Each sample is a date, YYYY-MM-DD, as a sequence of ten images of 8 x 8 pixels; the labels are
+    the characters. The digits are those of scikit-learn, so nothing is downloaded. Training and
+    test dates use disjoint sets of images.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        Which dates to load; "all" has the training dates first.
+        The dates to load; "all" contains the training dates first.
     n_train, n_test : int, default=500
-        Number of dates in each part.
+        The number of dates in each part.
     years : tuple of two int, default=(1998, 1999)
-        First and last year of the dates. The narrower, the more the neighbors tell of a digit.
+        First and last year of the dates. Neighbors are more informative for a smaller range.
     random_state : int, default=0
-        Decides which images are the training images, the dates and the images they are
-        written with. An integer and not a generator, so that loading the two parts one after
-        the other keeps their images apart.
+        Determines the split of the images, the dates and the images used for each date. Must be an
+        integer, not a generator, so that parts loaded in separate calls use disjoint images.
     return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a Bunch.
+        If True, return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
-        With the attributes
+        Dictionary-like object, with the following attributes.
 
         data : list of arrays of shape (10, 64)
-            Pixels in [0, 1], one row an image.
+            Pixel values in [0, 1], with a row for each image.
         target : list of int arrays of shape (10,)
-            Index into `target_names`: the digit itself, or 10 for the dash.
+            Indices into `target_names`: the digit itself, or 10 for the dash.
         images : list of arrays of shape (10, 8, 8)
-            The same pixels as pictures.
+            The same pixels as images.
         image_index : list of int arrays of shape (10,)
-            Row of `sklearn.datasets.load_digits` that an image is; -1 for a dash.
+            Row of each image in `sklearn.datasets.load_digits`; -1 for a dash.
         dates : list of str
-            What is written.
+            The dates as text.
         feature_names : list of str
             Names of the pixels.
         target_names : list of str
@@ -630,8 +631,8 @@ def load_digit_dates(
 
     See Also
     --------
-    make_sequences : Synthetic chains of any size.
-    fetch_ocr_letters : Real handwritten words.
+    make_sequences : Generate synthetic chains of any size.
+    fetch_ocr_letters : Load real handwritten words.
 
     Examples
     --------
@@ -655,7 +656,7 @@ def load_digit_dates(
     for stream, (part, n_dates) in enumerate((("train", n_train), ("test", n_test)), start=1):
         if subset not in (part, "all"):
             continue
-        # A stream of its own for each part: the test dates do not depend on n_train.
+        # Separate streams, so that the test dates do not depend on n_train.
         rng = np.random.default_rng([random_state, stream])
         days = rng.integers(first_day, last_day, size=n_dates, endpoint=True)
         part_dates = [datetime.date.fromordinal(int(day)).isoformat() for day in days]
@@ -682,7 +683,7 @@ def load_digit_dates(
 
 
 def _day_range(years):
-    """Ordinals of the first and the last day of a range of years."""
+    """Return the ordinals of the first and the last day of a range of years."""
     try:
         first, last = years
         days = datetime.date(first, 1, 1).toordinal(), datetime.date(last, 12, 31).toordinal()
@@ -700,7 +701,7 @@ def _labels(date):
 
 
 def _split_images(labels, rng):
-    """Disjoint images for training and test, the same share of each digit."""
+    """Split the images into training and test, stratified by digit."""
     pools = {"train": [], "test": []}
     for digit in range(10):
         images = rng.permutation(np.flatnonzero(labels == digit))
@@ -711,10 +712,10 @@ def _split_images(labels, rng):
 
 
 def _choose_images(dates, pool, rng):
-    """Image of each mark, -1 for dashes.
+    """Return the image of each character, -1 for dashes.
 
-    The images of a digit are dealt in rounds, each round a new shuffle of all of them: a date
-    set then has no favorites, and error rates vary less from one random state to the next.
+    The images of a digit are used in rounds, each of which is a new permutation of all of them.
+    This avoids frequent images and reduces the variance of error rates over random states.
     """
     marks = np.array([_labels(date) for date in dates])
     index = np.full(marks.shape, -1)
@@ -728,7 +729,7 @@ def _choose_images(dates, pool, rng):
 
 
 def _draw_dashes(n, rng):
-    """Draw `n` dashes: strokes of six pixels in one of the two middle rows, in uneven ink."""
+    """Draw `n` dashes: strokes of six pixels in one of the two middle rows, with uneven ink."""
     dashes = np.zeros((n, 8, 8))
     dashes[np.arange(n), rng.integers(3, 5, size=n), 1:7] = rng.uniform(0.7, 1.0, size=(n, 6))
     return dashes.reshape(n, 64)

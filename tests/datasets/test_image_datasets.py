@@ -60,7 +60,7 @@ def test_make_grids_without_noise_shows_the_colours():
     [
         ({"n_samples": 0}, "n_samples must be a positive integer"),
         ({"shape": (3, 0)}, r"shape\[1\] must be a positive integer"),
-        ({"shape": (3, 4, 5)}, "shape must be a height and a width"),
+        ({"shape": (3, 4, 5)}, "shape must be a pair"),
         ({"n_labels": 2.0}, "n_labels must be a positive integer"),
         ({"noise": -1}, "noise must be a finite number >= 0"),
     ],

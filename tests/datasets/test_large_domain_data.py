@@ -65,7 +65,7 @@ def test_features_tell_labels_apart():
         ({"n_labels": 0}, "n_labels must be a positive integer"),
         ({"n_successors": 1.5}, "n_successors must be a positive integer"),
         ({"min_length": 9, "max_length": 8}, "max_length=8 is below min_length=9"),
-        ({"structure": 1.1}, "structure must be a number of 0 to 1"),
+        ({"structure": 1.1}, "structure must be a number from 0 to 1"),
         ({"exponent": -1}, "exponent must be a finite number >= 0"),
         ({"noise": np.nan}, "noise must be a finite number >= 0"),
     ],

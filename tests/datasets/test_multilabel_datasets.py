@@ -68,7 +68,7 @@ def test_archives_are_read(tmp_path, rng, name):
         np.testing.assert_array_equal(bunch.data.toarray(), expected_X[subset])
         np.testing.assert_array_equal(bunch.target.toarray(), expected_Y[subset])
         assert bunch.target_names == ["a", "bb", "c", "d"]
-        assert "licence" in bunch.DESCR
+        assert "license" in bunch.DESCR
         X, Y = fetch(subset=subset, data_home=tmp_path, return_X_y=True, return_indicator="dense")
         assert (X != bunch.data).nnz == 0
         assert type_of_target(Y) == "multilabel-indicator"
@@ -86,7 +86,9 @@ def test_missing_files_and_unknown_subsets(tmp_path, rng, name):
     split = name == "scene" or len(SETS[name][1]) == 2
     arrays, _, _ = csr_arrays(rng, "train" if split else "all", 2, 3, 2)
     np.savez(tmp_path / file_name, **arrays)
-    expected = '"train", "test" or "all"; got' if split else f'"all", {file_name} has no split; got'
+    expected = (
+        '"train", "test" or "all"; got' if split else f'"all", since {file_name} has no split; got'
+    )
     with pytest.raises(ValueError, match=f"subset must be {expected} 'dev'"):
         fetch(data_home=tmp_path, subset="dev")
 
@@ -204,7 +206,7 @@ def test_yeast_download(monkeypatch, server, tmp_path):
 )
 def test_damaged_yeast_leaves_nothing(monkeypatch, server, tmp_path, served, what):
     serve_yeast(monkeypatch, server, served, known=YEAST)
-    with pytest.raises(OSError, match=f"has as {what} is not the data that was expected"):
+    with pytest.raises(OSError, match=f"SHA256 checksum of the {what} in "):
         fetch_yeast(data_home=tmp_path / "new")
     assert os.listdir(tmp_path / "new") == []
 
@@ -226,7 +228,7 @@ def test_real_yeast(monkeypatch, server, tmp_path):
 
 
 def test_yeast_is_not_downloaded_unless_asked(tmp_path):
-    with pytest.raises(OSError, match="not found, and download_if_missing is False"):
+    with pytest.raises(OSError, match="not found and download_if_missing is False"):
         fetch_yeast(data_home=tmp_path, download_if_missing=False)
     with pytest.raises(ValueError, match='subset must be "train", "test" or "all"; got \'dev\''):
         fetch_yeast(data_home=tmp_path, subset="dev")
@@ -279,8 +281,8 @@ def test_features_tell_of_labels():
     [
         ({"n_samples": 0}, "n_samples must be a positive integer"),
         ({"n_labels": 2.0}, "n_labels must be a positive integer"),
-        ({"n_labels": 3, "n_pairs": 4}, "n_pairs must be an integer of 0 to 3"),
-        ({"n_pairs": -1}, "n_pairs must be an integer of 0 to 15"),
+        ({"n_labels": 3, "n_pairs": 4}, "n_pairs must be an integer from 0 to 3"),
+        ({"n_pairs": -1}, "n_pairs must be an integer from 0 to 15"),
         ({"strength": -1.0}, "strength must be a finite number >= 0"),
         ({"informativeness": np.inf}, "informativeness must be a finite number >= 0"),
     ],
