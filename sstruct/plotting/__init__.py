@@ -1,4 +1,4 @@
-"""Pictures of fits and models (needs matplotlib)."""
+"""Visualization of fits and models (requires matplotlib)."""
 
 from ._bound import BoundDisplay
 from ._convergence import ConvergenceDisplay

@@ -1,4 +1,4 @@
-"""How MAP inference closes in on the optimum."""
+"""Visualization of bounds during MAP inference."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _X_LABELS = {"seconds": "Seconds", "iterations": "Iterations"}
 
 
 class BoundDisplay:
-    """Best energy and lower bound of one or several runs of MAP inference.
+    """Best energy and lower bound of one or more runs of MAP inference.
 
     It is recommended to use :meth:`from_result` or :meth:`from_results`.
 
     Parameters
     ----------
     histories : dict of str to dict
-        Histories by name, in the form of :attr:`sstruct.inference.MapResult.history`: arrays
-        ``seconds``, ``energy`` and ``lower_bound`` of equal length, a row an iteration. Infinite
-        values are left out.
+        Histories by name, in the format of :attr:`sstruct.inference.MapResult.history`: arrays
+        ``seconds``, ``energy`` and ``lower_bound`` of equal length with one entry per iteration.
+        Infinite values are not drawn.
 
     Attributes
     ----------
@@ -35,13 +35,13 @@ class BoundDisplay:
     figure_ : matplotlib Figure
         Figure containing the curves.
     lines_ : list of matplotlib Line2D
-        The curves, in the order of `histories`: of each the energy, then the bound, where it is
-        finite at any time.
+        The curves in the order of `histories`: for each, the energy and then the bound, if it is
+        ever finite.
 
     See Also
     --------
-    sstruct.inference.map_mrf : Makes results.
-    ConvergenceDisplay : Training.
+    sstruct.inference.map_mrf : Compute the results.
+    ConvergenceDisplay : Plot the convergence of training.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class BoundDisplay:
         Parameters
         ----------
         result : MapResult
-            What :func:`sstruct.inference.map_mrf` returned.
+            Output of :func:`sstruct.inference.map_mrf`.
         name : str, default=None
             Name in the legend; the method by default.
         ax : matplotlib Axes, default=None
@@ -112,12 +112,12 @@ class BoundDisplay:
         x: str = "seconds",
         **kwargs: Any,
     ) -> BoundDisplay:
-        """Plot energies and bounds of several runs in one picture.
+        """Plot energies and bounds of several runs in one figure.
 
         Parameters
         ----------
         results : dict of str to MapResult
-            Results by the name that the legend shows.
+            Results by name; the legend shows the names.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "iterations"}, default="seconds"
@@ -144,7 +144,7 @@ class BoundDisplay:
         )
 
     def plot(self, ax: Any = None, *, x: str = "seconds", **kwargs: Any) -> BoundDisplay:
-        """Draw the best energies (solid) and the best bounds (dashed) so far.
+        """Plot the best energies (solid) and the best bounds (dashed) so far.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class BoundDisplay:
         Returns
         -------
         display : BoundDisplay
-            The object itself.
+            This object.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""How fits converge."""
+"""Visualization of the convergence of fits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Y_LABELS = {
 
 
 class ConvergenceDisplay:
-    """Convergence of one or several fits: duality gap, or primal and dual objective.
+    """Convergence of one or more fits: duality gap, or primal and dual objective.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_estimators`, which read the
     histories of fitted estimators.
@@ -33,10 +33,10 @@ class ConvergenceDisplay:
     Parameters
     ----------
     histories : dict of str to dict
-        Histories by name, in the form of the fitted attribute `history_`: arrays of equal
-        length, one row a pass, of which ``primal`` and ``gap`` are NaN on passes without a
-        certificate. Used are ``seconds``, ``certificate_seconds``, ``oracle_calls``, ``passes``
-        and ``primal``, ``gap``, ``dual``.
+        Histories by name, in the format of the fitted attribute `history_`: arrays of equal length
+        with one entry per pass. ``primal`` and ``gap`` are NaN for passes without a certificate.
+        The entries ``seconds``, ``certificate_seconds``, ``oracle_calls``, ``passes``, ``primal``,
+        ``gap`` and ``dual`` are used.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class ConvergenceDisplay:
     figure_ : matplotlib Figure
         Figure containing the curves.
     lines_ : list of matplotlib Line2D
-        The curves, in the order of `histories`; for objectives the primal and the dual of each.
+        The curves in the order of `histories`; for objectives, the primal and then the dual.
 
     See Also
     --------
-    TransitionDisplay : Transition weights of a chain.
+    TransitionDisplay : Plot the transition weights of a chain.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class ConvergenceDisplay:
         estimator : estimator
             A fitted estimator of this package.
         name : str, default=None
-            Name in the legend; the estimator's class by default.
+            Name in the legend; the class of the estimator by default.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
@@ -125,13 +125,13 @@ class ConvergenceDisplay:
         y: str = "relative_gap",
         **kwargs: Any,
     ) -> ConvergenceDisplay:
-        """Plot the convergence of several fitted estimators in one picture.
+        """Plot the convergence of several fitted estimators in one figure.
 
         Parameters
         ----------
         estimators : dict of str to estimator
-            Fitted estimators by name. The legend shows the names, with ``(approximate)`` if the
-            certificate rests on an approximate decoder.
+            Fitted estimators by name. The legend shows the names, with ``(approximate)`` appended
+            if the decoder behind the certificate is approximate.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
@@ -160,10 +160,10 @@ class ConvergenceDisplay:
             check_is_fitted(estimator, "history_")
             if "primal" not in estimator.history_:
                 raise ValueError(
-                    f"the history of {shortened(name)} is of rounds, each a fit: draw that of a "
-                    "single fit"
+                    f"the history of {shortened(name)} has one entry per round, each of which is a "
+                    "fit; plot the history of a single fit"
                 )
-            # A certificate is as good as the decoder that it rests on.
+            # Certificates computed by approximate decoders are only estimates.
             if getattr(estimator, "_is_approximate", False):
                 name = f"{name} (approximate)"
             histories[name] = estimator.history_
@@ -172,26 +172,25 @@ class ConvergenceDisplay:
     def plot(
         self, ax: Any = None, *, x: str = "seconds", y: str = "relative_gap", **kwargs: Any
     ) -> ConvergenceDisplay:
-        """Draw the curves.
+        """Plot the curves.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
-            Horizontal axis. Seconds are the solver's own: time spent on certificates is not
-            counted.
+            Horizontal axis. Seconds exclude the time for certificates.
         y : {"relative_gap", "primal_dual"}, default="relative_gap"
-            Vertical axis: (primal - dual) / primal on a logarithmic scale, where passes
-            without a certificate and gaps of exactly zero are left out; or the primal
-            (solid) and dual (dashed) objectives.
+            Vertical axis: either (primal - dual) / primal on a logarithmic scale, without passes
+            that have no certificate or a gap of zero; or the primal (solid) and dual (dashed)
+            objectives.
         **kwargs : dict
             Passed to matplotlib's `plot`, for all curves.
 
         Returns
         -------
         display : ConvergenceDisplay
-            The object itself.
+            This object.
 
         Examples
         --------
@@ -203,13 +202,13 @@ class ConvergenceDisplay:
         for value, name, known in ((x, "x", _X_LABELS), (y, "y", _Y_LABELS)):
             if value not in known:
                 raise ValueError(f"{name} must be one of {list(known)}, got {shortened(value)}")
-        # Before a figure is made, so that an error leaves none behind.
+        # Validated first, so that an error does not leave an empty figure.
         curves = []
         for name, history in self.histories.items():
             for label, xs, ys, style in _curves(name, history, x, y):
                 options = {"linestyle": style, "label": label}
                 if y == "relative_gap" and "marker" not in kwargs:
-                    # Dots while they are few: they show how rarely a certificate was computed.
+                    # Markers show the passes with a certificate, unless there are many.
                     options |= {"marker": "o" if len(xs) <= 40 else None, "markersize": 3.5}
                 curves.append((name, xs, ys, options))
         self.ax_, self.figure_, self.lines_ = draw_curves(
@@ -221,7 +220,7 @@ class ConvergenceDisplay:
 
 
 def _curves(name, history, x, y):
-    """Curves of one history: label, xs, ys, line style of each."""
+    """Return the curves of a history: label, xs, ys and line style of each."""
     xs = np.asarray(history[x], dtype=float)
     if x == "seconds":
         xs = xs - np.asarray(history["certificate_seconds"], dtype=float)
@@ -235,6 +234,6 @@ def _curves(name, history, x, y):
         raise ValueError(
             f"The history of {shortened(name)} has no duality gap (its solver has no dual){hint}"
         )
-    # NaN compares false, so passes without a certificate drop out; so does a gap of zero.
+    # Comparisons with NaN are False, which removes passes without a certificate.
     shown = (gap > 0) & (primal > 0)
     return [(name, xs[shown], gap[shown] / primal[shown], "-")]

@@ -1,22 +1,22 @@
-"""matplotlib, imported only where something is drawn; what displays of curves share."""
+"""Functions shared by displays; matplotlib is imported only when something is drawn."""
 
 import numpy as np
 
 
 def import_pyplot(caller):
-    """Return matplotlib.pyplot, or raise an ImportError that says what to install."""
-    # scikit-learn has such a check, but under a private name.
+    """Return matplotlib.pyplot, or raise an ImportError with installation instructions."""
+    # The equivalent check of scikit-learn is private.
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError(f"{caller} needs matplotlib: install sstruct[plot].") from error
+        raise ImportError(f"{caller} requires matplotlib: install sstruct[plot].") from error
     return plt
 
 
 def draw_curves(display, ax, curves, kwargs, xlabel, ylabel, kind="plot"):
-    """Draw curves into axes, those of one name in one color; return axes, figure and lines.
+    """Plot curves, with one color for each name; return axes, figure and lines.
 
-    curves : list of (name, xs, ys, options); `kwargs`, which users give, take precedence
+    curves : list of (name, xs, ys, options); `kwargs` of the user take precedence
     """
     plt = import_pyplot(f"{type(display).__name__}.plot")
     if ax is None:
@@ -38,7 +38,7 @@ def draw_curves(display, ax, curves, kwargs, xlabel, ylabel, kind="plot"):
 
 
 def finite_curves(name, history, keys, xs):
-    """Yield label, xs, ys and style of an upper (solid) and a lower (dashed) curve of a history."""
+    """Yield label, xs, ys and style of the upper (solid) and lower (dashed) curve of a history."""
     for key, style in zip(keys, ("-", "--")):
         ys = np.asarray(history[key], dtype=float)
         shown = np.isfinite(ys)

@@ -1,4 +1,4 @@
-"""Curves of a regularization path against lambda."""
+"""Visualization of regularization paths."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _Y_LABELS = {
     "score": "Score",
     "working_set_size": "Cached labelings of a sample",
 }
-# Points of the curves above the first breakpoint, and how far they go on each side.
+# Number of points above the first breakpoint, and relative extension of the range on each side.
 _BEYOND = 10.0
 _POINTS = 12
 
 
 @dataclass(eq=False, repr=False)
 class RegularizationPathDisplay:
-    """Objective, gap, scores or working sets of a path against lambda.
+    """Objective, gap, scores or working sets of a path as functions of lambda.
 
     It is recommended to use :meth:`from_path`.
 
     Parameters
     ----------
     curves : dict of dict
-        For each of ``"objective"``, ``"gap"``, ``"score"`` and ``"working_set_size"`` that is known
-        a dict of curves by name, each a pair of arrays (lams, values).
+        For each available quantity of ``"objective"``, ``"gap"``, ``"score"`` and
+        ``"working_set_size"``, a dict of curves by name, each a pair of arrays (lams, values).
     eps : float, default=None
-        Largest gap that the path allows; drawn as a line.
+        Largest gap that the path allows, drawn as a line.
     guarantee : str, default="certified"
-        ``guarantee_`` of the path; any other value than the default is shown in the legend.
+        ``guarantee_`` of the path; values other than the default are shown in the legend.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class RegularizationPathDisplay:
 
     See Also
     --------
-    sstruct.ssvm_path : Computes a path.
-    ConvergenceDisplay : One fit.
+    sstruct.ssvm_path : Compute a path.
+    ConvergenceDisplay : Plot the convergence of a fit.
 
     Examples
     --------
@@ -90,11 +90,11 @@ class RegularizationPathDisplay:
         Parameters
         ----------
         path : RegularizationPath
-            The path to draw.
+            The path to plot.
         train, validation : tuple of (X, y), default=None
-            Samples on which the model of every breakpoint is scored.
+            Samples for the score of the model at every breakpoint.
         scoring : str, callable or None, default=None
-            As in scikit-learn's searches; None: the estimator's ``score``.
+            As in scikit-learn; by default the ``score`` of the estimator.
         y : {"objective", "gap", "score", "working_set_size"}, default="objective"
             Vertical axis, see :meth:`plot`.
         ax : matplotlib Axes, default=None
@@ -140,7 +140,7 @@ class RegularizationPathDisplay:
     def plot(
         self, ax: Any = None, *, y: str = "objective", **kwargs: Any
     ) -> RegularizationPathDisplay:
-        """Draw curves against lambda, which falls from left to right.
+        """Plot curves as functions of lambda, which decreases from left to right.
 
         Parameters
         ----------
@@ -148,15 +148,15 @@ class RegularizationPathDisplay:
             Axes to draw in; a new figure by default.
         y : {"objective", "gap", "score", "working_set_size"}, default="objective"
             Vertical axis: primal and dual objectives (above the first breakpoint an upper bound on
-            the primal); the gap between them, with the largest that is allowed; scores of the
-            samples given to :meth:`from_path`; or the mean size of the working sets at breakpoints.
+            the primal); the gap between them and the largest allowed gap; scores of the samples
+            passed to :meth:`from_path`; or the mean size of the working sets at breakpoints.
         **kwargs : dict
             Passed to matplotlib's `plot`, for all curves.
 
         Returns
         -------
         display : RegularizationPathDisplay
-            The object itself.
+            This object.
 
         Examples
         --------
@@ -170,7 +170,7 @@ class RegularizationPathDisplay:
         if y not in self.curves:
             raise ValueError(
                 f"this display has no {y}"
-                + (": give from_path samples, train=(X, y) or validation" if y == "score" else "")
+                + (": pass train=(X, y) or validation to from_path" if y == "score" else "")
             )
         suffix = "" if self.guarantee == "certified" else f" ({self.guarantee})"
         curves = [
@@ -192,7 +192,7 @@ class RegularizationPathDisplay:
 
 
 def _points(path):
-    """Lambdas at both ends of each segment, falling, and the row of each segment."""
+    """Return the lambdas at both ends of each segment, decreasing, and the row of each segment."""
     first, last = path.lams_[0], path.lams_[-1]
     above = np.geomspace(_BEYOND * first, first, _POINTS, endpoint=False)
     end = path.lam_end_ if path.lam_end_ > 0 else last / _BEYOND

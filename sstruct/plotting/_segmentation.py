@@ -1,4 +1,4 @@
-"""An image beside its labelings."""
+"""Visualization of segmentations next to the image."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from ._matplotlib import import_pyplot
 
 @dataclass(eq=False, repr=False)
 class SegmentationDisplay:
-    """Label images of one picture, side by side: the truth and predictions.
+    """Label images of a picture side by side: ground truth and predictions.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
     labelings : dict of str to int array of shape (height, width)
-        Title and labels of each panel; labels index `classes`, -1 is drawn blank.
+        Title and labels of each panel; labels index `classes`, and -1 is not drawn.
     classes : array of shape (n_labels,)
-        Labels.
+        The labels.
     image : array of shape (height, width) or (height, width, 3 or 4), default=None
-        The image itself, drawn in the first panel. None: no such panel.
+        The image, drawn in the first panel. If None, there is no such panel.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (n_panels,)
-        One panel each.
+        Axes of the panels.
     figure_ : matplotlib Figure
         Figure containing the panels.
     images_ : list of matplotlib AxesImage
-        What is drawn in the panels.
+        Images in the panels.
 
     See Also
     --------
-    ConvergenceDisplay : How a fit converged.
+    ConvergenceDisplay : Plot the convergence of a fit.
 
     Examples
     --------
@@ -75,25 +75,25 @@ class SegmentationDisplay:
         axes: Any = None,
         cmap: Any = None,
     ) -> SegmentationDisplay:
-        """Plot the true labels of an image and predicted ones.
+        """Plot true and predicted labels of an image.
 
         Parameters
         ----------
         y_true : array of shape (height, width) or None
-            True labels; None: no such panel.
+            True labels. If None, there is no such panel.
         y_pred : array of shape (height, width), or dict of str to such arrays
             Predicted labels, or those of several models by name. If `y_true` is given, titles show
-            the share of labeled pixels that are right.
+            the accuracy on labeled pixels.
         image : array, default=None
-            The image: (height, width), or (height, width, 3 or 4), as matplotlib's `imshow` takes
-            it.
+            Image of shape (height, width) or (height, width, 3 or 4), in the format of matplotlib's
+            `imshow`.
         classes : array-like, default=None
-            All labels, in the order of their colors; by default those that occur, sorted. Other
-            labels, such as an ignored one, are drawn blank and not counted.
+            All labels in the order of their colors. Default: the labels that occur, sorted. Other
+            labels, such as an ignored one, are neither drawn nor counted.
         approximate : bool, default=False
-            Whether the predictions come from a decoder that is not exact; titles say so.
+            Whether the predictions come from an approximate decoder, which is shown in the titles.
         axes : array of matplotlib Axes, default=None
-            Axes to draw in, as many as there are panels; a new figure by default.
+            Axes to draw in, one for each panel; a new figure by default.
         cmap : str or matplotlib Colormap, default=None
             Colors of the labels.
 
@@ -109,28 +109,28 @@ class SegmentationDisplay:
         >>> [axes.get_title() for axes in display.axes_]
         ['truth', 'prediction, 75.0 %']
         """
-        # A sparse matrix of keys and values is a Mapping, too.
+        # A sparse dok matrix is a Mapping, too.
         named = isinstance(y_pred, Mapping) and not sparse.issparse(y_pred)
         predictions = y_pred if named else {"prediction": y_pred}
         if not predictions:
             raise ValueError("y_pred is empty, expected labels of (height, width) by name")
         given = {} if y_true is None else {"truth": y_true}
         if given.keys() & predictions.keys():
-            raise ValueError("a prediction is named 'truth', as y_true is; give it another name")
+            raise ValueError("a prediction is named 'truth', which is reserved; rename it")
         given = {name: _label_image(name, y) for name, y in (given | predictions).items()}
         shape = next(iter(given.values())).shape
         for name, labels in given.items():
             if labels.shape != shape:
                 raise ValueError(
-                    f"the labels of {shortened(name)} have shape {labels.shape}, expected one "
-                    f"height and width for all, here {shape}"
+                    f"the labels of {shortened(name)} have shape {labels.shape}, expected {shape} "
+                    "as for the other labels"
                 )
         try:
             if classes is None:
                 classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
-        except (TypeError, ArithmeticError) as error:  # as of a Decimal that is no number
+        except (TypeError, ArithmeticError) as error:  # such as an invalid Decimal
             raise TypeError(
-                f"labels must be of types that can be compared: {brief(error)}"
+                f"labels must have types that can be compared: {brief(error)}"
             ) from error
         classes = array_of(classes, "classes")
         if classes.ndim != 1 or len(classes) == 0:
@@ -154,33 +154,33 @@ class SegmentationDisplay:
         axes: Any = None,
         cmap: Any = None,
     ) -> SegmentationDisplay:
-        """Plot the labels that a fitted estimator predicts for one image, and the true ones.
+        """Plot the labels that a fitted estimator predicts for an image, and the true labels.
 
         Parameters
         ----------
         estimator : fitted GridCRFSSVM or GraphCRFSSVM
-            Or a pipeline or a search that ends with one.
+            The estimator, or a pipeline or search that ends with it.
         X : array of shape (height, width, n_features) or tuple
-            One sample, as in the estimator's ``predict``: an image, or a graph with `segments`.
+            A sample as in the estimator's ``predict``: an image, or a graph with `segments`.
         y : array of shape (height, width) or (n_nodes,), default=None
-            True labels of the pixels, or of the graph's nodes; None: no such panel.
+            True labels of the pixels, or of the nodes of the graph. If None, there is no such
+            panel.
         segments : array of int of shape (height, width), default=None
-            The node of each pixel, where X is a graph: what
-            :func:`sstruct.preprocessing.superpixel_graph` made it from, negative where a mask left
-            pixels out.
+            The node of each pixel, if X is a graph: the argument of
+            :func:`sstruct.preprocessing.superpixel_graph`, negative for pixels excluded by a mask.
         image : array, default=None
-            As in :meth:`from_predictions`, drawn beside the labels.
+            As in :meth:`from_predictions`, drawn next to the labels.
         classes : array-like, default=None
             As in :meth:`from_predictions`; by default the estimator's ``classes_``.
         axes : array of matplotlib Axes, default=None
-            Axes to draw in, as many as there are panels; a new figure by default.
+            Axes to draw in, one for each panel; a new figure by default.
         cmap : str or matplotlib Colormap, default=None
             Colors of the labels.
 
         Returns
         -------
         display : SegmentationDisplay
-            Object that holds the panels. Where decoding is approximate, titles say so.
+            Object that holds the panels. Titles indicate approximate decoding.
 
         Examples
         --------
@@ -215,19 +215,19 @@ class SegmentationDisplay:
         return display.plot(axes=axes, cmap=cmap)
 
     def plot(self, axes: Any = None, *, cmap: Any = None) -> SegmentationDisplay:
-        """Draw the panels.
+        """Plot the panels.
 
         Parameters
         ----------
         axes : array of matplotlib Axes, default=None
-            Axes to draw in, as many as there are panels; a new figure by default.
+            Axes to draw in, one for each panel; a new figure by default.
         cmap : str or matplotlib Colormap, default=None
             Colors of the labels; by default "cividis" for two, "tab20" for more.
 
         Returns
         -------
         display : SegmentationDisplay
-            The object itself.
+            This object.
 
         Examples
         --------
@@ -245,7 +245,7 @@ class SegmentationDisplay:
             )
         axes = np.atleast_1d(axes).ravel()
         if len(axes) != n_panels:
-            raise ValueError(f"{len(axes)} axes for {n_panels} panels")
+            raise ValueError(f"got {len(axes)} axes for {n_panels} panels")
         cmap = plt.get_cmap(cmap or ("cividis" if n_labels <= 2 else "tab20"))
         rest = iter(axes)
         self.images_ = []
@@ -266,7 +266,7 @@ class SegmentationDisplay:
         return self
 
     def _check_shapes(self):
-        """Refuse what is no picture, before anything is drawn."""
+        """Validate the shapes of labelings and image before anything is drawn."""
         if not isinstance(self.labelings, Mapping) or not self.labelings:
             kind = type(self.labelings).__name__
             raise TypeError(f"labelings must be a dict of label images by title, found {kind}")
@@ -276,12 +276,12 @@ class SegmentationDisplay:
             if len(own) != 2 or own != shape:
                 raise ValueError(
                     f"the labels of {shortened(title)} have shape {own}, expected (height, width), "
-                    "the same for all"
+                    "equal for all"
                 )
         own = shape if self.image is None else array_of(self.image, "image").shape
         if own[:2] != shape or (len(own) > 2 and own[2:] not in ((1,), (3,), (4,))):
             raise ValueError(
-                f"image has shape {own}, expected {shape} as the labels, or {(*shape, 3)} or "
+                f"image has shape {own}, expected {shape} like the labels, or {(*shape, 3)} or "
                 f"{(*shape, 4)}"
             )
 
@@ -295,14 +295,14 @@ def _label_image(name, labels):
         )
     try:
         array = np.asarray(labels)
-    except ValueError:  # of different lengths
+    except ValueError:  # rows of different lengths
         array = np.empty(len(labels), dtype=object)
     if array.ndim != 2:
         several = array.ndim > 2 or array.dtype == object
-        hint = "; of several images give one" if several else ""
+        hint = "; pass a single image" if several else ""
         if array.ndim == 1 and not several:
             hint = (
-                "; sstruct.preprocessing.pixel_labels(segments, labels) paints labels of segments"
+                "; use sstruct.preprocessing.pixel_labels(segments, labels) for labels of segments"
             )
         raise ValueError(
             f"the labels of {shortened(name)} have shape {array.shape}, expected (height, width)"
@@ -312,46 +312,46 @@ def _label_image(name, labels):
 
 
 def _pixels_of(X, segments):
-    """Return the shape of a sample's image; of a graph also each pixel's node, and their number."""
+    """Return the shape of the image of a sample; for a graph, also its node indices and number."""
     if isinstance(X, list) and any(isinstance(item, tuple) for item in X):
-        raise ValueError(f"X is a list of {len(X)} graphs, expected one of them, such as X[0]")
+        raise ValueError(f"X is a list of {len(X)} graphs, expected a single one, such as X[0]")
     if isinstance(X, tuple):
         if segments is None:
             raise ValueError(
-                "X is a graph: its pixels are not known without segments, the array (height, "
-                "width) that it was made from"
+                "X is a graph, which requires segments, the array (height, width) from which it "
+                "was built"
             )
         nodes, found = numbered(segments)
         n_nodes = X[0].shape[0] if hasattr(X[0], "shape") else len(X[0])
         if found != n_nodes:
             raise ValueError(
-                f"segments has {found} segments, but the graph {n_nodes} nodes; if it was made "
-                "with a mask, write segments=numpy.where(mask, segments, -1)"
+                f"segments has {found} segments, but the graph has {n_nodes} nodes; if it was "
+                "built with a mask, pass segments=numpy.where(mask, segments, -1)"
             )
         return nodes.shape, nodes, n_nodes
     if segments is not None:
-        raise ValueError("segments belong to graphs, but X is no tuple (node features, edges)")
+        raise ValueError("segments requires a graph, but X is not a tuple (node features, edges)")
     try:
         shape = np.shape(X)
-    except ValueError:  # of different lengths
+    except ValueError:  # rows of different lengths
         shape = (len(X),)
     if len(shape) != 3:
         raise ValueError(
-            f"X has shape {shape}, expected one image (height, width, n_features); of several give "
-            "one, such as X[0]"
+            f"X has shape {shape}, expected a single image (height, width, n_features), such as "
+            "X[0] of several images"
         )
     return shape[:2], None, None
 
 
 def _is_approximate(estimator):
-    """Whether the model, perhaps the best of a search and the last of a pipeline, is."""
+    """Return True if the estimator, in a search or at the end of a pipeline, is approximate."""
     model = getattr(estimator, "best_estimator_", estimator)
     model = getattr(model, "steps", [(None, model)])[-1][1]
     return bool(getattr(model, "_is_approximate", False))
 
 
 def _titled(codes, compared, approximate):
-    """Return the panels by title: with `compared`, the first is the truth."""
+    """Return the panels by title; with `compared`, the first panel is the truth."""
     panels = {}
     for name, panel in codes.items():
         title = name

@@ -1,4 +1,4 @@
-"""Transition weights of a chain, as a picture."""
+"""Visualization of the transition weights of a chain."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MAX_TICKS = 30
 class TransitionDisplay:
     """Transition weights of a chain as a heat map.
 
-    Rows are labels, columns the labels that follow them. Where the model has start and end
-    weights, they are an extra row above and an extra column on the right.
+    Rows are labels and columns are the labels that follow them. Start and end weights, if the
+    model has them, are shown as an additional row above and an additional column on the right.
 
     It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
     edge_coef : array of shape (n_labels, n_labels)
-        Weight of each transition, from row to column.
+        Weight of each transition from row to column.
     classes : array of shape (n_labels,)
-        Labels.
+        The labels.
     start_coef, end_coef : array of shape (n_labels,), default=None
         Weight of each label at the start and at the end of a chain. Not drawn if None or all zero.
 
@@ -44,11 +44,11 @@ class TransitionDisplay:
     im_ : matplotlib AxesImage
         The heat map.
     colorbar_ : matplotlib Colorbar or None
-        The color bar, where there is one.
+        The color bar, if any.
 
     See Also
     --------
-    ConvergenceDisplay : How a fit converged.
+    ConvergenceDisplay : Plot the convergence of a fit.
 
     Examples
     --------
@@ -85,11 +85,11 @@ class TransitionDisplay:
         Parameters
         ----------
         estimator : ChainSSVM
-            A fitted chain.
+            A fitted estimator.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         cmap : str or matplotlib Colormap, default="RdBu_r"
-            A diverging color map; its middle is weight zero.
+            A diverging color map, centered at weight zero.
         colorbar : bool, default=True
             Whether to draw a color bar.
         **kwargs : dict
@@ -112,7 +112,7 @@ class TransitionDisplay:
         display = cls(
             estimator.edge_coef_,
             estimator.classes_,
-            # A chain without boundary weights may have none of these attributes.
+            # Chains without boundary weights do not have these attributes.
             getattr(estimator, "start_coef_", None),
             getattr(estimator, "end_coef_", None),
         )
@@ -121,14 +121,14 @@ class TransitionDisplay:
     def plot(
         self, ax: Any = None, *, cmap: Any = "RdBu_r", colorbar: bool = True, **kwargs: Any
     ) -> TransitionDisplay:
-        """Draw the heat map.
+        """Plot the heat map.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         cmap : str or matplotlib Colormap, default="RdBu_r"
-            A diverging color map; its middle is weight zero.
+            A diverging color map, centered at weight zero.
         colorbar : bool, default=True
             Whether to draw a color bar.
         **kwargs : dict
@@ -137,7 +137,7 @@ class TransitionDisplay:
         Returns
         -------
         display : TransitionDisplay
-            The object itself.
+            This object.
 
         Examples
         --------
@@ -152,13 +152,13 @@ class TransitionDisplay:
         n_labels = len(classes)
         if weights.shape != (n_labels, n_labels) or n_labels == 0:
             raise ValueError(
-                f"edge_coef has shape {weights.shape} and there are {n_labels} classes: "
-                "one row and one column a class are expected (a model without transition "
-                "weights has none to show)"
+                f"edge_coef has shape {weights.shape}, but there are {n_labels} classes: expected "
+                "one row and one column per class (a model without transition weights cannot be "
+                "shown)"
             )
         start = _present(self.start_coef, "start_coef", n_labels)
         end = _present(self.end_coef, "end_coef", n_labels)
-        # NaN, drawn blank, where the row of the start meets the column of the end.
+        # NaN is not drawn: the cell of the row of the start and the column of the end.
         table = np.full((n_labels + (start is not None), n_labels + (end is not None)), np.nan)
         table[-n_labels:, :n_labels] = weights
         if start is not None:
@@ -167,14 +167,14 @@ class TransitionDisplay:
             table[-n_labels:, -1] = end
 
         if ax is None:
-            # Room for labels, up to where they are thinned.
+            # Space for tick labels, up to the number at which they are thinned out.
             side = np.clip(0.22 * n_labels + 2.5, 4.5, 8.0)
             _, ax = plt.subplots(figsize=(side + 0.8, side), layout="constrained")
-        # Forbidden transitions may be minus infinity; they must not set the scale.
+        # Forbidden transitions may be -inf and must not determine the color scale.
         finite = np.abs(table[np.isfinite(table)])
         limit = finite.max() if finite.size and finite.max() > 0 else 1.0
         image = ax.imshow(table, **{"cmap": cmap, "vmin": -limit, "vmax": limit, **kwargs})
-        # A white line sets the boundary weights apart from the transitions.
+        # A white line separates the boundary weights from the transitions.
         gap = {"color": "white", "linewidth": 3 if n_labels <= _MAX_TICKS else 1.5}
         if start is not None:
             ax.axhline(0.5, **gap)
@@ -194,7 +194,7 @@ class TransitionDisplay:
 def _set_ticks(ax, classes, has_start, has_end):
     names = [str(label) for label in classes]
     step = -(-len(names) // _MAX_TICKS)
-    # Half a step in, clear of the tick of the start.
+    # Offset by half a step, to avoid the tick of the start.
     shown = np.arange(step // 2, len(names), step)
     columns = [(int(k), names[k]) for k in shown]
     rows = [(k + has_start, name) for k, name in columns]
@@ -202,7 +202,7 @@ def _set_ticks(ax, classes, has_start, has_end):
         rows.insert(0, (0, "start"))
     if has_end:
         columns.append((len(names), "end"))
-    # Names of more than two letters would run into each other side by side.
+    # Horizontal names of more than two letters would overlap.
     rotation = 90 if max(map(len, names)) > 2 else 0
     ax.set_xticks(*zip(*columns), rotation=rotation)
     ax.set_yticks(*zip(*rows))
@@ -211,10 +211,10 @@ def _set_ticks(ax, classes, has_start, has_end):
 
 
 def _present(coef, name, n_labels):
-    """Boundary weights as an array, None where there are none to show."""
+    """Return boundary weights as an array, or None if there are none to show."""
     if coef is None:
         return None
     weights = real_array(coef, name)
     if weights.shape != (n_labels,):
-        raise ValueError(f"{name} has shape {weights.shape}, expected a weight a class, {n_labels}")
+        raise ValueError(f"{name} has shape {weights.shape}, expected ({n_labels},)")
     return weights if weights.any() else None

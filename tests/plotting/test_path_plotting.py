@@ -90,6 +90,8 @@ def test_wrong_axes(path):
     display = RegularizationPathDisplay.from_path(path)
     with pytest.raises(ValueError, match="y must be one of"):
         display.plot(y="norm")
-    with pytest.raises(ValueError, match=r"no score: give from_path samples"):
+    with pytest.raises(
+        ValueError, match=r"no score: pass train=\(X, y\) or validation to from_path"
+    ):
         display.plot(y="score")
     assert len(plt.get_fignums()) == 1

@@ -142,7 +142,9 @@ def test_a_fit_without_an_objective_and_one_of_rounds():
     with pytest.raises(ValueError, match=r"no duality gap \(.*\), nor an objective"):
         ConvergenceDisplay.from_estimator(perceptron)
     latent = LatentSSVM(ChainSSVM(ignore_label=-1, random_state=0)).fit(X, y)
-    with pytest.raises(ValueError, match="'LatentSSVM' is of rounds, each a fit"):
+    with pytest.raises(
+        ValueError, match="'LatentSSVM' has one entry per round, each of which is a fit"
+    ):
         ConvergenceDisplay.from_estimator(latent)
 
 
@@ -241,7 +243,7 @@ def test_transition_axes_and_options():
 
 
 def test_transition_shapes_and_unfitted():
-    with pytest.raises(ValueError, match=r"shape \(2, 2\) and there are 3 classes"):
+    with pytest.raises(ValueError, match=r"shape \(2, 2\), but there are 3 classes"):
         TransitionDisplay(np.eye(2), ["a", "b", "c"]).plot()
     with pytest.raises(NotFittedError):
         TransitionDisplay.from_estimator(fitted())
@@ -273,7 +275,7 @@ def test_segmentations_say_that_they_are_approximate():
 
 def test_segmentation_shapes_and_axes():
     labels = np.zeros((2, 3), dtype=int)
-    with pytest.raises(ValueError, match=r"'prediction' have shape \(3, 2\).* here \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"'prediction' have shape \(3, 2\), expected \(2, 3\)"):
         SegmentationDisplay.from_predictions(labels, labels.T)
     with pytest.raises(ValueError, match=r"'truth' have shape \(6,\)"):
         SegmentationDisplay.from_predictions(labels.ravel(), labels)
@@ -294,13 +296,22 @@ FLAT = np.zeros((2, 3), dtype=int)
             {"y_true": FLAT.ravel()},
             r"'truth' have shape \(6,\), .*pixel_labels\(segments",
         ),
-        ({"y_pred": FLAT[np.newaxis]}, r"'prediction' have shape \(1, 2, 3\), .* images give one"),
-        ({"y_pred": object_array([FLAT])}, r"'prediction' have shape \(1,\), .* images give one"),
+        (
+            {"y_pred": FLAT[np.newaxis]},
+            r"'prediction' have shape \(1, 2, 3\), .* pass a single image",
+        ),
+        (
+            {"y_pred": object_array([FLAT])},
+            r"'prediction' have shape \(1,\), .* pass a single image",
+        ),
         ({"y_pred": [[0, 1], [1]]}, r"'prediction' have shape \(2,\), expected \(height, width\)"),
-        ({"y_pred": {"a": FLAT, "b": FLAT.T}}, r"'b' have shape \(3, 2\), expected one height"),
+        ({"y_pred": {"a": FLAT, "b": FLAT.T}}, r"'b' have shape \(3, 2\), expected \(2, 3\)"),
         ({"y_pred": {}}, "y_pred is empty"),
         ({"y_pred": {"truth": FLAT}}, "a prediction is named 'truth'"),
-        ({"image": np.ones((3, 2))}, r"image has shape \(3, 2\), expected \(2, 3\) as the labels"),
+        (
+            {"image": np.ones((3, 2))},
+            r"image has shape \(3, 2\), expected \(2, 3\) like the labels",
+        ),
         (
             {"image": np.ones((2, 3, 5))},
             r"image has shape \(2, 3, 5\), .* or \(2, 3, 4\)",
@@ -400,13 +411,17 @@ def test_what_is_not_one_sample_is_refused_before_it_is_predicted(rng):
     graph, image = superpixel_graph(rng.random((2, 3)), segments), rng.random((2, 3, 1))
     refuse = fitted(predict=None)
     for X, keywords, message in (
-        ([image], {}, r"X has shape \(1, 2, 3, 1\), expected one image .*X\[0\]"),
-        ([image, image[:1]], {}, r"X has shape \(2,\), expected one image"),
-        (image[..., 0], {}, r"X has shape \(2, 3\), expected one image"),
-        ([graph], {"segments": segments}, "X is a list of 1 graphs, expected one"),
-        (graph, {}, "X is a graph: its pixels are not known without segments"),
-        (graph, {"segments": segments // 2}, r"has 2 segments, but the graph 3 nodes.*mask, seg"),
-        (image, {"segments": segments}, "segments belong to graphs"),
+        ([image], {}, r"X has shape \(1, 2, 3, 1\), expected a single image .*X\[0\]"),
+        ([image, image[:1]], {}, r"X has shape \(2,\), expected a single image"),
+        (image[..., 0], {}, r"X has shape \(2, 3\), expected a single image"),
+        ([graph], {"segments": segments}, "X is a list of 1 graphs, expected a single one"),
+        (graph, {}, "X is a graph, which requires segments"),
+        (
+            graph,
+            {"segments": segments // 2},
+            r"has 2 segments, but the graph has 3 nodes.*mask, seg",
+        ),
+        (image, {"segments": segments}, "segments requires a graph"),
         (image, {"y": [0, 1]}, r"y has shape \(2,\), expected \(2, 3\)$"),
         (graph, {"y": [0, 1], "segments": segments}, r"y has shape \(2,\), .* or \(3,\)$"),
     ):
