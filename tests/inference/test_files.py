@@ -142,16 +142,16 @@ def test_evidence(tmp_path, text, expected, compressed):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("", "line 1: the file ends where the number of observed nodes"),
-        ("1", "line 1: the file ends where the number of observed nodes"),
-        ("2 0 1", "2 numbers found after the number of observed nodes, expected 4"),
-        ("1\n2 0 1 3\n", "4 numbers found after the number of observed nodes, expected 2"),
-        ("2\n1 0 1\n2 3 1 4 0\n", "2 samples of evidence found, expected one; write each"),
-        ("3\n1 0 1\n0\n2 3 1 4 0\n", "3 samples of evidence found"),
-        ("2\n1 0 1\n2 3 1 4\n", "7 numbers found after the number of observed nodes, expected 4"),
-        ("0 0 1", "2 numbers found after the number of observed nodes, expected 0"),
-        ("0 1 5 0", "3 numbers found after the number of observed nodes, expected 0"),
-        ("9 2", "1 numbers found after the number of observed nodes, expected 18"),
+        ("", "line 1: the file ends before the number of observed nodes"),
+        ("1", "line 1: the file ends before the number of observed nodes"),
+        ("2 0 1", "found 2 numbers after the number of observed nodes, expected 4"),
+        ("1\n2 0 1 3\n", "found 4 numbers after the number of observed nodes, expected 2"),
+        ("2\n1 0 1\n2 3 1 4 0\n", "found 2 samples of evidence, expected one; write each"),
+        ("3\n1 0 1\n0\n2 3 1 4 0\n", "found 3 samples of evidence"),
+        ("2\n1 0 1\n2 3 1 4\n", "found 7 numbers after the number of observed nodes, expected 4"),
+        ("0 0 1", "found 2 numbers after the number of observed nodes, expected 0"),
+        ("0 1 5 0", "found 3 numbers after the number of observed nodes, expected 0"),
+        ("9 2", "found 1 numbers after the number of observed nodes, expected 18"),
         ("1 -1 0", "line 1: a node or a label is -1"),
         ("1 a 0", "line 1: 'a' found, expected a node or a label"),
         ("2 5 0\n5 1", "line 2: node 5 is observed twice"),
@@ -163,7 +163,7 @@ def test_malformed_evidence_is_named(tmp_path, text, message):
 
 
 def test_evidence_of_many_numbers_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="more than max_entries = 10"):
+    with pytest.raises(ValueError, match="more than max_entries=10"):
         read_uai_evidence(write(tmp_path, "8" + " 1" * 16), max_entries=10)
 
 
@@ -174,17 +174,21 @@ def test_evidence_of_many_numbers_is_refused(tmp_path):
         ("2\n2 2\n2", "-2\n2 2\n2", "line 2: the number of variables is -2"),
         ("\n2 2\n", "\n2 0\n", "line 3: the number of labels of node 1 is 0"),
         ("\n2 2\n", "\n2 2.5\n", "line 3: '2.5' found, expected the number of labels of node 1"),
-        ("\n2 2\n", "\n2 999999\n", "line 3: labels of node 1: more than max_entries = 1000"),
+        (
+            "\n2 2\n",
+            "\n2 999999\n",
+            "line 3: labels of node 1: the file declares more than max_entries=1000",
+        ),
         ("\n2\n1 0", "\n2\n1 2", "line 5: a node of factor 0 is 2, expected 0 to 1"),
-        ("\n2 0 1", "\n2 1 1", "line 6: factor 1 names a node twice"),
-        ("\n2 0 1", "\n5 0 1", "line 6: factor 1 has 5 nodes; factors of more than four"),
+        ("\n2 0 1", "\n2 1 1", "line 6: factor 1 contains a node twice"),
+        ("\n2 0 1", "\n5 0 1", "line 6: factor 1 has 5 nodes; at most four are supported"),
         ("\n4\n", "\n8\n", r"line 11: the table of factor 1 has 8 entries, expected 4.*\(2, 2\)"),
-        ("0.5", "nan", "line 9: nan in the table of factor 0"),
-        ("0.5", "-0.5", "line 9: -0.5 in the table of factor 0"),
-        ("3", "1e999", "line 13: inf in the table of factor 1"),
+        ("0.5", "nan", "line 9: the table of factor 0, which ends here, has the entry nan"),
+        ("0.5", "-0.5", "line 9: the table of factor 0, which ends here, has the entry -0.5"),
+        ("3", "1e999", "line 13: the table of factor 1, which ends here, has the entry inf"),
         ("3", "three", "line 13: 'three' found, expected a number of the table of factor 1"),
         ("3", "3" * 1000, "line 13: '3{40}' found"),
-        ("3 4\n", "3\n", "line 14: the file ends where the table of factor 1 is .*3 of 4"),
+        ("3 4\n", "3\n", "line 14: the file ends within the table of factor 1.*3 of 4"),
         ("3 4\n", "3 4\n\n5\n", "line 15: '5' found after the last table"),
     ],
 )
@@ -204,8 +208,16 @@ def test_malformed_models_are_named(tmp_path, old, new, message, compressed):
         ("p 2 3 4 3", "p 0 3 4 3", "line 3: the number of left nodes is 0"),
         ("p 2 3 4 3", "p 2 3 4 2", "line 10: 'e' found after the last pair"),
         ("p 2 3 4 3", "p 2 3 4 4", "line 11: 'gm' found, expected pair 3"),
-        ("p 2 3 4 3", "p 2 3 4 999", "line 3: 4 assignments, 999 pairs: more than max_entries"),
-        ("p 2 3 4 3", "p 90000 90000 4 3", "line 3: 90000 left and 90000 right nodes: more than"),
+        (
+            "p 2 3 4 3",
+            "p 2 3 4 999",
+            "line 3: 4 assignments, 999 pairs: the file declares more than max_entries",
+        ),
+        (
+            "p 2 3 4 3",
+            "p 90000 90000 4 3",
+            "line 3: 90000 left and 90000 right nodes: the file declares more than",
+        ),
         ("a 1 0 2", "a 2 0 2", "line 5: the number of an assignment.* is 2"),
         ("a 1 0 2", "a 1 2 2", "line 5: the left node of assignment 1 is 2, expected 0 to 1"),
         ("a 1 0 2", "a 1 0 0", "line 5: assignment 1 of 0 to 0 is given twice"),
@@ -213,7 +225,7 @@ def test_malformed_models_are_named(tmp_path, old, new, message, compressed):
         ("e 0 3", "e 3 3", "line 8: pair 0 joins assignment 3 with itself"),
         ("e 0 3", "e 0 4", "line 8: the second assignment of pair 0 is 4"),
         ("gm 1 2", "gm 0 1", r"line 11: the pair of graphs \(0, 1\) is given twice"),
-        ("a 0 0 0 3\n", "", "line 13: the file ends where assignment 0 is expected"),
+        ("a 0 0 0 3\n", "", "line 13: the file ends before assignment 0"),
     ],
 )
 def test_malformed_matchings_are_named(tmp_path, old, new, message):
@@ -233,10 +245,10 @@ def test_a_matching_is_read(tmp_path):
 
 def test_text_without_end_is_refused(tmp_path):
     blank = write(tmp_path, gzip.compress(b" \n" * (33 * 2**20)))
-    with pytest.raises(ValueError, match=r"line .*: more than .* bytes of text"):
+    with pytest.raises(ValueError, match=r"line .*: the file has more than .* bytes of text"):
         read_uai(blank, max_entries=1000)
     word = write(tmp_path, gzip.compress(b"1" * (3 * 2**20)))
-    with pytest.raises(ValueError, match="line 1: a word or a line of more than"):
+    with pytest.raises(ValueError, match="line 1: a word or a line has more than"):
         read_uai(word)
 
 
@@ -293,7 +305,7 @@ def test_real_files_have_their_sizes(name):
         (read_uai, "MARKOV " + "9" * 900_000, "expected the number of variables"),
         (read_dd, "c " + "x" * 900_000 + "\np 1 1", "the file ends"),
         # Claims without what they are about.
-        (read_uai, "MARKOV 1 100000000 0", "100000000 labels of nodes that no factor names"),
+        (read_uai, "MARKOV 1 100000000 0", "nodes without factors have 100000000 labels"),
         (read_dd, "p 10000 10000 1 0\na 0 0 0 1.0", "for 1 assignments"),
     ],
 )

@@ -311,10 +311,10 @@ def test_evidence_by_any_method(method):
 @pytest.mark.parametrize(
     "evidence, error, message",
     [
-        ({4: 0}, ValueError, "evidence has the node 4, expected an integer from 0 to 3"),
-        ({-1: 0}, ValueError, "evidence has the node -1"),
-        ({"a": 0}, ValueError, "evidence has the node 'a'"),
-        ({True: 0}, ValueError, "evidence has the node True"),
+        ({4: 0}, ValueError, "evidence has the key 4, expected a node from 0 to 3"),
+        ({-1: 0}, ValueError, "evidence has the key -1"),
+        ({"a": 0}, ValueError, "evidence has the key 'a'"),
+        ({True: 0}, ValueError, "evidence has the key True"),
         ({1: 2}, ValueError, r"evidence\[1\] is 2, expected an integer from 0 to 1: node 1 has 2"),
         ({1: -1}, ValueError, r"evidence\[1\] is -1"),
         ({1: 0.5}, ValueError, r"evidence\[1\] is 0.5"),

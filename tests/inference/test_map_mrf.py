@@ -298,7 +298,7 @@ SQUARE = MRF(np.zeros((3, 3)), TRIANGLE, LINE**2)
         (MRF(np.zeros((3, 2)), TRIANGLE, [[0, np.inf], [1, 0]]), "graph-cut", "the model forbids"),
         (MRF(np.zeros((3, 2)), [], [], None, [([0, 1, 2], np.zeros((2, 2, 2)))]), "graph-cut",
          "the model has 1 factors"),
-        (SQUARE, "alpha-expansion", "label 1 is a short cut"),
+        (SQUARE, "alpha-expansion", "label 1 violates the triangle inequality"),
         (MRF(np.zeros((3, 3)), TRIANGLE, 1 + LINE), "alpha-expansion", "equal labels is not 0"),
         (MRF(np.zeros((3, 3)), TRIANGLE, -LINE), "alpha-expansion", "a cost is negative"),
         (MRF(np.zeros((3, 3)), TRIANGLE, np.triu(LINE)), "alpha-expansion", "not symmetric"),
@@ -310,7 +310,7 @@ SQUARE = MRF(np.zeros((3, 3)), TRIANGLE, LINE**2)
          r"edge 0 = \(0, 1\) has a negative weight"),
         (MRF([[0.0], [0.0, 1.0]], [], []), "alpha-expansion", "different numbers of labels"),
         (MRF(np.zeros((3, 500)), TRIANGLE, np.random.default_rng(0).random((500, 500))), "exact",
-         "would take 751500 variables, more than 262144"),
+         "requires 751500 variables, more than 262144"),
         (SQUARE, "trw", "method must be one of"),
     ],
 )  # fmt: skip
@@ -507,5 +507,5 @@ def test_highs_finds_the_same_in_another_process(rng, monkeypatch):
     monkeypatch.setattr(elimination, "MOST_TERMS", 0)
     monkeypatch.setattr(highs, "MOST_VARIABLES_HERE", 0)
     monkeypatch.setattr(highs, "PROGRAM", "raise SystemExit(3)")
-    with pytest.raises(OSError, match="HiGHS ran has ended with code 3"):
+    with pytest.raises(OSError, match="HiGHS process ended with code 3"):
         map_mrf(model, "exact")

@@ -113,7 +113,7 @@ CUBE = np.zeros((2, 3, 1))
         (([], [], []), "node_costs is empty"),
         ((3.0, [], []), "node_costs must be an array or a list"),
         ((np.zeros(3), [], []), r"node_costs must .* found \(3,\)"),
-        (([[0.0], []], [], []), r"node_costs\[1\] must be 1-D with a label at least"),
+        (([[0.0], []], [], []), r"node_costs\[1\] must be 1-D with at least one label"),
         (([[0.0], [1.0, NAN]], [], []), r"node_costs\[1\]\[1\] is nan"),
         ((np.array([[0.0, -INF]]), [], []), r"node_costs\[0\]\[1\] is -inf"),
         (([["a"]], [], []), r"node_costs\[0\] must be an array of numbers"),
@@ -122,7 +122,7 @@ CUBE = np.zeros((2, 3, 1))
         ((NODES, [[0, 1]], [T21]), r"edge_costs\[0\] must have shape \(2, 3\).*\(2, 1\)"),
         ((NODES, [[0, 1], [0, 2]], T23), r"edge_costs has shape \(2, 3\), but edges\[1\]"),
         ((NODES, [[0, 1], [0, 2]], np.zeros((2, 2, 3))), r"edge_costs\[1\] has shape \(2, 3\)"),
-        ((NODES, [[0, 1]], [T23, T23]), "edge_costs has 2 tables, expected one for each of 1"),
+        ((NODES, [[0, 1]], [T23, T23]), "edge_costs has 2 tables, expected 1, one for each"),
         ((NODES, [], [T23]), "edge_costs has 1 tables"),
         ((NODES, [[0, 1]], [[[0.0], [1.0, 2.0]]]), r"edge_costs\[0\] must be an array of numbers"),
         ((NODES, [[0, 1]], np.zeros((1, 2, 3, 1))), r"edge_costs must .* found \(1, 2, 3, 1\)"),
@@ -131,11 +131,11 @@ CUBE = np.zeros((2, 3, 1))
         ((NODES, [[0, 1]], T23[None] - [0, INF, 0]), r"edge_costs\[0, 0, 1\] is -inf"),
         ((NODES, [[0, 1]], [T23], [1.0, 2.0]), r"weights must have shape \(1,\)"),
         ((NODES, [[0, 1]], [T23], [INF]), r"weights\[0\] is inf, expected finite"),
-        ((NODES, [[0, 1]], [T23 + INF], [0.0]), r"weights\[0\] is 0.0, expected positive"),
+        ((NODES, [[0, 1]], [T23 + INF], [0.0]), r"weights\[0\] is 0.0, expected a positive weight"),
         ((NODES, [], [], None, [3]), r"factors\[0\] must be a pair"),
         ((NODES, [], [], None, [([0, 1], T23)]), r"factors\[0\] must have a scope of three"),
-        ((NODES, [], [], None, [([0, 1, 3], CUBE)]), r"factors\[0\] .* out of range: 3 nodes"),
-        ((NODES, [], [], None, [([0, 1, 0], CUBE)]), r"factors\[0\] .* a node is named twice"),
+        ((NODES, [], [], None, [([0, 1, 3], CUBE)]), r"factors\[0\] .* but there are 3 nodes"),
+        ((NODES, [], [], None, [([0, 1, 0], CUBE)]), r"factors\[0\] .* which repeats a node"),
         ((NODES, [], [], None, [([0, 2, 1], CUBE)]), r"factors\[0\]\[1\] must have .*\(2, 1, 3\)"),
         ((NODES, [], [], None, [([0, 1, 2], CUBE + NAN)]), r"factors\[0\]\[1\]\[0, 0, 0\] is nan"),
     ],
@@ -187,10 +187,10 @@ def _with(at, value):
 @pytest.mark.parametrize(
     "name, change, message",
     [
-        ("node_start", _with(1, 9), "node_start must rise from 0 to 12"),
-        ("node_start", _with(0, 1), "node_start must rise"),
+        ("node_start", _with(1, 9), "node_start must increase strictly from 0 to 12"),
+        ("node_start", _with(0, 1), "node_start must increase strictly"),
         ("node_start", lambda a: a[:1], "node_start has 1 entries"),
-        ("n_labels", _with(0, 2**30), "n_labels is not what node_start says"),
+        ("n_labels", _with(0, 2**30), "n_labels does not match node_start"),
         ("node_costs", _with(0, NAN), r"node_costs\[0\] is nan"),
         ("node_costs", lambda a: a.astype(np.float32), "node_costs is of dtype float32"),
         ("node_costs", lambda a: np.repeat(a, 2)[::2], "node_costs is .* a contiguous float64"),
@@ -200,25 +200,25 @@ def _with(at, value):
         ("weights", _with(0, INF), r"weights\[0\] is inf"),
         ("edge_table", _with(0, 2**30), "edge_table is out of range: there are 3"),
         ("edge_table", _with(0, -1), "edge_table is out of range"),
-        ("edge_table", _with(0, 1), r"edge_table\[0\] is a table of another shape"),
+        ("edge_table", _with(0, 1), r"edge_table\[0\] is a table of a different shape"),
         ("edge_table", lambda a: a[:1], "edge_table has 1 entries, expected 3"),
-        ("table_start", _with(1, 2), "table_start does not go with"),
-        ("table_start", _with(1, 2**62), "table_start must rise"),
+        ("table_start", _with(1, 2), "table_start does not match"),
+        ("table_start", _with(1, 2**62), "table_start must increase strictly"),
         ("tables", _with(0, -INF), r"tables\[0\] is -inf"),
-        ("tables", lambda a: a[:-1], "table_start must rise from 0 to 18"),
-        ("table_form", _with(0, 1), "table_form is not what tables say"),
-        ("table_parameters", _with(2, 7.0), "table_parameters is not"),
-        ("factor_start", _with(1, 2), "factor_start must rise"),
+        ("tables", lambda a: a[:-1], "table_start must increase strictly from 0 to 18"),
+        ("table_form", _with(0, 1), "table_form does not match the tables"),
+        ("table_parameters", _with(2, 7.0), "table_parameters does not match"),
+        ("factor_start", _with(1, 2), "factor_start must increase strictly"),
         (
             "factor_start",
             lambda a: np.array([0, 1, 3]),
-            "factor_start has a factor of other than three or four",
+            "factor_start has a factor that does not have three or four",
         ),
         ("factor_nodes", _with(0, 99), "factor_nodes is out of range"),
-        ("factor_nodes", _with(0, 1), "factor_nodes names a node of a factor twice"),
-        ("factor_nodes", _with(0, 3), "factor_table has a table of another size"),
+        ("factor_nodes", _with(0, 1), "factor_nodes has a factor that contains a node twice"),
+        ("factor_nodes", _with(0, 3), "factor_table has a table of the wrong size"),
         ("factor_table", _with(0, 5), "factor_table is out of range"),
-        ("factor_table_start", _with(1, 7), "factor_table_start must rise"),
+        ("factor_table_start", _with(1, 7), "factor_table_start must increase strictly"),
         ("factor_tables", _with(0, 1e300), r"factor_tables\[0\] is 1e\+300"),
         ("edges", lambda a: None, "edges is a NoneType"),
         ("edges", lambda a: np.ma.array(a), "edges is a MaskedArray"),
@@ -226,7 +226,7 @@ def _with(at, value):
 )
 def test_arrays_from_files_are_looked_at(name, change, message):
     state = vars(_stored())
-    with pytest.raises(ValueError, match=f"this MRF cannot be used, .*: {message}"):
+    with pytest.raises(ValueError, match=f"invalid state of MRF, .*: {message}"):
         MRF.__new__(MRF).__setstate__(state | {name: change(state[name])})
 
 
@@ -234,7 +234,7 @@ def test_files_of_no_model():
     state = vars(_stored())
     for wrong, message in (
         (3, "state is a int"),
-        (state | {"energy": 3}, "'energy', which no MRF"),
+        (state | {"energy": 3}, "unknown entry 'energy'"),
     ):
         with pytest.raises(ValueError, match=message):
             MRF.__new__(MRF).__setstate__(wrong)

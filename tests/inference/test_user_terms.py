@@ -230,14 +230,14 @@ def spoils(costs):
     [
         (object(), TypeError, r"terms\[0\] has no nodes: expected an object with nodes, minim"),
         (Any(minimize=3), TypeError, r"terms\[0\] has no method minimize"),
-        (Any(nodes=[]), ValueError, r"terms\[0\].nodes must be a list of nodes, one at least"),
-        (Any(nodes=[0.0]), ValueError, r"terms\[0\].nodes must be a list"),
+        (Any(nodes=[]), ValueError, r"terms\[0\].nodes must be a nonempty list of nodes"),
+        (Any(nodes=[0.0]), ValueError, r"terms\[0\].nodes must be a nonempty list"),
         (Any(nodes=[1, 3]), ValueError, r"terms\[0\].nodes has node 3, expected 0 to 2"),
         (Any(nodes=[-1]), ValueError, r"terms\[0\].nodes has node -1"),
         (Any(nodes=[1, 1]), ValueError, r"terms\[0\].nodes has node 1 twice"),
         (Any(minimize=lambda c: None), ValueError, r"terms\[0\]: minimize returned dtype object"),
         (Any(minimize=lambda c: [0]), ValueError, r"shape \(1,\), expected integer labels of"),
-        (Any(minimize=lambda c: [[0], [0, 1]]), TypeError, "returned no vector of labels"),
+        (Any(minimize=lambda c: [[0], [0, 1]]), TypeError, "did not return a vector of labels"),
         (Any(minimize=lambda c: [0.0, 1.0]), ValueError, "returned dtype float64 and shape"),
         (Any(minimize=lambda c: [2, 0]), ValueError, "label 2 at position 0, expected 0 to 1"),
         (Any(minimize=lambda c: [0, -1]), ValueError, "label -1 at position 1, expected 0 to 2"),
@@ -247,7 +247,7 @@ def spoils(costs):
         (Any(cost=lambda y: -np.inf), ValueError, "cost returned -inf, expected finite"),
         (Any(cost=lambda y: np.inf), ValueError, r"labels that its cost forbids, \[0, 1\]"),
         (Falling(), ValueError, "cost returned -.* for labels that cost -.* before"),
-        (Maximum(), ValueError, "an answer of before, has .*: it must find a minimum"),
+        (Maximum(), ValueError, "an earlier result, has .*: it must find a minimum"),
         (Any(minimize=raises), RuntimeError, "from inside"),
         (Any(cost=raises), RuntimeError, "from inside"),
     ],
@@ -285,6 +285,6 @@ def test_terms_may_be_a_generator():
 
 
 def test_other_methods_take_no_terms():
-    with pytest.raises(ValueError, match="method 'trws' takes no terms"):
+    with pytest.raises(ValueError, match="method='trws' does not support terms"):
         map_mrf(chain(), "trws", terms=[Any()])
     assert map_mrf(chain(), "trws", terms=[]).method == "trws"

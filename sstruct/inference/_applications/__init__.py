@@ -1,1 +1,1 @@
-"""Tomography and graph matching."""
+"""Discrete tomography and graph matching."""

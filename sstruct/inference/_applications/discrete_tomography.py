@@ -1,4 +1,4 @@
-"""Images of few grey levels from sums along rays: trees of neighbors and a term for each ray."""
+"""Discrete tomography: trees of neighboring pixels and a term for each ray."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.terms import ModelWithTerms
 from sstruct.inference._model.tree_cover import tree_cover
 
-# Steps of walks, for each pixel: at first, after each evaluation of the bound, and from there to
-# lower energies. A step looks at the pixels of a ray; so many looks at most.
+# Steps of random walks per pixel: for the first image, after each evaluation of the bound, and for
+# lower energies. A step visits the pixels of a ray; MOST_LOOKS limits the visits of a walk.
 FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 5, 10
 MOST_LOOKS = 4_000_000
-# The proximal weight to begin with, in units of the weight: the gap of poor images tells little.
+# First proximal weight, relative to `weight`; the gap of a poor image is not informative.
 FIRST_WEIGHT = 2.0
-# How often the centre moves, and up to which promise weights double: on phantoms of 64 x 64 bounds
-# rose faster than at the pace of trees alone. Oracles of rays cost little more than visits to
-# planes, and approximate passes did not pay.
+# Frequency of moves of the center, and the ratio up to which the weight doubles. On phantoms of
+# 64 x 64 pixels, bounds rise faster than with the values for trees only. Ray oracles cost little
+# more than visits of cached planes, so approximate passes do not pay.
 MOVE_EVERY, TOO_SHORT = 5, 2.0
-# What an error of one costs on the way to the right sums and where energies are lowered, in units
-# of the weight. Low at first, so that walks stay near where they begin.
+# Price of an error of one in a sum, relative to `weight`, while repairing sums and while lowering
+# the energy. The first is low, so that walks stay near their start.
 MENDING_PRICE, IMPROVING_PRICE = 0.1, 8.0
-# Gradients to prove that there is no image, where the first walk has found none.
+# Gradient steps to prove infeasibility after the first walk has failed.
 PROOF_STEPS = 300
 
 
@@ -59,10 +59,10 @@ def discrete_tomography(
     proximal_weight: float | Literal["paper"] | None = None,
     step: Literal["exact", "published"] = "exact",
 ) -> MapResult:
-    """Find a smooth image of few grey levels from its sums along rays, with a bound.
+    """Find a smooth image with few gray levels from its sums along rays, with a lower bound.
 
-    Among the images x with levels 0, ..., n_levels - 1 that have the given sums along all rays,
-    look for one of low energy
+    Search the images x with levels 0, ..., n_levels - 1 and the given sums along all rays for one
+    of low energy
 
     .. math:: E(x) = \\text{weight} \\sum_{ij} \\min(|x_i - x_j|, \\text{truncation}).
 
@@ -71,57 +71,56 @@ def discrete_tomography(
     Parameters
     ----------
     sums : array-like of int of shape (n_rays,)
-        Sum of the levels along each ray: from 0 to its number of pixels times n_levels - 1.
+        Sum of the levels along each ray, from 0 to its number of pixels times n_levels - 1.
     rays : list of n_rays arrays of int, or sparse array of shape (n_rays, H * W)
-        Pixels of each ray, as ``row * W + column``, each once; or one row of zeros and ones for
-        each ray. :func:`projection_rays` makes them from angles.
+        Pixels of each ray, as ``row * W + column``, without duplicates; or a matrix with a row of
+        zeros and ones for each ray. :func:`projection_rays` computes them from angles.
     shape : tuple (H, W)
         Rows and columns of the image.
     n_levels : int
-        Number of grey levels, at least 2.
+        Number of gray levels, at least 2.
     weight : float, default=1.0
-        Factor of the energy, positive.
+        Positive factor of the energy.
     truncation : float, default=None
-        Largest difference that counts, positive. None: all differences count in full.
+        Positive upper limit of the differences. Default: no limit.
     tol : float, default=1e-6
-        Stop where energy - bound <= tol (1 + abs(energy)).
+        Stop when energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
-        Stop after this many seconds, set-up included.
+        Time limit in seconds, including the setup.
     max_iter : int, default=1000
-        Largest number of iterations: one minimization of each tree and each ray.
+        Maximum number of iterations. An iteration minimizes each tree and each ray once.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Order of the minimizations, and the random walks.
+        Controls the order of the minimizations and the random walks.
     proximal_weight : float, "paper" or None, default=None
-        As in :func:`map_mrf` for ``"fwmap"``, but None starts at twice `weight`, not from the gap.
+        As in :func:`map_mrf` for ``"fwmap"``, except that the default starts at twice `weight`.
     step : {"exact", "published"}, default="exact"
         As in :func:`map_mrf` for ``"fwmap"``.
 
     Returns
     -------
     result : MapResult
-        `labels` has the shape (H, W). If no image with all sums was found, `energy` is ``+inf`` and
-        `labels` is an image with other sums. The status ``INFEASIBLE`` says that there is none, not
-        even with levels between the given ones.
+        `labels` has shape (H, W). If no image with all sums was found, `energy` is ``+inf`` and
+        `labels` is an image with other sums. The status ``INFEASIBLE`` proves that no such image
+        exists, not even with fractional levels.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, a ray is empty or has a pixel twice, a sum is impossible for
+        If shapes are inconsistent, a ray is empty or has a duplicate pixel, a sum is impossible for
         its ray, or a parameter is out of range. The message names the ray.
 
     See Also
     --------
-    projection_rays : Rays from angles.
-    map_mrf : Takes terms of your own.
+    projection_rays : Compute rays from angles.
+    map_mrf : Minimize models with user-defined terms.
 
     Notes
     -----
-    The rows and columns of the image are trees, each ray is a term of its own, and multipliers
-    couple them. A ray's minimum is found by dynamic programming over halves of the ray, in
-    O(n^2 k^2) for n pixels and k = n_levels - 1. The bound is that of the relaxation that joins the
-    convex hulls of the images of all trees and rays. Images come from rounding, followed by random
-    walks that change one pixel at a time until all sums are right. They may miss an image that
-    exists.
+    The rows and columns of the image are trees and each ray is a term, coupled by multipliers. A
+    ray is minimized by dynamic programming over halves of the ray, in O(n^2 k^2) for n pixels and
+    k = n_levels - 1. The bound is the one of the relaxation over the convex hulls of the images of
+    each tree and each ray. Images are obtained by rounding, followed by random walks that change
+    one pixel at a time until all sums are correct. They may miss an existing image.
 
     References
     ----------
@@ -162,7 +161,7 @@ def discrete_tomography(
             rounding = SequentialRounding(problem, np.arange(model.n_nodes))
 
             def offer(multipliers, engine):
-                # In turn: walks would take as much time as passes.
+                # Walks take as long as passes, so run them only every other time.
                 images.turn = not images.turn
                 if images.turn:
                     images.offer(record, rounding.run(multipliers, True))
@@ -189,9 +188,9 @@ def discrete_tomography(
 
 
 def _image_model(shape, n_levels, weight, truncation):
-    """Pixels without costs, neighbors with the truncated difference of levels."""
+    """Return the model with zero node costs and truncated differences of neighbors."""
     if not is_integer(n_levels) or n_levels < 2:
-        raise ValueError(f"n_levels must be an integer of at least 2; found {shortened(n_levels)}")
+        raise ValueError(f"n_levels must be an integer >= 2; found {shortened(n_levels)}")
     given = {"weight": weight, "truncation": weight if truncation is None else truncation}
     for name, value in given.items():
         check_positive(value, name)
@@ -208,18 +207,19 @@ def _image_model(shape, n_levels, weight, truncation):
 
 
 def _is_impossible(model, terms):
-    """Whether it is proven that no image has the sums, with any levels between 0 and the last.
+    """Return True if it is proven that no image, even with fractional levels, has the given sums.
 
-    With A the rays' matrix and k the last level, y proves it if y b > k sum_i max(0, (A^T y)_i): no
-    x from 0 to k has A x = b then. What is left of b at the x of least squares is such a y, if
-    anything is; accelerated projected gradients look for it (Beck and Teboulle 2009).
+    Let A be the matrix of the rays and k the largest level. A vector y with
+    y b > k sum_i max(0, (A^T y)_i) proves it, because no x in [0, k] then satisfies A x = b. If any
+    such y exists, the least-squares residual is one; accelerated projected gradients compute it
+    (Beck and Teboulle 2009).
     """
     if terms.n_terms == 0:
         return False
     shape = (terms.n_terms, model.n_nodes)
     A = sparse.csr_array((np.ones(len(terms.node)), terms.node, terms.start), shape=shape)
     back, b, k = A.T.tocsr(), terms.sums.astype(np.float64), int(model.n_labels[0]) - 1
-    # At least the largest eigenvalue of A^T A.
+    # Upper bound on the largest eigenvalue of A^T A.
     steepest = float(np.diff(terms.start).max() * back.sum(axis=1).max())
     x = ahead = np.full(model.n_nodes, k / 2)
     momentum = 1.0
@@ -235,7 +235,7 @@ def _is_impossible(model, terms):
 
 
 class _Images:
-    """Images from multipliers: rounding, then a walk to the right sums."""
+    """Images from multipliers: rounding, then a random walk to the correct sums."""
 
     def __init__(self, model, terms, weight, random_state):
         seed = seed_of(random_state)
@@ -244,7 +244,7 @@ class _Images:
         self.walk = RayWalk(model, terms.start, terms.node, terms.sums, seed)
 
     def first(self):
-        """A walk from the mean over a pixel's rays of the sum for each of their pixels."""
+        """Walk from the image of the mean level over all rays of each pixel."""
         sizes = np.diff(self.terms.start)
         V, node = self.model.n_nodes, self.terms.node
         level = np.bincount(node, np.repeat(self.terms.sums / sizes, sizes), minlength=V)
@@ -254,12 +254,12 @@ class _Images:
         return labels
 
     def offer(self, record, labels):
-        """Walk from labels, and offer what has the right sums."""
+        """Walk from `labels`, and offer the image if its sums are correct."""
         if self._mend(labels, STEPS):
             self.improve(record, labels)
 
     def improve(self, record, labels):
-        """Walk from labels with the right sums to lower energies, and offer the last."""
+        """Walk from an image with correct sums to lower energies, and offer the last one."""
         price = IMPROVING_PRICE * self.weight
         self.walk.improve(labels, self._at_most(IMPROVING_STEPS), price)
         record.offer(labels, self.model.energy(labels))
@@ -273,9 +273,9 @@ class _Images:
 
 
 def _mean_image(problem, engine):
-    """The levels of the mean labelings of trees and rays, rounded."""
+    """Return the rounded mean levels of the current labelings of trees and rays."""
     y, _ = engine.mean_planes()
-    # Copies of each level of each pixel that several blocks have.
+    # Number of copies of each level of each pixel.
     copies = np.bincount(problem.cover.node, minlength=problem.model.n_nodes)
     sizes = np.diff(problem.copy_start)
     shares = np.add.reduceat(y, problem.copy_start[:-1]) / sizes

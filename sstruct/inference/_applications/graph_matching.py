@@ -39,10 +39,10 @@ def graph_matching(
     schedule: Literal["work", "clock"] = "work",
     start: Literal["trws", "zero"] = "trws",
 ) -> MapResult:
-    """Assign left nodes to different right nodes, or to none, at low cost with a bound.
+    """Assign left nodes to distinct right nodes, or to none, with a bound on the optimal cost.
 
     The cost of a matching is the sum of the costs of its assignments and of its pairs of
-    assignments. A left node that stays unassigned costs 0.
+    assignments. An unassigned left node costs 0.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def graph_matching(
         Cost of each assignment: finite, or ``+inf`` if it is forbidden.
     pairwise : sparse or dense array of shape (n_left * n_right, n_left * n_right)
         Entry ``[i * n_right + a, j * n_right + b]``: cost of assigning both i to a and j to b,
-        finite. The transposed entry is added to it. Entries of assignments that are forbidden or
-        exclude each other have no effect.
+        finite. The transposed entry is added to it. Entries of forbidden or mutually exclusive
+        assignments are ignored.
     tol : float, default=1e-6
-        Stop where energy - bound <= tol (1 + abs(energy)).
+        Stop when energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
-        Stop after this many seconds, set-up included.
+        Time limit in seconds, including the setup.
     max_iter : int, default=1000
-        Largest number of iterations.
+        Maximum number of iterations.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Order of the trees.
+        Controls the order of the trees.
     proximal_weight : float, "paper" or None, default=None
         As in :func:`map_mrf` for ``"fwmap"``.
     step : {"exact", "published"}, default="exact"
@@ -77,20 +77,20 @@ def graph_matching(
     Raises
     ------
     ValueError
-        If shapes do not fit together, a cost is NaN or not allowed, or a parameter is out of range.
+        If shapes are inconsistent, a cost is NaN or invalid, or a parameter is out of range.
 
     See Also
     --------
-    read_dd : Reads matching problems from a file.
+    read_dd : Read matching problems from a file.
 
     Notes
     -----
-    The left nodes are the nodes of a model, the right nodes their labels. Pairwise costs go to
-    trees, whose tables forbid the same right node for both ends of an edge. A linear assignment, a
-    term of its own, forbids it for any two nodes. The bound is that of the relaxation that joins
-    the trees' with the assignment's. Matchings come from a linear assignment at the current
-    multipliers, improved by moves of one node and of two nodes at once: exchanges, and one node
-    that takes the place of another, which goes elsewhere.
+    Left nodes are the nodes of a model and right nodes their labels. Pairwise costs form trees,
+    whose tables forbid the same right node at both ends of an edge. A linear assignment term
+    forbids it for every pair of nodes. The bound is the one of the relaxation that combines the
+    trees and the assignment. Matchings are obtained from a linear assignment at the current
+    multipliers and improved by moves of one node and of two nodes: exchanges, and a node that takes
+    the right node of another one, which is reassigned.
 
     References
     ----------
@@ -99,7 +99,7 @@ def graph_matching(
 
     Examples
     --------
-    Both left nodes would rather have right node 0:
+    Both left nodes prefer right node 0:
 
     >>> import numpy as np
     >>> from sstruct.inference import graph_matching
@@ -144,7 +144,7 @@ def graph_matching(
 
 
 def _coupled(exclusive):
-    """The model of the pairs that have costs, whose tables forbid the same right node too."""
+    """Return the model of the pairs with costs; its tables also forbid equal right nodes."""
     mrf, which = exclusive.mrf, np.flatnonzero(exclusive.has_costs)
     return MRF(
         [mrf.node_cost(v) for v in range(mrf.n_nodes)],

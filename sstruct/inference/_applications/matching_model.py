@@ -1,4 +1,4 @@
-"""Graph matching as a model: left nodes, whose labels are right nodes or none."""
+"""Graph matching as a model: nodes are left nodes, labels are right nodes or unassigned."""
 
 from typing import NamedTuple
 
@@ -11,16 +11,16 @@ from sstruct.inference._model.mrf import MRF
 
 
 class MatchingModel(NamedTuple):
-    """A model of a matching problem.
+    """Model of a matching problem.
 
     Parameters
     ----------
     mrf : MRF
-        A node for each left node; its last label is to stay unassigned.
+        A node for each left node; its last label means unassigned.
     candidates : list of ndarray, dtype int64
-        For each left node the right node of each label, -1 last.
+        For each left node, the right node of each label; the last is -1.
     has_costs : ndarray of shape (n_edges,), dtype bool
-        Which edges have pairwise costs; the others only forbid the same right node.
+        Whether an edge has pairwise costs; the other edges only forbid equal right nodes.
     """
 
     mrf: MRF
@@ -28,7 +28,7 @@ class MatchingModel(NamedTuple):
     has_costs: np.ndarray
 
     def matching(self, labels):
-        """Return the right node of each left node, -1 where it is unassigned."""
+        """Return the right node of each left node, -1 if it is unassigned."""
         return np.array(
             [of_node[label] for of_node, label in zip(self.candidates, labels, strict=True)],
             dtype=np.int32,
@@ -44,18 +44,18 @@ def checked_matching(unary, pairwise):
     if wrong.any():
         i, a = np.argwhere(wrong)[0]
         raise ValueError(
-            f"unary[{i}, {a}] is {unary[i, a]}, expected finite or +inf, which forbids it"
+            f"unary[{i}, {a}] is {unary[i, a]}, expected a finite cost or +inf (forbidden)"
         )
     if sparse.issparse(pairwise):
         check_compressed(pairwise, "pairwise")
-        pairwise = pairwise.astype(np.float64)  # SciPy converts no matrix of half or long floats
+        pairwise = pairwise.astype(np.float64)  # SciPy does not convert half and long floats
     else:
         pairwise = np.atleast_2d(real_array(pairwise, "pairwise"))
     pairwise = sparse.coo_array(pairwise)
     if pairwise.shape != (unary.size, unary.size):
         raise ValueError(
-            f"pairwise must have shape {(unary.size,) * 2}, a row and a column for each assignment "
-            f"[i * n_right + a]; found {pairwise.shape}"
+            f"pairwise must have shape {(unary.size,) * 2}, one row and one column for each "
+            f"assignment [i * n_right + a]; found {pairwise.shape}"
         )
     wrong = ~np.isfinite(pairwise.data)
     if wrong.any():
@@ -72,23 +72,23 @@ def matching_model(unary, pairwise, *, exclusive=True):
     Parameters
     ----------
     unary : array-like of shape (n_left, n_right)
-        Cost of each assignment, finite, or ``+inf`` where there is none.
+        Cost of each assignment, finite, or ``+inf`` if it is forbidden.
     pairwise : sparse or dense array of shape (n_left * n_right, n_left * n_right)
         Entry ``[i * n_right + a, j * n_right + b]``: cost of assigning both i to a and j to b,
-        finite; that of the transposed entry is added. Entries of assignments that exclude one
-        another, or that there are not, are without effect.
+        finite. The transposed entry is added to it. Entries of forbidden or mutually exclusive
+        assignments are ignored.
     exclusive : bool, default=True
-        Forbid two left nodes the same right node, pair by pair. False leaves that to another term.
+        Whether the tables forbid equal right nodes for each pair of left nodes.
 
     Returns
     -------
     model : MatchingModel
-        Its energies are the costs of the matchings; an unassigned node costs 0.
+        Model whose energies are the costs of the matchings; an unassigned node costs 0.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together or a cost is NaN or not as said.
+        If shapes are inconsistent or a cost is NaN or invalid.
     """
     unary, pairwise = checked_matching(unary, pairwise)
     n_left, n_right = unary.shape
@@ -115,7 +115,7 @@ def matching_model(unary, pairwise, *, exclusive=True):
         pairs = sorted({*entries, *map(tuple, rivals.tolist())})
     else:
         pairs = sorted(entries)
-    # Pairs without entries and with the same candidates have one table.
+    # Pairs without costs and with the same candidates share a table.
     tables, shared = [], {}
     for u, v in pairs:
         key = None if (u, v) in entries else (candidates[u].tobytes(), candidates[v].tobytes())

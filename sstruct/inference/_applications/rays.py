@@ -1,4 +1,4 @@
-"""Rays through images: lists of pixels, from angles or as users give them."""
+"""Rays through images: lists of pixels, computed from angles or given by the user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sstruct._oracles.core.incidence import checked_nodes
 
 
 def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarray]:
-    """List the pixels of parallel rays through an image.
+    """Return the pixels of parallel rays through an image.
 
     Parameters
     ----------
@@ -22,28 +22,29 @@ def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarra
         Rows and columns of the image.
     angles : array-like of float of shape (n_angles,)
         Directions of the rays in degrees: 0 along rows, 90 along columns, 45 along diagonals on
-        which row and column rise together.
+        which row and column increase together.
 
     Returns
     -------
     rays : list of ndarray, dtype int64
-        The pixels ``row * W + column`` of each ray, angle by angle: those of an angle have
-        every pixel once. A ray has a pixel in each column that it crosses, or in each row if it is
+        The pixels ``row * W + column`` of each ray, ordered by angle. The rays of an angle contain
+        each pixel once. A ray has one pixel in each column that it crosses, or in each row if it is
         steeper than 45 degrees.
 
     Raises
     ------
     ValueError
-        If `shape` is no pair of positive integers, or an angle is not finite.
+        If `shape` is not a pair of positive integers, or an angle is not finite.
 
     See Also
     --------
-    discrete_tomography : Finds an image from its sums along rays.
+    discrete_tomography : Find an image from its sums along rays.
 
     Notes
     -----
-    With the slope m of a direction, abs(m) <= 1, the ray of a pixel is ``row - m column`` rounded
-    to the nearest integer; rows and columns change roles for steeper ones. O(H W) for each angle.
+    For a direction with slope m, abs(m) <= 1, the ray of a pixel is ``row - m column``, rounded to
+    the nearest integer. For steeper directions rows and columns are exchanged. The complexity is
+    O(H W) for each angle.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarra
     rays = []
     for angle in np.deg2rad(angles):
         along, across = np.cos(angle), np.sin(angle)
-        # Rounded first: 45 degrees have a slope of 1 up to its last bits.
+        # Rounded, because the computed slope of 45 degrees differs slightly from 1.
         if abs(along) >= abs(across):
             at = row - np.round(across / along, 12) * column
         else:
@@ -71,7 +72,7 @@ def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarra
 
 
 def checked_shape(shape):
-    """Return (H, W), or raise ValueError."""
+    """Return (H, W), validated."""
     is_list = isinstance(shape, list | tuple | np.ndarray) and is_sized(shape)
     shape = tuple(shape) if is_list else (shape,)
     if len(shape) != 2 or not all(is_integer(n) and n >= 1 for n in shape):
@@ -82,7 +83,7 @@ def checked_shape(shape):
 
 
 def checked_rays(rays, n_pixels):
-    """Return begins (n_rays + 1,) int64 and pixels int32 of all rays, or raise ValueError."""
+    """Return the starts (n_rays + 1,) int64 and pixels int32 of all rays, validated."""
     if sparse.issparse(rays):
         return _rows_of_matrix(rays, n_pixels)
     if not is_sized(rays):
@@ -96,7 +97,7 @@ def _rows_of_matrix(matrix, n_pixels):
     check_compressed(matrix, "rays")
     if matrix.ndim != 2 or matrix.shape[1] != n_pixels:
         raise ValueError(
-            f"rays must have a column for each of {n_pixels} pixels; found shape {matrix.shape}"
+            f"rays must have one column for each of {n_pixels} pixels; found shape {matrix.shape}"
         )
     matrix = sparse.csr_array(matrix, copy=True)
     matrix.sum_duplicates()
@@ -115,7 +116,7 @@ def _rows_of_matrix(matrix, n_pixels):
 
 
 def checked_sums(sums, start, n_levels):
-    """Return sums (n_rays,) int64 that each ray can have, or raise ValueError."""
+    """Return the sums (n_rays,) as int64, validated for the length of each ray."""
     sums, n_rays = array_of(sums, "sums"), len(start) - 1
     if sums.shape != (n_rays,) or sums.dtype.kind not in "iuf":
         raise ValueError(
@@ -123,12 +124,12 @@ def checked_sums(sums, start, n_levels):
             f"{sums.dtype} and shape {sums.shape}"
         )
     most = np.diff(start) * (n_levels - 1)
-    # Comparisons are false for NaN.
+    # Comparisons with NaN are False.
     right = (sums >= 0) & (sums <= most) & (sums == np.floor(sums))
     if not right.all():
         r = int(right.argmin())
         raise ValueError(
             f"sums[{r}] is {sums[r]}, expected an integer from 0 to {most[r]}: ray {r} has "
-            f"{start[r + 1] - start[r]} pixels of at most {n_levels - 1}"
+            f"{start[r + 1] - start[r]} pixels with levels up to {n_levels - 1}"
         )
     return sums.astype(np.int64)

@@ -11,17 +11,17 @@ from scipy import sparse
 from sstruct.inference._files.tokens import Tokens
 
 _MOST = 2**31 - 1
-# Pairs of nodes that a file may declare whatever is in it.
+# Pairs of nodes that a file may declare regardless of its number of assignments.
 _FREE = 2**20
 
 
 class MatchingProblem(NamedTuple):
-    """Costs of assigning left to right nodes, each at most once; an unassigned node costs 0.
+    """Costs of assigning left nodes to right nodes, each at most once; an unassigned node costs 0.
 
     Parameters
     ----------
     unary : ndarray of shape (n_left, n_right)
-        Cost of each assignment, ``+inf`` where there is none.
+        Cost of each assignment, ``+inf`` if it is not allowed.
     pairwise : scipy.sparse.csr_array of shape (n_left * n_right, n_left * n_right)
         Entry ``[i * n_right + a, j * n_right + b]``: cost of assigning both i to a and j to b.
         Each pair of assignments occurs in one order only.
@@ -39,7 +39,7 @@ class MatchingProblem(NamedTuple):
     pairwise: sparse.csr_array
 
 
-MatchingProblem.__module__ = "sstruct.inference"  # where pickles look for it
+MatchingProblem.__module__ = "sstruct.inference"  # import path for pickle
 
 
 def _finite(tokens, what):
@@ -52,18 +52,18 @@ def _finite(tokens, what):
 def _expect(tokens, letter, what):
     word = tokens.word(what)
     if word != letter:
-        raise tokens.error(f"{word[:40]!r} found, expected {what}, which begins with {letter!r}")
+        raise tokens.error(f"{word[:40]!r} found, expected {what}, which starts with {letter!r}")
 
 
 def _read_problem(tokens):
-    """Read what follows the p of a problem."""
+    """Read a problem after its leading 'p'."""
     n_left = tokens.integer("the number of left nodes", 1, _MOST)
     n_right = tokens.integer("the number of right nodes", 1, _MOST)
     n_assignments = tokens.integer("the number of assignments", 0, _MOST)
     n_pairs = tokens.integer("the number of pairs", 0, _MOST)
     tokens.declare(n_left * n_right, f"{n_left} left and {n_right} right nodes")
     tokens.declare(16 * (n_assignments + n_pairs), f"{n_assignments} assignments, {n_pairs} pairs")
-    # What names no node has no right to room for its costs.
+    # A damaged file must not allocate memory for costs that it does not contain.
     if n_left * n_right > max(_FREE, n_assignments**2):
         raise tokens.error(
             f"{n_left} left and {n_right} right nodes for {n_assignments} assignments, expected "
@@ -92,7 +92,7 @@ def _read_problem(tokens):
         columns.append(place[max(first, second)])
         costs.append(_finite(tokens, f"the cost of pair {k}"))
     shape = (n_left * n_right,) * 2
-    # Repeated pairs are added up.
+    # Costs of repeated pairs are summed.
     return MatchingProblem(unary, sparse.coo_array((costs, (rows, columns)), shape=shape).tocsr())
 
 
@@ -103,24 +103,26 @@ def read_dd(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> Matchi
     ----------
     path : str or path-like
         A text file, plain or gzip: ``p left right A E``, then A lines ``a id left right cost``,
-        then E lines ``e id1 id2 cost``, nodes and ids from 0. Or several such blocks, each after
-        a line ``gm i j`` that names the pair of graphs. Lines that begin with ``c`` are comments.
+        then E lines ``e id1 id2 cost``. Nodes and ids start at 0. A file may also contain several
+        such blocks, each after a line ``gm i j`` that names the pair of graphs. Lines that start
+        with ``c`` are comments.
     max_entries : int, default=2**27
-        Limit of the products of the numbers of nodes, and 16 for each assignment and pair,
-        together. An entry takes some 16 bytes of memory. Lines of more than 2^20 characters, and
-        more than 2^20 pairs of nodes where there are fewer pairs of assignments, are refused too.
+        Limit on the total number of entries: n_left * n_right of each problem, plus 16 for each
+        assignment and pair. An entry takes about 16 bytes of memory. Lines of more than 2^20
+        characters are rejected, as are problems with more than 2^20 pairs of nodes and fewer pairs
+        of assignments.
 
     Returns
     -------
     problem : MatchingProblem, or dict of (int, int) to MatchingProblem
-        A dict, by pair of graphs, where the file has ``gm`` lines.
+        A dict that maps pairs of graphs to problems if the file has ``gm`` lines.
 
     Raises
     ------
     ValueError
-        If the file is cut short, goes on after its end, declares more than `max_entries`, gives an
-        assignment or a pair of graphs twice, has a cost that is NaN or infinite, or is otherwise no
-        such file. The line is named.
+        If the file is truncated, has text after its end, declares more than `max_entries`, repeats
+        an assignment or a pair of graphs, has a cost that is NaN or infinite, or is not a valid dd
+        file. The message gives the line number.
 
     Examples
     --------
@@ -137,12 +139,12 @@ def read_dd(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> Matchi
     problems, pair = {}, None
     with Tokens(path, max_entries, comments=b"c") as tokens:
         while True:
-            word = tokens.word("a problem, which begins with 'p' or 'gm'")
+            word = tokens.word("a problem, which starts with 'p' or 'gm'")
             if word == "gm" and (pair is not None or not problems):
                 pair = tuple(tokens.integer("the number of a graph", 0, _MOST) for _ in range(2))
                 if pair in problems:
                     raise tokens.error(f"the pair of graphs {pair} is given twice")
-                word = tokens.word("a problem, which begins with 'p'")
+                word = tokens.word("a problem, which starts with 'p'")
             elif problems:
                 raise tokens.error(f"{word[:40]!r} found after the last pair")
             if word != "p":

@@ -1,8 +1,8 @@
-"""Words of a text file, plain or gzip, one after another, and the line that each stands on.
+"""Tokenizer for text files, plain or gzip, that keeps track of line numbers.
 
-The text is read in blocks, so that no more is held than a block and what was made of it; what a
-file says about its own size is never believed before as many words are there. Everything takes
-time linear in the text; a word, or a line with comments, is at most two blocks long.
+The text is read in blocks, so memory holds one block and the parsed values. The sizes that a file
+declares are not trusted before that many words have been read. All operations take time linear in
+the text; a word, or a line with comments, is limited to two blocks.
 """
 
 import gzip
@@ -15,13 +15,13 @@ import numpy as np
 from sstruct._checks.shown import brief
 
 _BLOCK = 2**20
-# Short: an array of words takes the longest one's room for each.
+# Limited length: an array of words reserves the longest word's space for each.
 _NUMBER = re.compile(
     rb"[+-]?(?:[0-9]{1,50}(?:\.[0-9]{0,50})?|\.[0-9]{1,50})(?:[ed][+-]?[0-9]{1,9})?"
     rb"|[+-]?(?:nan|inf|infinity)",
     re.IGNORECASE,
 )
-# Words are separated by whitespace; a text of more bytes for each entry is refused.
+# Words are separated by whitespace. A text with more bytes per allowed entry is rejected.
 _BYTES_PER_ENTRY = 64
 _SPACES = b" \t\n\r\v\f"
 _BOM = b"\xef\xbb\xbf"
@@ -29,15 +29,15 @@ _COMMENTS = {b"c": re.compile(rb"(?m)^c(?:[ \t].*)?$"), b"#": re.compile(rb"#.*"
 
 
 class Tokens:
-    """The words of a file, in a ``with`` block.
+    """Iterate over the words of a file, within a ``with`` block.
 
     Parameters
     ----------
     path : str or path-like
     max_entries : int
-        Limit of what the file may declare, in numbers, all together (`declare`).
+        Limit on the total number of entries that the file may declare (see `declare`).
     comments : {b"c", b"#"}
-        Start of a comment: the word c at the start of a line, or # anywhere.
+        Comments: lines whose first word is c, or text after #.
     """
 
     def __init__(self, path, max_entries, comments):
@@ -60,7 +60,7 @@ class Tokens:
             raw.close()
 
     def error(self, message, at=None):
-        """Return a ValueError about the last word taken, or the block's word `at`."""
+        """Return a ValueError at the line of the last word, or of word `at` of the block."""
         at = max(self.at - 1, 0) if at is None else at
         line = self.line
         for k, found in enumerate(re.finditer(rb"\S+", self.text)):
@@ -72,40 +72,40 @@ class Tokens:
         return ValueError(f"{self.path}, line {line}: {message}")
 
     def _next_block(self):
-        """Go on to words not seen yet; False at the end of the file."""
+        """Read the next block when the current one is used up; return False at the end."""
         while self.at >= len(self.words):
             if self.ended:
                 return False
             try:
                 block = self.file.read(_BLOCK)
             except (OSError, EOFError, zlib.error) as error:
-                raise self.error(f"the file cannot be read any further: {brief(error)}") from None
+                raise self.error(f"cannot read the rest of the file: {brief(error)}") from None
             self.line += self.text.count(b"\n")
             self.n_bytes += len(block)
             if self.n_bytes > self.most_bytes:
                 self.text = b""
                 raise self.error(
-                    f"more than {self.most_bytes} bytes of text; max_entries = "
-                    f"{self.max_entries} limits that"
+                    f"the file has more than {self.most_bytes} bytes of text, the limit for "
+                    f"max_entries={self.max_entries}"
                 )
             self.ended = not block
             if self.n_bytes == len(block):
                 block = block.removeprefix(_BOM)
             text = self.rest + block
-            # A word, or a comment, may go on in the next block.
+            # A word or a comment may continue in the next block.
             cut = len(text) if self.ended else self._end(text)
             self.text, self.rest = text[:cut], text[cut:]
             if len(self.rest) > _BLOCK:
                 self.text = b""
-                raise self.error(f"a word or a line of more than {_BLOCK} characters")
+                raise self.error(f"a word or a line has more than {_BLOCK} characters")
             self.text = _COMMENTS[self.comments].sub(b"", self.text)
             self.words, self.at = self.text.split(), 0
-            # Only exponents as Fortran writes them have this letter.
+            # Fortran may write the exponent as D; valid numbers have no other d.
             self.has_d = b"d" in self.text or b"D" in self.text
         return True
 
     def _end(self, text):
-        """Where the last complete word, or line with a comment, of a text ends."""
+        """Return the end of the last complete word, or of the last line with a comment."""
         line = 1 + text.rfind(b"\n")
         if self.comments == b"c":
             return line
@@ -113,24 +113,24 @@ class Tokens:
         return 1 + max(text.rfind(byte, 0, comment if comment >= 0 else None) for byte in _SPACES)
 
     def at_end(self):
-        """Whether there is no word left."""
+        """Return True if no word is left."""
         return not self._next_block()
 
     def is_next(self, words):
-        """Whether the next word is one of these, in any case."""
+        """Return True if the next word is one of `words`, ignoring case."""
         return self._next_block() and self.words[self.at].upper() in words
 
     def word(self, what):
-        """Take a word, as str; `what` says in errors what it should have been."""
+        """Return the next word as str; `what` is the expected item in errors."""
         if not self._next_block():
-            raise self.error(f"the file ends where {what} is expected")
+            raise self.error(f"the file ends before {what}")
         self.at += 1
         return self.words[self.at - 1].decode("latin-1")
 
     def integer(self, what, least, most):
-        """Take an integer between two bounds."""
+        """Return the next word as an integer from `least` to `most`."""
         word = self.word(what)
-        # int() would take more, such as underscores, and minutes for a million digits.
+        # int() would accept underscores, and is slow for a million digits.
         if not re.fullmatch(r"[+-]?[0-9]{1,20}", word):
             raise self.error(f"{word[:40]!r} found, expected {what}, an integer")
         if not least <= int(word) <= most:
@@ -138,17 +138,16 @@ class Tokens:
         return int(word)
 
     def number(self, what):
-        """Take a number, as float; NaN and infinities too."""
+        """Return the next word as a float; NaN and infinity are accepted."""
         return float(self.numbers(1, what)[0])
 
     def numbers(self, count, what):
-        """Take `count` numbers, as a float64 array; NaN and infinities too."""
+        """Return the next `count` words as a float64 array; NaN and infinity are accepted."""
         parts, missing = [], count
         while missing:
             if not self._next_block():
                 raise self.error(
-                    f"the file ends where {what} is expected: {count - missing} of {count} "
-                    "numbers are there"
+                    f"the file ends within {what}: found {count - missing} of {count} numbers"
                 )
             some = self.words[self.at : self.at + missing]
             for k, word in enumerate(some):
@@ -163,9 +162,9 @@ class Tokens:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def declare(self, count, what):
-        """Count what the file says is to come against the limit."""
+        """Add `count` declared entries to the total; raise if it exceeds the limit."""
         self.left -= count
         if self.left < 0:
             raise self.error(
-                f"{what}: more than max_entries = {self.max_entries} entries in the file"
+                f"{what}: the file declares more than max_entries={self.max_entries} entries"
             )

@@ -1,4 +1,4 @@
-"""Models in UAI files."""
+"""Readers and writers of UAI files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sstruct.inference._files.tokens import Tokens
 from sstruct.inference._model.mrf import MRF
 
 _MOST_LABELS = 2**31 - 1
-# Labels that a file may declare without a table.
+# Labels of nodes without factors that a file may declare.
 _FREE = 2**20
 
 
 def _costs(tokens, shape, what):
-    """Take a table of potentials; its costs."""
+    """Read a table of potentials and return its costs."""
     size = tokens.integer(f"the number of entries of {what}", 0, _MOST_LABELS)
     expected = math.prod(shape)
     if size != expected:
@@ -27,11 +27,11 @@ def _costs(tokens, shape, what):
     wrong = ~((values >= 0) & (values < np.inf))
     if wrong.any():
         raise tokens.error(
-            f"{values[wrong.argmax()]} in {what} that ends here, expected a potential: finite and "
-            "not negative"
+            f"{what}, which ends here, has the entry {values[wrong.argmax()]}, expected a finite "
+            "potential >= 0"
         )
     with np.errstate(divide="ignore"):
-        # Minus zero would be written for potentials of 1.
+        # Subtract from 0 to avoid costs of -0.0 for potentials of 1.
         return (0.0 - np.log(values)).reshape(shape)
 
 
@@ -41,20 +41,20 @@ def _scopes(tokens, n_nodes, n_factors):
         arity = tokens.integer(f"the number of nodes of factor {f}", 0, _MOST_LABELS)
         if arity > 4:
             raise tokens.error(
-                f"factor {f} has {arity} nodes; factors of more than four are not supported. Split "
-                "it by an auxiliary node whose labels are combinations of labels of its nodes"
+                f"factor {f} has {arity} nodes; at most four are supported. Split it with an "
+                "auxiliary node whose labels are combinations of the labels of its nodes"
             )
         tokens.declare(16, f"factor {f}")
         what = f"a node of factor {f}"
         scope = tuple(tokens.integer(what, 0, n_nodes - 1) for _ in range(arity))
         if len(set(scope)) < arity:
-            raise tokens.error(f"factor {f} names a node twice: {list(scope)}")
+            raise tokens.error(f"factor {f} contains a node twice: {list(scope)}")
         scopes.append(scope)
     return scopes
 
 
 class _Stored:
-    """Hands out one array for equal ones."""
+    """Return the same array object for equal arrays."""
 
     def __init__(self):
         self.known = {}
@@ -71,38 +71,39 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or gzip: ``MARKOV``, ``BAYES`` or neither, number of variables, their
-        numbers of labels, number of factors, the nodes of each (number, then nodes), then the table
-        of each (number of entries, then entries, the last node's label fastest). Entries are
-        potentials p >= 0, and costs are -log(p); a potential 0 forbids. ``#`` begins a comment
-        that ends with the line; exponents may be written with ``D``, as Fortran does.
+        A text file, plain or gzip: ``MARKOV``, ``BAYES`` or neither; the number of variables and
+        their numbers of labels; the number of factors; the scope of each factor (number of nodes,
+        then nodes); and the table of each factor (number of entries, then entries, with the label
+        of the last node changing fastest). Entries are potentials p >= 0, and costs are -log(p); a
+        potential of 0 forbids the labels. ``#`` starts a comment up to the end of the line;
+        exponents may be written with ``D`` as in Fortran.
     max_entries : int, default=2**27
-        Limit of all labels and table entries, and 16 for each variable and factor, together. An
-        entry takes some 16 bytes of memory. Words of more than 2^20 characters, and more than
-        2^20 labels of nodes that no factor names, are refused too.
+        Limit on the total number of entries: all labels and table entries, plus 16 for each
+        variable and factor. An entry takes about 16 bytes of memory. Words of more than 2^20
+        characters and more than 2^20 labels of nodes without factors are rejected.
 
     Returns
     -------
     mrf : MRF
-        Factors of one and of two nodes become node and edge costs, repeated ones are added up, and
-        a factor of no node is added to node 0's costs; equal tables of edges are stored once.
-        Larger factors stay.
+        Factors of one and two nodes become node and edge costs; repeated factors are summed, and
+        factors without nodes are added to the costs of node 0. Equal tables of edges are stored
+        once. Larger factors are kept.
 
     Raises
     ------
     ValueError
-        If the file is cut short, goes on after its end, declares more than `max_entries`, has a
-        factor of more than four nodes, a potential that is negative, NaN or infinite, or is
-        otherwise not such a file. The line is named.
+        If the file is truncated, has text after its end, declares more than `max_entries`, has a
+        factor of more than four nodes, a potential that is negative, NaN or infinite, or is not a
+        valid UAI file. The message gives the line number.
 
     See Also
     --------
-    read_uai_evidence : Reads the observed labels that belong to a model.
-    write_uai : Writes such a file.
+    read_uai_evidence : Read the observed labels of a model.
+    write_uai : Write a model to such a file.
 
     Notes
     -----
-    The energy of a labeling is minus the logarithm of the product of its potentials.
+    The energy of a labeling is the negative logarithm of the product of its potentials.
 
     Examples
     --------
@@ -143,12 +144,12 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
                 factors.append((scope, stored(costs)))
         if not tokens.at_end():
             raise tokens.error(f"{tokens.word('')[:40]!r} found after the last table")
-        # Labels of which no table speaks are a claim alone.
+        # Labels without a table may be declared without any data.
         named = {v for scope in scopes for v in scope}
         silent = sum(n_labels[v] for v in range(n_nodes) if v not in named)
         if silent > _FREE:
             raise tokens.error(
-                f"{silent} labels of nodes that no factor names, expected at most {_FREE}"
+                f"nodes without factors have {silent} labels, expected at most {_FREE}"
             )
     costs = [np.zeros(count) + node.get(v, 0.0) for v, count in enumerate(n_labels)]
     return MRF(costs, list(pairs), list(pairs.values()), factors=factors)
@@ -160,28 +161,28 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or gzip, usually named ``.evid``: the number of observed nodes, then node
-        and label of each. Or, as in the competition of 2010, the number of samples before that,
-        which must be 0 or 1. Files without evidence are ``0``, ``1 0`` or ``0 0``. Comments are as
-        in :func:`read_uai`.
+        A text file, plain or gzip, usually named ``.evid``: the number of observed nodes, then the
+        node and the label of each. As in the competition of 2010, this may be preceded by the
+        number of samples, which must be 0 or 1. Files without evidence contain ``0``, ``1 0`` or
+        ``0 0``. Comments are as in :func:`read_uai`.
     max_entries : int, default=2**27
-        Limit of the numbers in the file.
+        Limit on the number of integers in the file.
 
     Returns
     -------
     evidence : dict of int to int
-        The label of each observed node, for `evidence` of :func:`map_mrf`.
+        The label of each observed node, for the parameter `evidence` of :func:`map_mrf`.
 
     Raises
     ------
     ValueError
-        If the file has several samples, observes a node twice, has the wrong number of numbers or
-        is otherwise not such a file. The line is named.
+        If the file has several samples, observes a node twice, has the wrong number of integers or
+        is not a valid evidence file. The message gives the line number.
 
     See Also
     --------
-    map_mrf : Finds the best labels of all other nodes.
-    read_uai : Reads the model.
+    map_mrf : Find the best labels of the other nodes.
+    read_uai : Read the model.
 
     Examples
     --------
@@ -204,15 +205,15 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
         if len(rest) != 2 * first and _are_samples(first, rest):
             if first > 1:
                 raise tokens.error(
-                    f"{first} samples of evidence found, expected one; write each to its own file"
+                    f"found {first} samples of evidence, expected one; write each to its own file"
                 )
             first, rest = rest[0], rest[1:]
         elif numbers == [1]:
-            raise tokens.error("the file ends where the number of observed nodes is expected")
+            raise tokens.error("the file ends before the number of observed nodes")
         if len(rest) != 2 * first:
             raise tokens.error(
-                f"{len(rest)} numbers found after the number of observed nodes, expected "
-                f"{2 * first}: node and label of each"
+                f"found {len(rest)} numbers after the number of observed nodes, expected "
+                f"{2 * first}: the node and the label of each"
             )
         evidence = {}
         for v, label in zip(rest[::2], rest[1::2], strict=True):
@@ -223,9 +224,9 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
 
 
 def _are_samples(count, numbers):
-    """Whether numbers are a count of samples: for each its size, then nodes with their labels.
+    """Return True if `numbers` lists `count` samples: the size, then nodes and labels of each.
 
-    A count of 0 may be followed by one more 0.
+    A count of 0 may be followed by another 0.
     """
     if count == 0:
         return numbers == [0]
@@ -238,7 +239,7 @@ def _are_samples(count, numbers):
 
 
 def _tables(mrf):
-    """Yield the costs of all nodes, edges and factors, each with its name."""
+    """Yield the costs of all nodes, edges and factors, each with its name for errors."""
     for v in range(mrf.n_nodes):
         yield mrf.node_cost(v), f"node_cost({v})"
     for e in range(mrf.n_edges):
@@ -248,15 +249,15 @@ def _tables(mrf):
 
 
 def _potentials(costs, name):
-    """Return exp(-costs), or raise ValueError where that is no float64."""
+    """Return exp(-costs), or raise ValueError if it overflows or underflows."""
     with np.errstate(over="ignore", under="ignore"):
         potentials = np.exp(-costs)
     wrong = np.isfinite(costs) & ((potentials == 0) | np.isinf(potentials))
     if wrong.any():
         place = tuple(int(k) for k in np.unravel_index(wrong.argmax(), costs.shape))
         raise ValueError(
-            f"{name}{list(place)} is {costs[place]}: its potential exp(-cost) is no float64. "
-            "Subtracting a constant from a table changes all energies alike"
+            f"{name}{list(place)} is {costs[place]}, but exp(-cost) is not a valid float64. "
+            "Subtract a constant from the table, which changes all energies equally"
         )
     return potentials
 
@@ -267,23 +268,23 @@ def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     mrf : MRF
-        The model.
+        The model to write.
     path : str or path-like
-        The file; compressed where the name ends in ``.gz``.
+        The output file; compressed if the name ends in ``.gz``.
 
     Raises
     ------
     ValueError
-        If the potential exp(-cost) of a finite cost is 0 or infinite in float64 (a cost beyond
-        about 745 or below -709). The file is as before then.
+        If the potential exp(-cost) of a finite cost is 0 or infinite in float64 (cost above about
+        745 or below -709). An existing file is not changed in this case.
 
     See Also
     --------
-    read_uai : Reads such a file.
+    read_uai : Read a model from such a file.
 
     Notes
     -----
-    What :func:`read_uai` makes of the file has the same energies up to rounding.
+    :func:`read_uai` restores a model with the same energies up to rounding.
 
     Examples
     --------
@@ -296,7 +297,7 @@ def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
     ...     read_uai(Path(folder) / "pair.uai.gz").energy([1, 0])
     4.0
     """
-    # Before the file is opened, and with that emptied.
+    # Validate before opening, which truncates the file.
     for costs, name in _tables(mrf):
         _potentials(costs, name)
     compressed = os.fspath(path).endswith(".gz")

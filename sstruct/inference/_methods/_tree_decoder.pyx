@@ -1,10 +1,10 @@
 # Design:
-# (a) FWMAP as a decoder of graphs under training: what a GraphProblem is given by the layer above,
-#     since the engine that searches trees is that of the solvers. Costs are copied to arrays for a
-#     Python object, which takes far longer than the copy.
-# (b) Where bound and labels do not meet, moves as of "expansion" follow from the labels found.
-# (c) The answer depends on what the search remembers of a graph: the same for all forks, as long as
-#     a graph is decoded in the same order of calls.
+# (a) FWMAP as a decoder of graphs during training. The layer above passes it to GraphProblem,
+#     because the engine that searches trees belongs to the solvers. Graphs are copied to NumPy
+#     arrays for a Python callable, whose call takes far longer than the copy.
+# (b) If bound and labels do not meet, moves of "expansion" improve the labels.
+# (c) The result depends on the memory of the search for each graph. Forks share it, so results
+#     are the same as long as a graph is decoded in the same order of calls.
 """FWMAP as a decoder of labeled graphs."""
 
 from libc.stdint cimport int32_t
@@ -14,21 +14,21 @@ import numpy as np
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
 from sstruct._oracles.graph._decoder cimport GraphDecoder
 
-# Of 1 + abs(cost): bound and cost that are no further apart are equal but for rounding.
+# Tolerance, relative to 1 + abs(cost), within which bound and cost are equal up to rounding.
 cdef double MEETS = 1e-10
 
 
 cdef class TreeDecoder(GraphDecoder):
-    """Any labels and costs, with a lower bound of all labelings' costs.
+    """Decoder for any number of labels and any costs, with a lower bound.
 
     Parameters
     ----------
     search : callable, with `memory` and `restore_memory`
-        Called with a graph's number, node costs (V, K), edges (E, 2), edge weights (E, G), tables
-        (G, K, K) or None (Potts), and labels to begin with, which it may write to; returns labels
-        (V,) int32, a lower bound and the work. `fork` shares it.
+        Called with the index of a graph, node costs (V, K), edges (E, 2), edge weights (E, G),
+        tables (G, K, K) or None (Potts), and initial labels, which it may modify. Returns labels
+        (V,) int32, a lower bound and the work. Forks share the search.
     random_state : int
-        Seed of the moves' label order, not negative.
+        Nonnegative seed of the label order of moves.
     """
 
     cdef readonly object search
@@ -39,7 +39,7 @@ cdef class TreeDecoder(GraphDecoder):
 
     cdef int decode(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Labels and a bound by `search`, then moves if they do not meet."""
+        """Find labels and a bound by `search`, then run moves if they do not meet."""
         cdef double bound, work
         if costs.n_edges == 0:
             self.expand(costs, labels, answer)    # exact
@@ -56,7 +56,7 @@ cdef class TreeDecoder(GraphDecoder):
         return 0
 
     cdef call(self, const GraphCosts* costs, int32_t* labels):
-        """Copy a graph to arrays and its labels back; return the bound and the work."""
+        """Call the search with copies of the graph; return the bound and the work."""
         cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, K = costs.n_labels, G, stride, n_tables
         G, stride = costs.n_features, costs.stride
         n_tables = G if costs.tables != NULL else 0
@@ -77,9 +77,9 @@ cdef class TreeDecoder(GraphDecoder):
         return TreeDecoder(self.search, self.random_state)
 
     def memory(self, n_graphs):
-        """Return what the search remembers of graphs."""
+        """Return the memory of the search for the graphs."""
         return self.search.memory(n_graphs)
 
     def restore_memory(self, kept, graphs):
-        """Take back what `memory` gave, checked."""
+        """Restore the result of `memory`, validated."""
         self.search.restore_memory(kept, graphs)

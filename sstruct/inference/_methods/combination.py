@@ -1,4 +1,4 @@
-"""The best labeling of labels that good labelings have: what they dispute are small models."""
+"""Combinations of good labelings: the nodes on which they differ form small models."""
 
 import time
 
@@ -9,25 +9,25 @@ from sstruct.inference._methods.exact import integer_program
 from sstruct.inference._model.map_result import Record
 from sstruct.inference._model.mrf import MRF
 
-# Variables of an integer program, and nodes of its search tree; counted, so that the same comes
-# again. Side chains jmx and fmj dispute 22 to 34 nodes with two or three labels each: 0.04 s to the
-# minimum. On Ising models four times as many variables take three times as long for 0.2 % less.
+# Limits on the variables and the search nodes of an integer program; counted, so that results are
+# reproducible. On the side chains jmx and fmj, 22 to 34 nodes with two or three labels each remain,
+# solved in 0.04 s. On Ising models four times as many variables take three times as long for 0.2 %.
 MOST_VARIABLES = 2**9
 MOST_BRANCHES = 100
 
 
 def combine(mrf, labelings, record):
-    """Offer the record combinations of labelings: each node with a label of one of them.
+    """Offer combinations of labelings, in which each node has its label in one of them.
 
-    The best with all others at once; where some of what they dispute is too large, with half of
-    them, and what comes of it with the other half; and so on.
+    Combine the best labeling with all others together. If some of the resulting parts are too
+    large, combine it with half of the labelings, the result with the other half, and so on.
 
     Parameters
     ----------
     mrf : MRF
-        Without factors.
+        A model without factors.
     labelings : list of ndarray of shape (V,), dtype int32
-        Different ones, the best first.
+        Distinct labelings, best first.
     record : Record
     """
     best, others = labelings[0], labelings[1:]
@@ -47,10 +47,10 @@ def combine(mrf, labelings, record):
 
 
 def _disputed(mrf, labelings):
-    """Return arrays of nodes without a common label, and whether those are all such nodes.
+    """Return groups of nodes on which labelings differ, and True if these are all such nodes.
 
-    Arrays are connected parts of what is disputed, or several small ones. Too large parts are left
-    out.
+    A group is a connected component of these nodes or several small ones. Components that are too
+    large are omitted.
     """
     disputed = (labelings != labelings[0]).any(axis=0)
     u, v = mrf.edges[disputed[mrf.edges].all(axis=1)].T
@@ -75,7 +75,7 @@ def _disputed(mrf, labelings):
 
 
 def _best_of(mrf, candidates, best, nodes, record):
-    """Return the best labeling with labels of candidates at some nodes, best's at all others."""
+    """Return the best labeling with labels of `candidates` at `nodes` and of `best` elsewhere."""
     place = np.full(mrf.n_nodes, -1)
     place[nodes] = np.arange(len(nodes))
     labels = [np.unique(candidates[:, v]) for v in nodes]

@@ -8,15 +8,15 @@ import numpy as np
 
 from sstruct._solvers.core.status import Status
 
-# Terms of the models that are planned for, in Python, and entries of all their tables.
+# Limits on the terms of models, which are planned in Python, and the entries of all their tables.
 MOST_TERMS = 2**15
-# Entries of the largest and of all tables of an exact elimination.
+# Limits on the entries of the largest table and of all tables of an exact elimination.
 LARGEST_TABLE = 2**20
 ALL_TABLES = 2**23
-# Neighbors visited in one plan; a visit takes about as long as VISIT entries of a table.
+# Limit on the visits of neighbors in a plan; a visit takes about as long as VISIT table entries.
 MOST_VISITS = 2**20
 VISIT = 64
-# The same limits for moves, their work in all, and moves without a gain before they end.
+# The same limits for moves, the total work of moves, and the number of moves without improvement.
 LARGEST_OF_MOVE = 2**14
 ALL_OF_MOVE = 2**21
 WORK_OF_MOVES = 2**29
@@ -24,7 +24,7 @@ MOST_IDLE = 8
 
 
 class Elimination:
-    """The terms of a model over the allowed labels of its nodes, for `plan` and `run`.
+    """Terms of a model over the allowed labels of its nodes.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class Elimination:
     Attributes
     ----------
     allowed : list of ndarray
-        The labels of each node whose cost is finite.
+        The labels with finite costs of each node.
     size : list of int
-        Their numbers.
+        The number of these labels.
     work : int
-        Entries of tables and visits of neighbors so far.
+        Table entries and visits of neighbors so far.
     """
 
     def __init__(self, mrf):
@@ -54,7 +54,7 @@ class Elimination:
 
     @cached_property
     def terms(self):
-        """Scopes, sorted, and their costs for the allowed labels."""
+        """Return the sorted scopes and their costs for the allowed labels."""
         mrf = self.mrf
         terms = [((v,), mrf.node_cost(v)[k]) for v, k in enumerate(self.allowed)]
         pairs = ((mrf.edges[e], mrf.edge_cost(e)) for e in range(mrf.n_edges))
@@ -73,15 +73,15 @@ class Elimination:
         Parameters
         ----------
         largest, total : int
-            Most entries of one table and of all.
+            Limits on the entries of one table and of all tables.
         rng : numpy.random.Generator, optional
-            Break ties at random, and leave out nodes until the other tables are small enough.
+            Break ties at random, and omit nodes until all tables are small enough.
 
         Returns
         -------
         order : list of int, or None
-            Nodes in their order; without `rng`, None if the tables are too large or the plan takes
-            too long.
+            Nodes in the order of elimination. Without `rng`, None if the tables are too large or
+            the plan takes too long.
         """
         around = [set(others) for others in self.neighbors]
         tie = range(len(around)) if rng is None else rng.permutation(len(around)).tolist()
@@ -108,7 +108,7 @@ class Elimination:
             if (not is_small and rng is None) or visits > MOST_VISITS:
                 self.work += VISIT * visits
                 return None
-            if not is_small:  # leave out one of those in the table
+            if not is_small:  # omit a random node of the table
                 v = rng.choice(sorted(around[v] | {v}))
             del key[v]
             others = around[v]
@@ -128,19 +128,19 @@ class Elimination:
         return order
 
     def run(self, order, labels, record):
-        """Minimize over the labels of the nodes in `order`, with the others' labels given.
+        """Minimize over the labels of the nodes in `order`; the other labels are fixed.
 
         Parameters
         ----------
         order : list of int
         labels : ndarray of shape (V,), dtype int32
-            Allowed at the nodes that are not in `order`.
+            Must be allowed at the nodes that are not in `order`.
         record : Record
 
         Returns
         -------
         labels : ndarray of shape (V,), dtype int32, or None
-            None if every choice is forbidden or the time is over.
+            None if every choice is forbidden or the time limit is reached.
         """
         place = {v: i for i, v in enumerate(order)}
         buckets = [[] for _ in order]
@@ -160,7 +160,7 @@ class Elimination:
                 )
                 scope, costs = tuple(v for v in scope if v in place), costs[entry]
                 if not scope:
-                    continue  # the same for all choices
+                    continue  # constant
             possible &= put(scope, costs)
         choices = []
         possible &= all(self.size[v] for v in order)
@@ -188,7 +188,7 @@ class Elimination:
 
 
 def eliminator(mrf):
-    """Return the Elimination of a model, or None if the model is too large for one."""
+    """Return the Elimination of a model, or None if the model is too large."""
     if mrf.n_nodes + mrf.n_edges + mrf.n_factors > MOST_TERMS:
         return None
     n_entries = np.diff(mrf.table_start)[mrf.edge_table].sum()
@@ -197,7 +197,7 @@ def eliminator(mrf):
 
 
 def minimize(elimination, record):
-    """Find a minimum by one elimination of all nodes; return the status, None if it is too large.
+    """Find a minimum by eliminating all nodes; return the status, or None if it is too large.
 
     elimination : Elimination or None
     """
@@ -213,9 +213,9 @@ def minimize(elimination, record):
 
 
 def move(elimination, record):
-    """Improve the best labeling, which is allowed, by moves of nodes chosen at random.
+    """Improve the best labeling, which must be allowed, by moves of random sets of nodes.
 
-    Each move is an elimination in which nodes that make a table too large keep their labels.
+    Each move is an elimination; nodes that would make a table too large keep their labels.
     """
     rng, idle, begin = np.random.default_rng(0), 0, elimination.work
     while idle < MOST_IDLE and elimination.work - begin < WORK_OF_MOVES:

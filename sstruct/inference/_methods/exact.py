@@ -1,4 +1,4 @@
-"""Exact minima: max-sum on forests, and HiGHS on small models."""
+"""Exact minimization: max-sum on forests, and HiGHS on small models."""
 
 import time
 
@@ -13,12 +13,12 @@ from sstruct.inference._methods import highs
 from sstruct.inference._methods.message_passing import trivial_bound
 from sstruct.inference._model.auxiliary import pairwise_model
 
-# Variables of the integer program.
+# Limit on the variables of the integer program.
 MOST_VARIABLES = 2**18
 
 
 def is_forest(mrf):
-    """Whether a model has no cycle, where factors count as nodes joined with theirs."""
+    """Return True if the model has no cycle; factors count as nodes joined with their scopes."""
     factor = mrf.n_nodes + np.repeat(np.arange(mrf.n_factors), np.diff(mrf.factor_start))
     ends = np.concatenate([mrf.edges, np.stack([mrf.factor_nodes, factor], axis=1)])
     n_nodes = mrf.n_nodes + mrf.n_factors
@@ -28,10 +28,7 @@ def is_forest(mrf):
 
 
 def forest(mrf, record):
-    """Find a minimum of a model without cycles; return the status.
-
-    Messages from the leaves to the roots, then labels on the way back.
-    """
+    """Find a minimum of a model without cycles by max-sum; return the status."""
     model, _ = pairwise_model(mrf)
     sweeps = MessagePassing(PackedMRF(model), _parents_first(model), False)
     labels = np.zeros(model.n_nodes, dtype=np.int32)
@@ -48,7 +45,7 @@ def forest(mrf, record):
 
 
 def _parents_first(model):
-    """An order of the nodes of a forest in which each follows at most one of its neighbors."""
+    """Return an order of the nodes of a forest in which each follows at most one neighbor."""
     in_one = np.zeros(model.n_edges, dtype=np.int32)
     _, node, _, _ = trees_of_forests(model.n_nodes, model.edges, in_one, 1)
     alone = np.setdiff1d(np.arange(model.n_nodes), node)
@@ -56,19 +53,19 @@ def _parents_first(model):
 
 
 def local_polytope(model):
-    """The marginals of nodes and edges of a model without factors, as a linear program.
+    """Return the local polytope of a model without factors, as a linear program.
 
     Returns
     -------
     costs : ndarray of shape (n,)
-        Of the nodes' labels, as in ``model.node_costs``, then of the entries of each edge's table.
+        Node costs as in ``model.node_costs``, followed by the entries of each edge's table.
     matrix : scipy.sparse.csr_array of shape (m, n)
     sums : ndarray of shape (m,)
-        Marginals are the x >= 0 with ``matrix @ x == sums``.
+        The marginals are the x >= 0 with ``matrix @ x == sums``.
     """
     costs = [model.node_costs, *(model.edge_cost(e).ravel() for e in range(model.n_edges))]
-    # Rows: a marginal's sum over the other label less the node's marginal, for both ends of
-    # edges; then the sums of nodes' marginals.
+    # Rows: for both ends of each edge, the edge marginals summed over the other label minus the
+    # node marginal; then the sums of each node's marginals.
     rows, columns, values = [], [], []
     row, at = 0, len(model.node_costs)
     for u, v in model.edges.tolist():
@@ -86,22 +83,22 @@ def local_polytope(model):
     columns.append(np.arange(len(model.node_costs)))
     values.append(np.ones(len(model.node_costs)))
     sums = np.concatenate([np.zeros(row), np.ones(model.n_nodes)])
-    # Old versions of SciPy give HiGHS the indices as they are, and it expects 32 bits.
+    # Old versions of SciPy pass the indices to HiGHS unchanged, which expects 32 bits.
     places = np.concatenate(rows, dtype=np.int32), np.concatenate(columns, dtype=np.int32)
     matrix = sparse.coo_array((np.concatenate(values), places), shape=(len(sums), at))
     return np.concatenate(costs), matrix.tocsr(), sums
 
 
 def n_marginals(model):
-    """Number of variables of `local_polytope`."""
+    """Return the number of variables of `local_polytope`."""
     return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
 
 
 def integer_program(mrf, record, most_branches=None, seconds=np.inf):
-    """The linear program over the local polytope, node marginals 0 or 1; return the status.
+    """Solve the integer program over the local polytope with HiGHS; return the status.
 
     most_branches : int, optional
-        Nodes of the search tree after which to stop.
+        Limit on the nodes of the search tree.
     seconds : float
         Time limit in addition to `max_time`.
     """
@@ -109,14 +106,14 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     n_variables = n_marginals(model)
     if n_variables > MOST_VARIABLES:
         raise ValueError(
-            f'method="exact" would take {n_variables} variables, more than {MOST_VARIABLES}; '
-            '"trws" has a bound for larger models'
+            f'method="exact" requires {n_variables} variables, more than {MOST_VARIABLES}; '
+            'use method="trws", which computes a bound for larger models'
         )
     record.bound(trivial_bound(model))
     costs, matrix, sums = local_polytope(model)
     allowed = np.isfinite(costs)
     costs = np.where(allowed, costs, 0.0)
-    # HiGHS takes differences of costs below 1e-7 for 0. A power of two changes no digit.
+    # HiGHS ignores cost differences below 1e-7. Scaling by a power of two is exact.
     exponent = min(0, int(np.frexp(np.abs(costs).max())[1]))
     options = {"mip_rel_gap": record.tol}
     seconds = min(seconds, record.deadline - time.monotonic())
@@ -131,11 +128,11 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         "bounds": optimize.Bounds(0, allowed.astype(float)),
         "constraints": optimize.LinearConstraint(matrix, sums, sums),
     }
-    # With a limit on its search, it is soon over.
+    # A limited search ends soon and needs no separate process.
     run = highs.solve if most_branches is None else highs.solve_here
     status, x, bound = run(np.ldexp(costs, -exponent), program, options)
     if status == 2:
-        # With an allowed labeling, HiGHS is wrong: costs are too far apart for its tolerances.
+        # If an allowed labeling is known, HiGHS is wrong: the range of costs exceeds its tolerance.
         return Status.INFEASIBLE if record.energy == np.inf else Status.STALLED
     if x is not None:
         start = model.node_start

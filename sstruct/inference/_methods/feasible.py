@@ -1,36 +1,36 @@
-"""Search for a labeling that nothing forbids: backtracking with propagation, and local search."""
+"""Search for an allowed labeling: backtracking with propagation, and local search."""
 
 from random import Random
 
 import numpy as np
 
-# Propagated tables in all, those in a search before other methods, and as many more for each table.
-# The nodes that are visited to choose the next one count too, many for one table.
+# Limits on the propagated tables: in total, in a search before other methods, and the increase for
+# each table. Visits of nodes to choose the next one count too, many of them as one table.
 MOST_REVISIONS = 2**18
 REVISIONS_PER_TABLE = 8
 FIRST_REVISIONS = 2**13
 NODES_PER_REVISION = 2**11
-# Wrong choices before the first restart, then twice as many.
+# Wrong choices before the first restart; doubled after each restart.
 FIRST_RESTART = 32
-# Entries of tables that the local search reads at a restart for each table propagated since the
-# last restart: both searches take about the same time.
+# Table entries that the local search reads at a restart for each table propagated since the last
+# restart; both searches then take about the same time.
 READS_PER_REVISION = 2**7
-# Share of the steps of the local search that are random. Of 10 random 3-SAT models (200 nodes, 816
-# clauses) and 8 random 4-colorings (200 nodes of degree 8.2) it solved 14, 15 and 14 in about two
-# seconds each with 0.1, 0.25 and 0.5. Both searches solve 17 in four seconds, backtracking alone 1.
+# Fraction of random steps of the local search. On 10 random 3-SAT models (200 nodes, 816 clauses)
+# and 8 random 4-colorings (200 nodes of degree 8.2) it solves 14, 15 and 14 in about two seconds
+# with 0.1, 0.25 and 0.5. Both searches together solve 17 in four seconds, backtracking only 1.
 NOISE = 0.25
 
 
 class _Refuted(Exception):
-    """No label is left at a node."""
+    """Raised if a node has no label left."""
 
 
 class _Stopped(Exception):
-    """The limit of wrong choices, of work or of time is reached."""
+    """Raised if the limit on wrong choices, work or time is reached."""
 
 
 class _Search:
-    """The labels that are left at each node, and the terms that forbid combinations of them.
+    """The remaining labels of each node, and the terms that forbid combinations of them.
 
     Sets of labels are bool arrays in the order of ``mrf.node_costs``.
     """
@@ -59,7 +59,7 @@ class _Search:
         self.n_failures = np.array([len(terms) for terms in self.at], dtype=float)
 
     def propagate(self, labels, waiting):
-        """Remove labels that some table leaves no support; raise _Refuted if a node loses all."""
+        """Remove labels without support in a table; raise _Refuted if a node has no label left."""
         waiting = dict.fromkeys(waiting)
         while waiting:
             if self.is_over():
@@ -116,13 +116,13 @@ class _Search:
 
 
 class _Walk:
-    """Local search: as long as a table forbids its labels, change one of them.
+    """Local search that changes one label of a violated table at a time.
 
     Parameters
     ----------
     search : _Search
     labels : ndarray of bool
-        The labels that are left at each node.
+        The remaining labels of each node.
     costs : ndarray
         The costs of all labels, in the same order.
     """
@@ -134,7 +134,7 @@ class _Walk:
         self.start = [int(costs[of_v].argmin()) for of_v in search.slices]
         flat = {id(allowed): allowed.tobytes() for allowed in search.allowed}
         self.allowed = [flat[id(allowed)] for allowed in search.allowed]
-        # The tables of each node, and the distance of its neighboring labels in the flat table.
+        # The tables of each node, and the stride of its labels in the flat table.
         self.at = [[] for _ in self.domains]
         for t, (scope, allowed) in enumerate(zip(search.scopes, search.allowed, strict=True)):
             for axis, v in enumerate(scope):
@@ -143,7 +143,7 @@ class _Walk:
     def run(self, most_reads):
         """Return an allowed labeling, or None if the limit of reads or of time is reached.
 
-        The first run starts with the labels of least cost, later ones at random.
+        The first run starts with the labels of lowest cost, later runs at random.
         """
         label_of, entry = self.start.copy(), [0] * len(self.allowed)
         for v, tables in enumerate(self.at):
@@ -173,7 +173,7 @@ class _Walk:
                     if t not in position:
                         position[t] = len(broken)
                         broken.append(t)
-                elif t in position:  # the last of the list takes its place
+                elif t in position:  # replace it by the last element
                     k, last = position.pop(t), broken.pop()
                     if last != t:
                         broken[k], position[last] = last, k
@@ -181,7 +181,7 @@ class _Walk:
         return label_of
 
     def _n_broken(self, entry, v, change):
-        """Return how many tables of a node forbid their labels after a change of its label."""
+        """Return the number of a node's tables that are violated after a change of its label."""
         n = 0
         for t, stride in self.at[v]:
             n += not self.allowed[t][entry[t] + stride * change]
@@ -189,27 +189,27 @@ class _Walk:
 
 
 def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
-    """Search for an allowed labeling and offer it; return whether there may be one.
+    """Search for an allowed labeling and offer it; return False if none exists.
 
     Parameters
     ----------
     mrf : MRF
     record : Record
     most_revisions : int
-        Limit of the work, in propagated tables.
+        Limit on the work, in propagated tables.
 
     Returns
     -------
     may_exist : bool
-        False: it is proven that every labeling is forbidden. The search is bounded in steps and by
-        the record's time, so that True does not imply that a labeling was found.
+        False if it is proven that every labeling is forbidden. The search is limited in steps and
+        time, so True does not imply that a labeling was found.
 
     Notes
     -----
-    After each choice labels without support in a table are removed (generalized arc consistency).
-    The next node is the one with the fewest labels left for each time that one of its tables has
-    failed [1]; restarts after a growing number of wrong choices keep these counts. Labels of low
-    cost are tried first. At each restart a local search [2] has a try.
+    After each choice, labels without support in a table are removed (generalized arc consistency).
+    The next node minimizes the number of remaining labels divided by the number of failures of its
+    tables [1]; these counts are kept in restarts, which follow a growing number of wrong choices.
+    Labels of low cost are tried first. Each restart also runs a local search [2].
 
     References
     ----------

@@ -1,6 +1,6 @@
-"""FWMAP: a model as trees and terms, and labelings from their multipliers.
+"""FWMAP: decomposition of a model into trees and terms, and labelings from multipliers.
 
-The loop over the trees is `sstruct._solvers.proximal`.
+The loop over the trees is in `sstruct._solvers.proximal`.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.terms import TermRounding
 from sstruct.inference._model.tree_cover import tree_cover
 
-# Local search after each rounding: at most so many looks at each node.
+# Limit on the visits of each node by the local search after each rounding.
 LOOKS = 20
 
 
@@ -29,14 +29,14 @@ def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
     mrf : MRF
         Factors become nodes (`pairwise_model`).
     record : Record
-        Gets bounds, and labelings after local search.
+        Receives bounds, and labelings after local search.
     ascent : Ascent
     start : {"trws", "zero"}
-        As of `map_mrf`.
+        As in `map_mrf`.
     sweeps : MessagePassing, optional
-        Of TRW-S on the model, to begin with. None: `start` says.
+        State of TRW-S on the model to start from. Default: determined by `start`.
     terms : UserTerms, optional
-        The multipliers then begin at 0.
+        User terms; the multipliers then start at 0.
     """
     if sweeps is None and start == "trws" and terms is None:
         status, sweeps = message_passing(mrf, record, ascent.max_iter, averaged=True, is_first=True)
@@ -56,12 +56,12 @@ def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
     first = None
     if sweeps is not None:
         first = multipliers_of_messages(problem, *sweeps.last_messages())
-        del sweeps  # messages are as large as the multipliers
+        del sweeps  # free the messages, which are as large as the multipliers
     return ascend(problem, record, Search(mrf, record, rounding).round, ascent, first)
 
 
 def _nodes_alone(record):
-    """Without edges each node's best label is best; the record has begun with them."""
+    """Set the bound of a model without edges; the record starts with the best labels."""
     if record.energy == np.inf:
         return Status.INFEASIBLE
     record.bound(record.energy)
@@ -69,7 +69,7 @@ def _nodes_alone(record):
 
 
 class Search:
-    """Labelings from multipliers: rounding in both directions in turn, then local search."""
+    """Labelings from multipliers: rounding in alternating directions, then local search."""
 
     def __init__(self, mrf, record, rounding):
         self.mrf, self.record, self.rounding = mrf, record, rounding
@@ -81,7 +81,7 @@ class Search:
         labels = self.rounding.run(multipliers, self.forward)[: self.mrf.n_nodes].copy()
         self.forward = not self.forward
         if self.has_terms:
-            # Local search does not know terms, and energies are without them.
+            # Local search ignores the terms, and its energies exclude them.
             self.record.offer(labels, -np.inf)
             self.own.improve(labels, LOOKS * self.mrf.n_nodes)
             self.record.offer(labels, -np.inf)

@@ -1,7 +1,7 @@
-"""Integer programs by HiGHS, which Ctrl-C can end.
+"""Integer programs solved by HiGHS, with support for Ctrl-C.
 
-HiGHS does not look for signals, and whoever calls it waits. So what is not over at once begins anew
-in a process of its own, which can be killed. It gives the same answer: nothing in it is random.
+HiGHS does not check for signals. A program that does not end quickly is therefore restarted in a
+separate process, which can be killed. Results are the same, since HiGHS is deterministic.
 """
 
 import pickle
@@ -14,14 +14,14 @@ from multiprocessing import spawn
 
 from scipy import optimize
 
-# Seconds that a program may take here, and variables from which on it is not tried: HiGHS looks at
-# its clock between steps, which take longer the more there are. A process takes half a second to
-# begin, most of it to import SciPy.
+# Time limit in seconds for programs in this process, and the number of variables above which it is
+# not tried: HiGHS checks its clock only between steps, which take longer with more variables. A
+# process takes half a second to start, mostly to import SciPy.
 SECONDS_HERE = 0.15
 MOST_VARIABLES_HERE = 2**12
 TIME_LIMIT = 1  # status of `optimize.milp`
 SECONDS_BETWEEN_LOOKS = 0.01
-# What the other process runs: it finds the same SciPy, and hears of Ctrl-C from its caller alone.
+# Program of the other process. It uses the same SciPy and ignores Ctrl-C, which the caller handles.
 PROGRAM = """
 import os, pickle, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -37,13 +37,13 @@ out.close()
 
 
 def solve_here(costs, program, options):
-    """Call `optimize.milp`; return its status, x and a lower bound, None where there is none."""
+    """Call `optimize.milp`; return its status, x and a lower bound (None if missing)."""
     found = optimize.milp(costs, **program, options=options)
     return found.status, found.x, found.mip_dual_bound
 
 
 def solve(costs, program, options):
-    """Minimize a sum of costs over an integer program; return what `solve_here` does.
+    """Minimize costs over an integer program; return the same as `solve_here`.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def solve(costs, program, options):
 
 
 def _solve_apart(costs, program, options):
-    """The answer of another process; of this one where no process can be started."""
+    """Solve in a separate process, or in this one if no process can be started."""
     python = spawn.get_executable()
     if not python or getattr(sys, "frozen", False):
         return solve_here(costs, program, options)
@@ -86,8 +86,8 @@ def _solve_apart(costs, program, options):
             process.wait()
         if process.returncode != 0:
             raise OSError(
-                f"the process in which HiGHS ran has ended with code {process.returncode}, for "
-                "want of memory perhaps; 'trws' has a bound for large models"
+                f"the HiGHS process ended with code {process.returncode}, possibly because memory "
+                "is exhausted; use method='trws' for a bound of large models"
             )
         answer.seek(0)
         return pickle.load(answer)

@@ -1,4 +1,4 @@
-"""The door to all methods: a labeling of low energy, and a bound."""
+"""MAP inference by all methods: a labeling of low energy and a lower bound."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.terms import ModelWithTerms
 
-# Entries of all tables up to which labelings are improved by two nodes at once: in all eight times
-# as many are looked at, again and again.
+# Limit on the table entries of models whose labelings are improved by moves of two nodes, which
+# visit eight times as many entries repeatedly.
 MOST_ENTRIES = 2**23
-# Iterations of belief propagation after other methods: where pairs contradict one another its
-# labelings are better. Ising models: by 3 to 5 % before they are combined.
+# Iterations of belief propagation after other methods. Its labelings are better if pairs are
+# frustrated: by 3 to 5 % on Ising models, before combination.
 MOST_PROPAGATIONS = 100
-# Time limit of HiGHS after the other methods of "auto", if there is no `max_time`.
+# Time limit in seconds of HiGHS after the other methods of "auto", without `max_time`.
 SECONDS_OF_BRANCHING = 10.0
 FLOAT_MAX = sys.float_info.max
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
@@ -69,123 +69,123 @@ def map_mrf(
     Parameters
     ----------
     mrf : MRF
-        The model.
+        The model to minimize.
     method : str, default="auto"
-        * ``"fwmap"``: block-coordinate Frank-Wolfe on a decomposition into trees. Any model. Its
-          bound converges to that of the linear relaxation.
-        * ``"trws"``: sequential tree-reweighted message passing. Any model. Its bound never exceeds
-          that of the linear relaxation.
-        * ``"bp"``: min-sum belief propagation. Any model. Exact on forests, elsewhere without a
-          bound.
-        * ``"icm"``: iterated conditional modes, from the best label of each node. Any model, no
-          bound.
+        * ``"fwmap"``: block-coordinate Frank-Wolfe on a decomposition into trees. Supports every
+          model. The bound converges to the one of the linear relaxation.
+        * ``"trws"``: sequential tree-reweighted message passing. Supports every model. The bound
+          never exceeds the one of the linear relaxation.
+        * ``"bp"``: min-sum belief propagation. Supports every model. Exact on forests, without a
+          bound otherwise.
+        * ``"icm"``: iterated conditional modes, from the best label of each node. Supports every
+          model. No bound.
         * ``"alpha-expansion"``: Potts models, and models with one metric table for all edges, with
           nonnegative weights, no forbidden pairs and the same number of labels at each node. No
           bound.
-        * ``"graph-cut"``: two labels for each node, all pairs attractive, none forbidden. Exact.
-        * ``"exact"``: max-sum on forests, variable elimination if its tables have at most 2^23
-          entries in all, otherwise HiGHS on an integer program of at most 2^18 variables (labels
+        * ``"graph-cut"``: two labels for each node, only attractive pairs, no forbidden pairs.
+          Exact.
+        * ``"exact"``: max-sum on forests; variable elimination if its tables have at most 2^23
+          entries in total; otherwise HiGHS on an integer program of at most 2^18 variables (labels
           of nodes and entries of tables), in a separate process if it takes long. HiGHS proves a
           minimum up to differences of about 1e-7.
-        * ``"auto"``: max-sum on forests, a cut if it is exact, variable elimination as above.
-          Otherwise ``"trws"``, then, as long as a gap is left, ``"fwmap"``, moves that improve the
+        * ``"auto"``: max-sum on forests, a cut if it is exact, or variable elimination as above.
+          Otherwise ``"trws"`` and then, while a gap remains, ``"fwmap"``, moves that improve the
           labeling, and HiGHS as above for at most 10 seconds, or until `max_time` if it is given.
     tol : float, default=1e-6
-        Stop if energy - bound <= tol (1 + abs(energy)).
+        Stop when energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
-        Stop after this many seconds, set-up included. Cuts, expansion moves and ``"icm"`` do not
-        watch the time. HiGHS does so only between its steps: with 10^5 variables and more it may
+        Time limit in seconds, including the setup. Cuts, expansion moves and ``"icm"`` do not
+        check the time. HiGHS checks it only between its steps: with 10^5 or more variables it may
         take several times as long.
     max_iter : int, default=1000
-        Largest number of iterations. For ``"trws"`` and ``"bp"`` an iteration is a sweep over the
-        nodes and one back; for ``"fwmap"``, one minimization of each tree, and passes over cached
-        labelings.
+        Maximum number of iterations. For ``"trws"`` and ``"bp"``, an iteration is a forward and a
+        backward sweep over the nodes. For ``"fwmap"``, it is one minimization of each tree, and
+        passes over cached labelings.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Order of labels in ``"alpha-expansion"`` and of trees in ``"fwmap"``. The other methods are
-        deterministic, except for HiGHS stopped by the time.
+        Controls the order of labels in ``"alpha-expansion"`` and of trees in ``"fwmap"``. The other
+        methods are deterministic, except for HiGHS with a time limit.
     proximal_weight : float, "paper" or None, default=None
-        Constant c of [2] for ``"fwmap"``: how far a step may go, in units of the costs.
-        ``"paper"``: ``1500000 / (n_trees + 22)**2``, formula (18) of [2]. None: chosen from the
-        gap at the start, then adapted to how well cached labelings predict the bound.
+        Constant c of [2] for ``"fwmap"``, which limits the length of steps, in units of the costs.
+        ``"paper"``: ``1500000 / (n_trees + 22)**2``, equation (18) of [2]. Default: estimated from
+        the initial gap, then adapted to the accuracy with which cached labelings predict the bound.
     step : {"exact", "published"}, default="exact"
-        Step length of ``"fwmap"``. ``"exact"`` is the best one. ``"published"`` is that of [2],
+        Step size of ``"fwmap"``. ``"exact"`` is the optimal one. ``"published"`` is the one of [2],
         which ignores that the trees of a node move together: for a node in two trees it is half as
-        long. For comparison with the paper.
+        long. It is provided for comparison with the paper.
     schedule : {"work", "clock"}, default="work"
-        How ``"fwmap"`` chooses between passes over cached labelings and new minimizations:
-        by counted operations, so that an int as `random_state` gives the same result each time; or
-        by seconds, as in [2].
+        How ``"fwmap"`` chooses between passes over cached labelings and new minimizations.
+        ``"work"`` counts operations, so that results are reproducible for an int as
+        `random_state`. ``"clock"`` measures seconds, as in [2].
     start : {"trws", "zero"}, default="trws"
-        First multipliers of ``"fwmap"``. ``"trws"`` runs ``"trws"`` while ten of its iterations
-        raise the bound by more than 0.000002 (1 + abs(bound)), and takes multipliers from its
+        Initial multipliers of ``"fwmap"``. ``"trws"`` runs ``"trws"`` until ten of its iterations
+        raise the bound by at most 0.000002 (1 + abs(bound)), and uses the multipliers of its
         messages. ``"zero"``: zeros, as in [2]. With `terms`, always zeros.
     terms : iterable of objects, default=None
-        Your own terms of the energy; the method is ``"fwmap"`` then. Each has
+        User-defined terms of the energy, supported by ``"fwmap"`` only. Each term has
 
         * ``nodes``: a list of n different nodes;
-        * ``cost(labels)``: a real number for the labels (n,) of its nodes, ``+inf`` if it forbids
-          them;
+        * ``cost(labels)``: a real number for the labels (n,) of its nodes, ``+inf`` if they are
+          forbidden;
         * ``minimize(costs)``: labels (n,) that minimize
           ``cost(labels) + costs[0, labels[0]] + ... + costs[n - 1, labels[n - 1]]``. `costs` has
           shape (n, K), with K the largest number of labels of these nodes, and is ``+inf`` where a
           label is forbidden or does not exist.
 
     evidence : dict of int to int, default=None
-        Observed labels: maps nodes to the only label that they may have, as
-        :func:`read_uai_evidence` returns them.
+        Observed labels: maps nodes to their fixed labels, such as the result of
+        :func:`read_uai_evidence`.
 
     Returns
     -------
     result : MapResult
-        The best labeling found, of all nodes, and the bound. Ctrl-C ends the search with a valid
-        result.
+        The best labeling found and the bound. Ctrl-C stops the search with a valid result.
 
     Raises
     ------
     TypeError
-        If `mrf` is not an MRF or `evidence` not a dict, or a term lacks an attribute or returns no
-        number or labels.
+        If `mrf` is not an MRF, `evidence` is not a dict, or a term lacks an attribute or returns
+        values that are not numbers or labels.
     ValueError
-        If the method is not for this model, a parameter is out of range, or `evidence` has a node
-        or a label that does not exist. If a term returns
-        labels that have the wrong shape, are out of range or forbidden, have another cost than
-        before, or are worse than an earlier answer; the message names the term.
+        If the method does not support the model, a parameter is out of range, `evidence` has a node
+        or a label that does not exist, or a term returns labels that have the wrong shape, are out
+        of range, are forbidden, have a different cost than before, or are worse than an earlier
+        result. The message names the term.
 
     Notes
     -----
-    All iterative methods end with ``"icm"``. If a gap is left, moves of two neighbors at once
-    follow from the best 24 labelings, and HiGHS combines their results; not for models with
-    factors or with more than 2^23 entries of pairs. After ``"fwmap"`` and ``"trws"``, up to 100
-    iterations of ``"bp"`` look for more labelings before that. In models of at most 2^15 nodes,
-    edges and factors, moves of many nodes follow: variable elimination of nodes chosen at random,
-    with the labels of the others fixed.
+    All iterative methods end with ``"icm"``. If a gap remains, moves of two neighbors start from
+    the best 24 labelings, and HiGHS combines the results, except for models with factors or with
+    more than 2^23 entries of pairs. Before that, up to 100 iterations of ``"bp"`` search for more
+    labelings after ``"fwmap"`` and ``"trws"``. In models of at most 2^15 nodes, edges and factors,
+    moves of many nodes follow: variable elimination of random sets of nodes, with the labels of the
+    other nodes fixed.
 
-    If costs of ``+inf`` leave ``"trws"``, ``"fwmap"``, ``"bp"`` or ``"auto"`` without an allowed
-    labeling, backtracking with constraint propagation and a local search try to find one in a
-    bounded number of steps. With `max_time`, a short search also precedes the elimination of nodes.
-    An energy of ``+inf`` is proven (``INFEASIBLE``) or means that none was found.
+    If ``"trws"``, ``"fwmap"``, ``"bp"`` or ``"auto"`` does not find an allowed labeling because of
+    costs of ``+inf``, backtracking with constraint propagation and a local search try to find one
+    in a limited number of steps. With `max_time`, a short search also precedes the elimination of
+    nodes. An energy of ``+inf`` is either proven (``INFEASIBLE``) or means that none was found.
 
     ``"trws"`` visits the nodes in their order: if nodes are numbered along the rows of an image,
     every row and column is one chain. The time of an iteration is proportional to the entries of
-    the tables, for Potts and truncated linear or quadratic tables to the number of labels. It ends
-    as ``STALLED`` if neither bound nor energy has moved for 50 iterations. Factors of three and
-    four nodes become nodes of their own, whose labels are the allowed tuples.
+    the tables; for Potts and truncated linear or quadratic tables, to the number of labels. The
+    status is ``STALLED`` if neither bound nor energy improves for 50 iterations. Factors of three
+    and four nodes become auxiliary nodes, whose labels are the allowed tuples.
 
-    If the bound of ``"fwmap"`` or ``"trws"`` rises above the largest possible energy, every
-    labeling is forbidden, too (``INFEASIBLE``). With `terms`, the largest energy is not known: if
-    they contradict each other, bounds rise until `max_iter` or `max_time`.
+    If the bound of ``"fwmap"`` or ``"trws"`` exceeds the largest possible energy, every labeling is
+    forbidden (``INFEASIBLE``). With `terms`, the largest energy is not known: if they contradict
+    each other, bounds rise until `max_iter` or `max_time` is reached.
 
-    ``"fwmap"`` covers the edges by the fewest forests. A node has a copy in each tree that contains
-    it; multipliers couple the copies, and the sum of the trees' minima is maximized. An iteration
-    takes the time of a sweep of ``"trws"``, and several times as much for passes over cached
-    labelings. It ends as ``UNPROVEN`` if the bound is that of the linear relaxation and the
-    labels have more energy: trees agree on the shares of all labels to 0.001 in sum, and the bound
-    is within `tol` (1 + abs(bound)) of what these shares cost.
+    ``"fwmap"`` covers the edges by the smallest number of forests. A node has a copy in each tree
+    that contains it; multipliers couple the copies, and the sum of the minima of the trees is
+    maximized. An iteration takes the time of a sweep of ``"trws"``, and several times as much for
+    passes over cached labelings. The status is ``UNPROVEN`` if the bound has reached the linear
+    relaxation and the labels have a higher energy: the marginals of the trees differ by at most
+    0.001 in total, and the bound is within `tol` (1 + abs(bound)) of their cost.
 
-    Each of your terms is one more block beside the trees, and may share nodes with them. Its
-    labelings are cached, four bytes for each node, and evaluated at other multipliers without a
-    call. The bound is that of the relaxation that joins the convex hulls of the labelings of all
-    trees and terms; it holds if ``minimize`` returns minima. Energies include the terms.
+    User-defined terms are additional blocks, which may share nodes with the trees. Their labelings
+    are cached, with four bytes for each node, and evaluated at other multipliers without a call.
+    The bound is the one of the relaxation over the convex hulls of the labelings of all trees and
+    terms; it is valid if ``minimize`` returns minima. Energies include the terms.
 
     References
     ----------
@@ -217,7 +217,7 @@ def map_mrf(
     terms = [] if terms is None else listed(terms, "terms", "a list of terms or None")
     if terms:
         if method not in ("auto", "fwmap"):
-            raise ValueError(f"method {method!r} takes no terms; 'fwmap' does")
+            raise ValueError(f"method={method!r} does not support terms; use method='fwmap'")
         method = "fwmap"
         own_terms = UserTerms(TermCalls(terms, mrf))
         energies = ModelWithTerms(mrf, own_terms)
@@ -235,16 +235,16 @@ def map_mrf(
 
 
 class _Run:
-    """A method and those that follow it.
+    """Run a method and the methods that follow it.
 
     Parameters
     ----------
     mrf : MRF
     record : Record
     method : str
-        As of `map_mrf`; then the one that ran last.
+        As in `map_mrf`; updated to the last method that ran.
     ascent : Ascent
-        With the limit of iterations and the seed of all methods.
+        Contains the limit on iterations and the seed of all methods.
     """
 
     def __init__(self, mrf, record, method, ascent):
@@ -252,11 +252,11 @@ class _Run:
 
     @cached_property
     def small(self):
-        """Return the Elimination of the model, None if the model is large."""
+        """Return the Elimination of the model, or None if the model is too large."""
         return eliminator(self.mrf)
 
     def minimize(self, start):
-        """Return the status."""
+        """Run the method and return the status."""
         mrf, record, is_auto = self.mrf, self.record, self.method == "auto"
         if is_auto:
             status = self._exactly()
@@ -282,7 +282,7 @@ class _Run:
         return self._iterate(start, is_auto)
 
     def _exactly(self):
-        """Run what finds a minimum fast; return the status, or None if nothing does."""
+        """Run a fast exact method; return the status, or None if there is none."""
         self.method = "exact"
         if is_forest(self.mrf):
             return forest(self.mrf, self.record)
@@ -294,8 +294,8 @@ class _Run:
     def _eliminate(self):
         """Run variable elimination; return the status, or None if its tables are too large.
 
-        If the time is limited, half of it goes to a short search for an allowed labeling, which is
-        the result if the elimination takes too long.
+        With a time limit, half of the time is used for a short search for an allowed labeling,
+        which is the result if the elimination takes too long.
         """
         record, spare = self.record, None
         if self.small is not None and record.energy == np.inf and record.deadline < np.inf:
@@ -337,7 +337,7 @@ class _Run:
         self.record.offer(labels, PackedMRF(self.mrf).improve(labels, most_visits))
 
     def _make_feasible(self, *most_revisions):
-        """Look for an allowed labeling if none is known; return whether there may be one."""
+        """Search for an allowed labeling if none is known; return False if none exists."""
         if self.record.energy < np.inf or self.record.is_late():
             return True
         may_exist = find_feasible(self.mrf, self.record, *most_revisions)
@@ -349,7 +349,7 @@ class _Run:
         """Improve good labelings by moves of two and of many nodes, and combine them.
 
         max_iter : int
-            Limit of iterations of belief propagation, which looks for more labelings; 0: none.
+            Limit on the iterations of belief propagation, which searches for more labelings.
         """
         mrf, record = self.mrf, self.record
         if mrf.n_factors == 0 and n_marginals(mrf) <= MOST_ENTRIES:
@@ -378,17 +378,17 @@ class _Run:
         if found in (Status.CONVERGED, Status.INFEASIBLE):
             self.method = "exact"
             return found
-        # HiGHS may stop a little before the time is over.
+        # HiGHS may stop slightly before the time limit.
         return found if is_limited and found is Status.TIME_LIMIT else status
 
 
 def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work", start="trws"):
-    """Raise ValueError where one is out of range."""
+    """Raise ValueError if an option is out of range."""
     _check_number(tol, "tol", 0, True)
     if max_time is not None:
         _check_number(max_time, "max_time", 0, False)
     if not is_integer(max_iter) or max_iter < 1:
-        raise ValueError(f"max_iter must be an integer of at least 1; found {shortened(max_iter)}")
+        raise ValueError(f"max_iter must be an integer >= 1; found {shortened(max_iter)}")
     if isinstance(proximal_weight, str):
         _check_name(proximal_weight, "proximal_weight", ("paper",))
     elif proximal_weight is not None:
@@ -399,7 +399,7 @@ def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work
 
 
 def check_positive(value, name):
-    """Raise ValueError unless it is a finite number above 0."""
+    """Raise ValueError unless the value is a finite number above 0."""
     _check_number(value, name, 0, False)
 
 
@@ -411,7 +411,7 @@ def _check_name(value, name, choices):
 
 
 def _check_number(value, name, least, may_equal):
-    # Integers may be beyond the floats.
+    # Integers may exceed the range of float.
     in_range = is_real(value) and (least < value <= FLOAT_MAX or (may_equal and value == least))
     if not in_range:
         relation = "at least" if may_equal else "above"

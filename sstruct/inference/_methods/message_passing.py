@@ -1,4 +1,4 @@
-"""TRW-S and belief propagation: sweeps until the gap is closed or nothing moves any more."""
+"""TRW-S and belief propagation: sweeps until the gap is closed or progress stops."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from sstruct._oracles.mrf._packed_mrf import PackedMRF
 from sstruct._solvers.core.status import Status
 from sstruct.inference._model.auxiliary import pairwise_model
 
-# Iterations without any progress after which one is not waited for.
+# Iterations without progress before stopping.
 _PATIENCE = 50
-# Before FWMAP sweeps are over where so many iterations have gained so little of 1 + abs(bound).
+# Before FWMAP, stop if this many iterations gain less than this fraction of 1 + abs(bound).
 _FIRST_ITERATIONS = 10
 _FIRST_GAIN = 2e-6
-# Local search after each sweep: at most so many looks at each node.
+# Limit on the visits of each node by the local search after each sweep.
 _LOOKS = 20
 
 
@@ -24,12 +24,13 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
     mrf : MRF
         Factors become nodes (`pairwise_model`).
     record : Record
-        Gets labelings (after local search) and, where `averaged`, bounds.
+        Receives labelings (after local search) and, if `averaged`, bounds.
     max_iter : int
-        A sweep forward and one back each.
+        Limit on iterations, each of which is a forward and a backward sweep.
     averaged : bool
-        TRW-S, or belief propagation.
+        True for TRW-S, False for belief propagation.
     is_first : bool
+        Stop early, with status STALLED, once another method is likely to gain more.
         End, as STALLED, already where another method is likely to gain more.
     """
     model, order = pairwise_model(mrf)
@@ -49,7 +50,7 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
             if averaged:
                 record.bound(bound)
             found = labels[: mrf.n_nodes].copy()
-            # Late sweeps often find again what the same sweep found before.
+            # Late sweeps often repeat the labels of the previous sweep in the same direction.
             if not np.array_equal(seen.get(forward), found):
                 seen[forward] = found.copy()
                 record.offer(found, own.improve(found, _LOOKS * mrf.n_nodes))
@@ -66,7 +67,7 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
 
 
 def _gains_little(record):
-    """Whether the bound has hardly moved in the last iterations."""
+    """Return True if the last iterations hardly raised the bound."""
     if len(record.rows) <= _FIRST_ITERATIONS:
         return False
     before = record.rows[-1 - _FIRST_ITERATIONS][1]
@@ -74,11 +75,11 @@ def _gains_little(record):
 
 
 def trivial_bound(mrf):
-    """The sum of the least costs of all terms; factors must not be there."""
+    """Return the sum of the minima of all terms of a model without factors."""
     bound = np.minimum.reduceat(mrf.node_costs, mrf.node_start[:-1]).sum()
     if mrf.n_edges:
         least = np.minimum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
         most = np.maximum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
-        # A negative weight turns a table round.
+        # A negative weight swaps minimum and maximum.
         bound += (mrf.weights * np.where(mrf.weights >= 0, least, most)).sum()
     return float(bound)

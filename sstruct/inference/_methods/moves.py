@@ -1,4 +1,4 @@
-"""Cuts and expansion moves on models that allow them."""
+"""Minimum cuts and expansion moves for models that allow them."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from sstruct._oracles.graph.alpha_expansion import alpha_expansion
 from sstruct._solvers.core.status import Status
 from sstruct.inference._model.table_forms import POTTS
 
-# Relative to the largest cost of an edge: what is taken as rounding.
+# Tolerance for rounding, relative to the largest cost of an edge.
 _ROUNDING = 1e-12
 
 
 def _no_reason_common(mrf):
-    """Why neither cuts nor moves are for a model, or None."""
+    """Return the reason why neither cuts nor moves support a model, or None."""
     if mrf.n_factors:
         return f"the model has {mrf.n_factors} factors of three or four nodes"
     if not np.isfinite(mrf.tables).all():
@@ -21,12 +21,12 @@ def _no_reason_common(mrf):
 
 
 def _forbids_a_node(mrf):
-    """Whether a node has no allowed label."""
+    """Return True if some node has no allowed label."""
     return not np.logical_or.reduceat(np.isfinite(mrf.node_costs), mrf.node_start[:-1]).all()
 
 
 def no_cut(mrf):
-    """Why a minimum cut does not minimize a model's energy, or None where it does."""
+    """Return the reason why a minimum cut does not minimize the energy, or None if it does."""
     reason = _no_reason_common(mrf)
     if reason is not None:
         return reason
@@ -43,21 +43,21 @@ def no_cut(mrf):
 
 
 def _binary_tables(mrf):
-    """Weighted tables (E, 2, 2)."""
+    """Return the weighted tables (E, 2, 2)."""
     entries = mrf.table_start[mrf.edge_table][:, None] + np.arange(4)
     return (mrf.weights[:, None] * mrf.tables[entries]).reshape(-1, 2, 2)
 
 
 def _are_potts(tables):
-    """Whether all tables (E, 2, 2) tell equal labels from different ones alone."""
+    """Return True if all tables (E, 2, 2) depend only on whether the labels are equal."""
     return (tables == tables[:, ::-1, ::-1]).all()
 
 
 def cut(mrf, record):
-    """Find a minimum by a cut; return the status."""
+    """Find a minimum by a graph cut; return the status."""
     reason = no_cut(mrf)
     if reason is not None:
-        raise ValueError(f'method="graph-cut" is for attractive pairs of two labels: {reason}')
+        raise ValueError(f'method="graph-cut" requires two labels and attractive pairs: {reason}')
     if _forbids_a_node(mrf):
         return Status.INFEASIBLE
     labels, _ = graph_cut(mrf.node_costs.reshape(-1, 2), mrf.edges, _binary_tables(mrf))
@@ -67,7 +67,7 @@ def cut(mrf, record):
 
 
 def _no_metric(table):
-    """Why a table (K, K) is no metric (0 for different labels is fine), or None."""
+    """Return the reason why a table (K, K) is not a metric (up to zero distances), or None."""
     slack = _ROUNDING * np.abs(table).max(initial=1.0)
     if (np.abs(np.diag(table)) > slack).any():
         return "the cost of equal labels is not 0"
@@ -77,7 +77,7 @@ def _no_metric(table):
         return "the table is not symmetric"
     for middle in range(len(table)):
         if (table > table[:, [middle]] + table[middle] + slack).any():
-            return f"label {middle} is a short cut, against the triangle inequality"
+            return f"label {middle} violates the triangle inequality"
     return None
 
 
@@ -92,7 +92,7 @@ def expansion_arguments(mrf):
         equal, different = mrf.table_parameters[mrf.edge_table].T
         weights = weights * (different - equal)
     elif wrong is None and K == 2 and _are_potts(_binary_tables(mrf)):
-        # Of two labels the model does not look for forms.
+        # The form of tables of two labels is not detected by the model.
         tables = _binary_tables(mrf)
         weights = tables[:, 0, 1] - tables[:, 0, 0]
     elif wrong is None and len(mrf.table_form) > 1:
@@ -105,7 +105,7 @@ def expansion_arguments(mrf):
         wrong = f"edge {e} = {tuple(mrf.edges[e].tolist())} has a negative weight"
     if wrong is not None:
         raise ValueError(
-            f'method="alpha-expansion" is for Potts models and for one metric table: {wrong}'
+            f'method="alpha-expansion" requires a Potts model or one metric table: {wrong}'
         )
     return weights, distance
 

@@ -1,15 +1,15 @@
-"""Models of pairs alone: factors of three and four nodes as nodes of their own."""
+"""Pairwise models: factors of three and four nodes as auxiliary nodes."""
 
 import numpy as np
 
 from sstruct.inference._model.mrf import MRF
 
-# Entries of the tables that are made.
+# Limit on the entries of the tables of factors.
 MOST_ENTRIES = 2**27
 
 
 def pairwise_model(mrf):
-    """Return a model without factors that has the same minima, and an order of its nodes.
+    """Return an equivalent model without factors, and an order of its nodes.
 
     Parameters
     ----------
@@ -18,28 +18,28 @@ def pairwise_model(mrf):
     Returns
     -------
     model : MRF
-        The nodes of `mrf`, then a node for each factor, whose labels are the tuples that the factor
-        allows; tables of 0 and ``+inf`` tie a tuple's labels to those of the factor's nodes. Labels
-        of the first ``mrf.n_nodes`` nodes are a labeling of `mrf`, of no more energy. Without
-        factors `mrf` itself.
+        The nodes of `mrf`, followed by a node for each factor, whose labels are the tuples that the
+        factor allows. Tables of 0 and ``+inf`` tie these tuples to the labels of the nodes in the
+        factor. The first ``mrf.n_nodes`` labels of a labeling are a labeling of `mrf` with at most
+        the same energy. Without factors, `mrf` itself.
     order : ndarray of shape (model.n_nodes,), dtype int32
-        All nodes, with those of factors between the nodes that they are joined with.
+        All nodes, with the nodes of factors between the nodes of their scopes.
 
     Raises
     ------
     ValueError
-        If the tables would have more than 2^27 entries.
+        If the tables require more than 2^27 entries.
 
     Notes
     -----
-    The linear relaxation of the model is that of `mrf` with exact marginals of each factor.
+    The linear relaxation is the one of `mrf` with exact marginals for each factor.
     """
     if mrf.n_factors == 0:
         return mrf, np.arange(mrf.n_nodes, dtype=np.int32)
     node = [mrf.node_cost(v) for v in range(mrf.n_nodes)]
     edges, tables = [mrf.edges], _tables(mrf)
     weights = [mrf.weights]
-    # Factors that share a table share what is made of it.
+    # Factors with the same table share the derived tables.
     allowed, ties, n_entries = {}, {}, 0
     rank = list(range(mrf.n_nodes))
     for f in range(mrf.n_factors):
@@ -51,8 +51,8 @@ def pairwise_model(mrf):
             n_entries += len(entries) * (1 + sum(costs.shape))
             if n_entries > MOST_ENTRIES:
                 raise ValueError(
-                    f"factors[{f}] has {len(entries)} allowed tuples: this method would need "
-                    f"tables of more than {MOST_ENTRIES} entries for the factors"
+                    f"factors[{f}] has {len(entries)} allowed tuples: this method requires tables "
+                    f"of more than {MOST_ENTRIES} entries for the factors"
                 )
             allowed[t] = costs[tuple(entries.T)]
             for place, size in enumerate(costs.shape):
@@ -68,7 +68,7 @@ def pairwise_model(mrf):
 
 
 def _tables(mrf):
-    """Tables of the edges without their weights: the same object where they share one."""
+    """Return the unweighted table of each edge; edges that share a table share the object."""
     views, out = {}, []
     for e, t in enumerate(mrf.edge_table.tolist()):
         if t not in views:

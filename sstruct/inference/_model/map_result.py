@@ -1,4 +1,4 @@
-"""What map_mrf returns, and how it comes about."""
+"""Results of map_mrf and the record of a search."""
 
 import time
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sstruct.inference._model.terms import ModelWithTerms
 
 @dataclass(frozen=True, eq=False)
 class MapResult:
-    """A labeling of low energy, and a lower bound on the energy of every labeling.
+    """Result of MAP inference: a labeling of low energy and a lower bound on the energy.
 
     Parameters
     ----------
@@ -20,28 +20,28 @@ class MapResult:
     energy : float
         Its energy; ``+inf`` if no allowed labeling was found.
     lower_bound : float
-        No labeling has less energy; ``-inf`` from methods without a bound.
+        Lower bound on the energy of every labeling; ``-inf`` for methods without a bound.
     gap : float
-        ``energy - lower_bound``, not negative: the labels are at most this far from the optimum.
+        ``energy - lower_bound``, at least 0: a bound on the suboptimality of the labels.
     status : str
-        ``CONVERGED``: the gap is at most ``tol * (1 + abs(energy))``. ``UNPROVEN``: the method has
+        ``CONVERGED``: the gap is at most ``tol * (1 + abs(energy))``. ``UNPROVEN``: the method
         finished with a larger gap; the labeling may be optimal, but this is not proven.
         ``INFEASIBLE``: every labeling is proven to be forbidden; energy and bound are ``+inf``.
-        ``MAX_ITER``, ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): what stopped the search.
+        ``MAX_ITER``, ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): the limit that stopped the search.
         ``STALLED``: neither energy nor bound improved for many iterations.
     history : dict of ndarray
-        ``seconds`` since the call, and the best ``lower_bound`` and ``energy`` so far: one entry at
-        the start and one for each iteration. ``A`` and ``B`` are the quantities of equation (10)
-        of [1], for iterations of ``"fwmap"`` that evaluate them (every fifth), otherwise NaN. Both
-        are 0 if and only if the multipliers are optimal: other multipliers have a bound that is
-        higher by at most ``A + B * d``, where d is the largest sum over the copies of a label of
-        the absolute differences of the multipliers.
+        ``seconds`` since the call and the best ``lower_bound`` and ``energy`` so far, with one
+        entry at the start and one for each iteration. ``A`` and ``B`` are the quantities of
+        equation (10) of [1] for the iterations of ``"fwmap"`` that evaluate them (every fifth), and
+        NaN otherwise. Both are 0 if and only if the multipliers are optimal: the bound of other
+        multipliers is higher by at most ``A + B * d``, where d is the largest sum, over the copies
+        of a label, of the absolute differences of the multipliers.
     method : str
-        The method that ran last: ``"auto"`` names the one that proved the optimum, if any.
+        The last method that ran. For ``"auto"``, the one that proved the optimum, if any.
 
     See Also
     --------
-    map_mrf : Makes results.
+    map_mrf : Compute a result.
 
     References
     ----------
@@ -56,7 +56,7 @@ class MapResult:
     (array([1, 1], dtype=int32), 1.0, 0.0, 'exact')
     """
 
-    __module__ = "sstruct.inference"  # where pickles look for it
+    __module__ = "sstruct.inference"  # import path for pickle
 
     labels: np.ndarray
     energy: float
@@ -74,23 +74,23 @@ class MapResult:
         )
 
 
-# Labelings that a last local search begins at. Side chain fmj (minimum 978.046): from the best
-# alone to 980.138 with each of four seeds, from 8 to 979.115, from 24 to 978.566; and these
-# combined to the minimum.
+# Number of labelings from which the final local search starts. On the side chain model fmj (minimum
+# 978.046) it reaches 980.138 from the best one with each of four seeds, 979.115 from 8, and 978.566
+# from 24; combining these reaches the minimum.
 OFFERED = 24
 
 
 class Record:
-    """The best labeling and bound so far, their history, and the clock.
+    """The best labeling and bound so far, their history and the time.
 
     Parameters
     ----------
     mrf : MRF or ModelWithTerms
     labels : ndarray of shape (V,), dtype int32
-        A first labeling.
-    tol, max_time : as of `map_mrf`
+        The first labeling.
+    tol, max_time : as in `map_mrf`
     began : float, default=None
-        The ``time.monotonic()`` from which time counts; None: now.
+        Start on the clock of ``time.monotonic()``; default is the current time.
     """
 
     def __init__(self, mrf, labels, tol, max_time, began=None):
@@ -102,7 +102,7 @@ class Record:
         self.row()
 
     def offer(self, labels, energy):
-        """Keep a labeling if it is better than the best; `energy` is right up to rounding."""
+        """Keep the labeling if it is the best so far; `energy` is accurate up to rounding."""
         self.offered[labels.tobytes()] = energy
         if len(self.offered) > 2 * OFFERED:
             self.offered = dict(sorted(self.offered.items(), key=lambda item: item[1])[:OFFERED])
@@ -112,26 +112,26 @@ class Record:
                 self.labels, self.energy = labels.copy(), energy
 
     def best_offered(self, most):
-        """Return different labelings that were offered, the best first."""
+        """Return up to `most` distinct labelings that were offered, best first."""
         keys = sorted(self.offered, key=self.offered.get)[: min(most, OFFERED)]
         return [np.frombuffer(key, dtype=np.int32).copy() for key in keys]
 
     def bound(self, value):
-        """Keep a bound if it is better than the best."""
+        """Keep the bound if it is the best so far."""
         self.lower_bound = max(self.lower_bound, value)
 
     def row(self, gap_quantities=(np.nan, np.nan)):
-        """Write a row of the history; gap_quantities: A and B of FWMAP."""
+        """Append a row to the history; `gap_quantities` are A and B of FWMAP."""
         seconds = time.monotonic() - self.start
         self.rows.append((seconds, self.lower_bound, self.energy, *gap_quantities))
 
     def is_closed(self):
-        """Whether the gap is closed to the tolerance."""
+        """Return True if the gap is within the tolerance."""
         gap = self.energy - self.lower_bound
         return self.energy < np.inf and gap <= self.tol * (1 + abs(self.energy))
 
     def is_infeasible(self):
-        """Whether the bound is above all energies there can be, so that nothing is allowed."""
+        """Return True if the bound exceeds every possible energy: every labeling is forbidden."""
         if self.energy < np.inf:
             return False
         if self.ceiling is None:
@@ -139,13 +139,13 @@ class Record:
         return self.lower_bound > self.ceiling + 1e-9 * abs(self.ceiling)
 
     def is_late(self):
-        """Whether the time is over."""
+        """Return True if the time limit was reached."""
         return time.monotonic() >= self.deadline
 
     def has_stalled(self, window, begin=0):
-        """Whether neither energy nor bound moved in the last `window` rows, by the tolerance.
+        """Return True if neither energy nor bound improved in the last `window` rows.
 
-        begin : rows that do not count
+        begin : number of initial rows to ignore
         """
         if len(self.rows) - begin <= window:
             return False
@@ -158,7 +158,7 @@ class Record:
         energy = self.energy
         if status == Status.INFEASIBLE:
             self.lower_bound = np.inf
-        # A bound that rounding lifts above an energy is not better than the energy.
+        # Rounding may raise the bound slightly above the energy.
         self.lower_bound = min(self.lower_bound, energy)
         if self.is_closed():
             status = Status.CONVERGED
@@ -166,7 +166,7 @@ class Record:
             status = Status.UNPROVEN
         self.row()
         table = np.array(self.rows)
-        # Infinite from infinite is no number.
+        # inf - inf would be NaN.
         gap = 0.0 if self.lower_bound == np.inf else float(energy - self.lower_bound)
         return MapResult(
             labels=self.labels,
@@ -186,9 +186,9 @@ class Record:
 
 
 def energy_ceiling(mrf):
-    """The sum of all terms' largest finite costs: no labeling that is allowed has more energy.
+    """Return the sum of the largest finite costs of all terms, an upper bound on allowed energies.
 
-    +inf where there are terms beside the model of which it is not known what they may cost.
+    The result is +inf if the model has additional terms with unknown costs.
     """
     if isinstance(mrf, ModelWithTerms):
         return energy_ceiling(mrf.model) if mrf.only_forbid else np.inf
@@ -200,7 +200,7 @@ def energy_ceiling(mrf):
     if mrf.n_edges:
         most = largest(mrf.tables, mrf.table_start)[mrf.edge_table]
         least = np.minimum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
-        # A negative weight turns a table round; such tables forbid nothing.
+        # A negative weight swaps minimum and maximum; such tables forbid nothing.
         negative = mrf.weights < 0
         ceiling += (mrf.weights * np.where(negative, least, most))[mrf.weights != 0].sum()
     if mrf.n_factors:

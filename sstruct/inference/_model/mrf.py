@@ -1,4 +1,4 @@
-"""Models: nodes with label sets of their own, pairwise tables, factors of three and four nodes."""
+"""Markov random fields with a label set for each node and factors of up to four nodes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from sstruct.inference._model.table_forms import table_forms
 
 
 class MRF:
-    """A Markov random field: costs of labels, of pairs and of small tuples of them.
+    """Markov random field with costs of labels, pairs and tuples of labels.
 
     The energy of a labeling y is
 
     .. math:: E(y) = \\sum_v \\theta_v(y_v) + \\sum_{e=(u,v)} w_e\\, \\theta_e(y_u, y_v)
               + \\sum_f \\theta_f(y_{f_1}, \\ldots, y_{f_k}).
 
-    Every node has a label set of its own. A cost of ``+inf`` forbids a label, a pair or a tuple.
+    Every node has its own label set. A cost of ``+inf`` forbids a label, a pair or a tuple.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class MRF:
         Pairs (u, v) of different nodes, each pair once.
     edge_costs : list of E array-likes of shape (K_u, K_v), or array-like (E, K, L) or (K, L)
         Cost of each pair of labels, with a row for each label of u and a column for each label of
-        v, finite or ``+inf`` (forbidden). A single table (K, L) is for all edges and stored once;
-        so is an array that a list contains several times.
+        v, finite or ``+inf`` (forbidden). A single table (K, L) is shared by all edges and stored
+        once, as is an array that occurs several times in a list.
     weights : array-like of shape (E,), default=None
-        Factor of each edge's table: finite, and positive if the table forbids pairs. None: ones.
+        Factor of each edge's table: finite, and positive if the table forbids pairs. Default: ones.
     factors : list of (scope, table), default=None
-        Terms over three or four different nodes: `scope` lists them, and `table` has an axis for
-        the labels of each. An array given several times is stored once.
+        Terms over three or four different nodes: `scope` lists the nodes, and `table` has one axis
+        for the labels of each node. An array that occurs several times is stored once.
 
     Attributes
     ----------
@@ -59,38 +59,38 @@ class MRF:
     edges : ndarray of shape (E, 2), dtype int32
     weights : ndarray of shape (E,)
     edge_table : ndarray of shape (E,), dtype int32
-        Which table each edge has.
+        Index of the table of each edge.
     table_start : ndarray of shape (T + 1,), dtype int64
         Table t is ``tables[table_start[t]:table_start[t + 1]]``, row-major.
     tables : ndarray of shape (table_start[-1],)
     table_form : ndarray of shape (T,), dtype int8
-        0: any table; 1: Potts; 2: truncated linear; 3: truncated quadratic. Messages of the latter
+        0: general; 1: Potts; 2: truncated linear; 3: truncated quadratic. Messages of the last
         three take time linear in the number of labels.
     table_parameters : ndarray of shape (T, 2)
-        Potts: cost of equal and, not lower, of different labels. Truncated: factor of
-        ``abs(a - b)`` or its square, and the largest value.
+        Potts: cost of equal and of different labels, the former not larger. Truncated: factor of
+        ``abs(a - b)`` or of its square, and the largest value.
     factor_start : ndarray of shape (n_factors + 1,), dtype int64
         The nodes of factor f are ``factor_nodes[factor_start[f]:factor_start[f + 1]]``.
     factor_nodes : ndarray of shape (factor_start[-1],), dtype int32
     factor_table : ndarray of shape (n_factors,), dtype int32
     factor_table_start, factor_tables : ndarray
-        As `table_start` and `tables`.
+        Like `table_start` and `tables`.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, a cost is NaN or ``-inf``, a node has no label, an edge or a
+        If shapes are inconsistent, a cost is NaN or ``-inf``, a node has no label, an edge or a
         scope is out of range, an edge is a self-loop or given twice, a scope contains a node twice,
-        or a weight is not finite, or not positive although the table forbids pairs. The message
-        names the entry.
+        a weight is not finite, or a weight is not positive although the table forbids pairs. The
+        message names the entry.
 
     See Also
     --------
-    read_uai : Reads a model from a file.
+    read_uai : Read a model from a file.
 
     Notes
     -----
-    All arrays are read-only. Building takes time linear in the size of the tables.
+    All arrays are read-only. The constructor takes time linear in the size of the tables.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class MRF:
     1.0
     """
 
-    __module__ = "sstruct.inference"  # where pickles look for it
+    __module__ = "sstruct.inference"  # import path for pickle
 
     node_start: NDArray[np.int64]
     node_costs: NDArray[np.float64]
@@ -157,21 +157,21 @@ class MRF:
         try:
             check_stored(state)
         except ValueError as error:
-            raise ValueError(f"this MRF cannot be used, its file is damaged: {error}") from None
-        # Arrays come out of pickles and deep copies writeable.
+            raise ValueError(f"invalid state of MRF, the file is damaged: {error}") from None
+        # Unpickled and copied arrays are writeable.
         self.__dict__.update(state)
         self._lock()
 
-    if not TYPE_CHECKING:  # which would take any name for an attribute
+    if not TYPE_CHECKING:  # hides unknown attributes from type checkers otherwise
 
         def __getattr__(self, name):
-            # Asked for what is not there: of a file without a state.
+            # Reached only for missing attributes: the file had no state.
             if name in ARRAYS:
                 raise ValueError(f"this MRF has no {name}: its file is damaged")
             raise AttributeError(f"'MRF' object has no attribute {name!r}")
 
     def _lock(self):
-        """Make all arrays read-only: compiled code relies on the indices in them."""
+        """Make all arrays read-only, because compiled code does not validate their indices."""
         for array in vars(self).values():
             array.setflags(write=False)
 
@@ -274,17 +274,17 @@ class MRF:
         Parameters
         ----------
         labels : array-like of int of shape (V,)
-            A label of each node.
+            The label of each node.
 
         Returns
         -------
         labels : ndarray of shape (V,), dtype int32
-            The same.
+            The validated labels.
 
         Raises
         ------
         ValueError
-            If the shape is another, labels are no integers, or one is out of range.
+            If the shape is wrong, labels are not integers, or a label is out of range.
 
         Examples
         --------
@@ -307,7 +307,7 @@ class MRF:
         return labels.astype(np.int32)
 
     def _with_evidence(self, evidence):
-        """Return the model with the labels of some nodes given; `evidence` maps nodes to them."""
+        """Return the model in which `evidence` fixes the labels of the given nodes."""
         if not isinstance(evidence, Mapping):
             raise TypeError(
                 "evidence must be a dict that maps nodes to labels, such as {3: 0}; found "
@@ -317,7 +317,7 @@ class MRF:
         for v, label in evidence.items():
             if not is_integer(v) or not 0 <= v < self.n_nodes:
                 raise ValueError(
-                    f"evidence has the node {shortened(v)}, expected an integer from 0 to "
+                    f"evidence has the key {shortened(v)}, expected a node from 0 to "
                     f"{self.n_nodes - 1}"
                 )
             if not is_integer(label) or not 0 <= label < self.n_labels[v]:
@@ -340,17 +340,17 @@ class MRF:
         Parameters
         ----------
         labels : array-like of int of shape (V,)
-            A label of each node, from 0.
+            The label of each node, starting at 0.
 
         Returns
         -------
         energy : float
-            ``+inf`` where the labeling is forbidden.
+            The energy, ``+inf`` if the labeling is forbidden.
 
         Raises
         ------
         ValueError
-            As :meth:`checked_labels`.
+            See :meth:`checked_labels`.
 
         Examples
         --------

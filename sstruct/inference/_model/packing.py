@@ -1,4 +1,4 @@
-"""Costs of models to flat arrays; what is wrong, and where."""
+"""Conversion of the arguments of MRF to flat arrays, with errors that name the entry."""
 
 import math
 
@@ -15,29 +15,29 @@ from sstruct._checks.arrays import (
 from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._checks.shown import shortened
 
-# Labels of all nodes, and entries of a factor's table, are fewer.
+# Exclusive limit on the labels of all nodes, and on the entries of a factor's table.
 MOST_ENTRIES = 2**31
 
 PAIRS = "a list of pairs (scope, table)"
 
 
 def check_costs(flat, name_of):
-    """Refuse NaN, -inf and what is too large; name_of(position): what messages call an entry."""
+    """Raise ValueError for NaN, -inf and too large costs; name_of(position) names an entry."""
     wrong = np.isnan(flat) | np.isneginf(flat)
     if wrong.any():
         at = int(wrong.argmax())
-        raise ValueError(f"{name_of(at)} is {flat[at]}, expected finite or +inf, which forbids it")
+        raise ValueError(f"{name_of(at)} is {flat[at]}, expected a finite cost or +inf (forbidden)")
     wrong = (np.abs(flat) > LARGEST) & (flat != np.inf)
     if wrong.any():
         at = int(wrong.argmax())
         raise ValueError(
             f"{name_of(at)} is {flat[at]}, expected at most {LARGEST:g} or +inf: divide all costs "
-            "by one number, or write inf for what is forbidden"
+            "by a constant, or use inf to forbid labels"
         )
 
 
 def _listed(items, name):
-    """Return an array of numbers as it is, anything else that has a length as a list."""
+    """Return numeric arrays unchanged, and other sized objects as a list."""
     items = without_view(items)
     if not is_sized(items):
         raise ValueError(f"{name} must be an array or a list; found {shortened(items)}")
@@ -45,15 +45,15 @@ def _listed(items, name):
 
 
 def _is_row(item):
-    """Whether an item of a list is a row of numbers, so that the list is a table."""
+    """Return True if an item is a row of numbers, so that the list of items is a table."""
     try:
         return np.ndim(item) == 1
-    except ValueError:  # no array; named where tables are read
+    except ValueError:  # the error is raised when tables are converted
         return False
 
 
 def pack_node_costs(node_costs):
-    """Return the costs of all nodes, one after another, and where each node's begin."""
+    """Return the concatenated costs of all nodes, and the start of each node."""
     node_costs = _listed(node_costs, "node_costs")
     n = len(node_costs)
     if n == 0:
@@ -72,7 +72,7 @@ def pack_node_costs(node_costs):
         for v, row in enumerate(rows):
             if row.ndim != 1 or len(row) == 0:
                 raise ValueError(
-                    f"node_costs[{v}] must be 1-D with a label at least; found shape {row.shape}"
+                    f"node_costs[{v}] must be 1-D with at least one label; found shape {row.shape}"
                 )
         flat = concatenated(rows, "node_costs")
         start = np.zeros(n + 1, dtype=np.int64)
@@ -84,18 +84,16 @@ def pack_node_costs(node_costs):
 
     check_costs(flat, name_of)
     if len(flat) >= MOST_ENTRIES:
-        raise ValueError(
-            f"fewer than {MOST_ENTRIES} labels of all nodes expected; found {len(flat)}"
-        )
+        raise ValueError(f"node_costs has {len(flat)} labels, expected fewer than {MOST_ENTRIES}")
     return flat, start
 
 
 def _pack_tables(given, expected, name):
-    """Return the tables of a list, one after another, where they begin, and which each item has.
+    """Return the concatenated tables of a list, the start of each, and the table of each item.
 
-    given : list of tables; the same object is stored once    expected : shape of each
+    given : list of tables; the same object is stored once    expected : shape of each table
     """
-    given = list(given)  # kept: an object's id is its own as long as it is there
+    given = list(given)  # keeps the objects alive, so that their ids stay unique
     of_item, tables, known = np.empty(len(given), dtype=np.int32), [], {}
     for i, (table, shape) in enumerate(zip(given, expected, strict=True)):
         t = known.get(id(table))
@@ -104,7 +102,7 @@ def _pack_tables(given, expected, name):
             tables.append(real_array(table, name(i)))
         if tables[t].shape != shape:
             raise ValueError(
-                f"{name(i)} must have shape {shape}, an axis for the labels of each node; found "
+                f"{name(i)} must have shape {shape}, one axis for the labels of each node; found "
                 f"{tables[t].shape}"
             )
         of_item[i] = t
@@ -124,7 +122,7 @@ def _pack_tables(given, expected, name):
 
 
 def pack_edge_costs(edge_costs, edges, n_labels):
-    """Return all tables, one after another, where they begin, and which each edge has."""
+    """Return the concatenated tables, the start of each, and the table of each edge."""
     n_edges = len(edges)
     edge_costs = _listed(edge_costs, "edge_costs")
     count = len(edge_costs)
@@ -142,10 +140,10 @@ def pack_edge_costs(edge_costs, edges, n_labels):
         )
     if n_edges == 0:
         if count and not shared:
-            raise ValueError(f"edge_costs has {count} tables, expected one for each of 0 edges")
+            raise ValueError(f"edge_costs has {count} tables, but there are no edges")
         return np.empty(0), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
     if not shared and count != n_edges:
-        raise ValueError(f"edge_costs has {count} tables, expected one for each of {n_edges} edges")
+        raise ValueError(f"edge_costs has {count} tables, expected {n_edges}, one for each edge")
     sizes = n_labels[edges]
     if array is None:
         shapes = [tuple(pair) for pair in sizes.tolist()]
@@ -155,7 +153,7 @@ def pack_edge_costs(edge_costs, edges, n_labels):
         e = int(wrong.argmax())
         raise ValueError(
             f"{'edge_costs' if shared else f'edge_costs[{e}]'} has shape {array.shape[-2:]}, but "
-            f"edges[{e}] joins nodes of {sizes[e, 0]} and {sizes[e, 1]} labels"
+            f"edges[{e}] joins nodes with {sizes[e, 0]} and {sizes[e, 1]} labels"
         )
     flat = array.flatten()
 
@@ -170,7 +168,7 @@ def pack_edge_costs(edge_costs, edges, n_labels):
 
 
 def checked_weights(weights, edge_table, tables, table_start):
-    """Return the weights of edges, or raise ValueError."""
+    """Return the validated weights of edges."""
     n_edges = len(edge_table)
     if weights is None:
         return np.ones(n_edges)
@@ -189,13 +187,13 @@ def checked_weights(weights, edge_table, tables, table_start):
         if wrong.any():
             e = int(wrong.argmax())
             raise ValueError(
-                f"weights[{e}] is {out[e]}, expected positive: the edge's table forbids pairs"
+                f"weights[{e}] is {out[e]}, expected a positive weight: the table forbids pairs"
             )
     return out
 
 
 def pack_factors(factors, n_labels):
-    """Return nodes and where each factor's begin, its table, and all tables and their starts."""
+    """Return the nodes, starts and table index of all factors, and the tables and their starts."""
     scopes, tables = [], []
     factors = [] if factors is None else listed(factors, "factors", PAIRS)
     for f, item in enumerate(factors):
@@ -206,22 +204,22 @@ def pack_factors(factors, n_labels):
         scope = array_of(scope, f"the scope of factors[{f}]")
         if scope.ndim != 1 or len(scope) not in (3, 4) or scope.dtype.kind not in "iu":
             raise ValueError(
-                f"factors[{f}] must have a scope of three or four nodes (costs of one and of two "
-                f"are node_costs and edge_costs); found {scope.tolist()}"
+                f"factors[{f}] must have a scope of three or four nodes (use node_costs and "
+                f"edge_costs for one and two); found {scope.tolist()}"
             )
         if scope.min() < 0 or scope.max() >= len(n_labels):
             raise ValueError(
-                f"factors[{f}] has the scope {scope.tolist()}, out of range: {len(n_labels)} nodes"
+                f"factors[{f}] has the scope {scope.tolist()}, but there are {len(n_labels)} nodes"
             )
         if len(set(scope.tolist())) < len(scope):
-            raise ValueError(f"factors[{f}] has the scope {scope.tolist()}: a node is named twice")
+            raise ValueError(f"factors[{f}] has the scope {scope.tolist()}, which repeats a node")
         scopes.append(scope.astype(np.int32))
         tables.append(table)
     shapes = [tuple(n_labels[scope].tolist()) for scope in scopes]
     for f, shape in enumerate(shapes):
         count = math.prod(shape)
         if count >= MOST_ENTRIES:
-            raise ValueError(f"factors[{f}] has {count} entries, expected below {MOST_ENTRIES}")
+            raise ValueError(f"factors[{f}] has {count} entries, expected less than {MOST_ENTRIES}")
     flat, table_start, of_factor = _pack_tables(tables, shapes, lambda f: f"factors[{f}][1]")
     start = np.zeros(len(scopes) + 1, dtype=np.int64)
     np.cumsum([len(scope) for scope in scopes], out=start[1:])

@@ -1,4 +1,4 @@
-"""The one check of a model's arrays that come from a file: compiled code goes where they lead."""
+"""Validation of unpickled models: compiled code relies on the indices in their arrays."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct.inference._model.packing import MOST_ENTRIES, check_costs, checked_weights
 from sstruct.inference._model.table_forms import table_forms
 
-# By name: dtype and number of dimensions.
+# dtype and number of dimensions of each array.
 ARRAYS = {
     "node_start": (np.int64, 1),
     "node_costs": (np.float64, 1),
@@ -28,16 +28,16 @@ ARRAYS = {
 
 
 def check_stored(state):
-    """Raise ValueError unless a dict holds all arrays of an MRF, as its constructor makes them."""
+    """Raise ValueError unless `state` holds all arrays of an MRF as the constructor makes them."""
     _check_arrays(state)
     node_start, n_labels = state["node_start"], state["n_labels"]
     if len(node_start) < 2:
-        raise ValueError(f"node_start has {len(node_start)} entries, expected two at least")
+        raise ValueError(f"node_start has {len(node_start)} entries, expected at least two")
     _check_starts(state, "node_start", "node_costs")
     if len(state["node_costs"]) >= MOST_ENTRIES:
-        raise ValueError(f"node_costs has {len(state['node_costs'])} entries, too many")
+        raise ValueError(f"node_costs has {len(state['node_costs'])} entries: too many")
     if not np.array_equal(n_labels, np.diff(node_start)):
-        raise ValueError("n_labels is not what node_start says")
+        raise ValueError("n_labels does not match node_start")
     _check_finite_or_inf(state, "node_costs")
     _check_edges(state, n_labels)
     _check_factors(state, n_labels)
@@ -45,10 +45,10 @@ def check_stored(state):
 
 def _check_arrays(state):
     if not isinstance(state, dict):
-        raise ValueError(f"its state is a {type(state).__name__}, expected a dict")
+        raise ValueError(f"the state is a {type(state).__name__}, expected a dict")
     for name in state:
         if name not in ARRAYS:
-            raise ValueError(f"it has {shortened(name)}, which no MRF has")
+            raise ValueError(f"the state has the unknown entry {shortened(name)}")
     for name, (dtype, ndim) in ARRAYS.items():
         expected = f"a contiguous {np.dtype(dtype)} array of {ndim} dimensions"
         value = state.get(name)
@@ -60,14 +60,14 @@ def _check_arrays(state):
 
 
 def _check_starts(state, name, of):
-    """Check where parts of an array begin: none is empty, and the last ends with the array."""
+    """Check the starts of the parts of an array: no part is empty, and the last ends the array."""
     start, end = state[name], len(state[of])
     if len(start) == 0 or start[0] != 0 or start[-1] != end or (start[1:] <= start[:-1]).any():
-        raise ValueError(f"{name} must rise from 0 to {end}, the length of {of}")
+        raise ValueError(f"{name} must increase strictly from 0 to {end}, the length of {of}")
 
 
 def _check_table_numbers(state, name, n_items, start):
-    """Check which table each edge or factor has."""
+    """Check the table index of each edge or factor."""
     numbers, n_tables = state[name], len(state[start]) - 1
     if len(numbers) != n_items:
         raise ValueError(f"{name} has {len(numbers)} entries, expected {n_items}")
@@ -80,7 +80,7 @@ def _check_finite_or_inf(state, name):
 
 
 def _check_edges(state, n_labels):
-    """Check edges, their weights and tables, and what is known of the form of tables."""
+    """Check edges, their weights, tables and table forms."""
     edges, start, of_edge = state["edges"], state["table_start"], state["edge_table"]
     if edges.shape[1] != 2:
         raise ValueError(f"edges has shape {edges.shape}, expected two columns")
@@ -90,15 +90,15 @@ def _check_edges(state, n_labels):
     shapes = table_shapes(start, of_edge, n_labels[edges])
     wrong = (shapes[of_edge] != n_labels[edges]).any(axis=1)
     if wrong.any():
-        raise ValueError(f"edge_table[{wrong.argmax()}] is a table of another shape")
+        raise ValueError(f"edge_table[{wrong.argmax()}] is a table of a different shape")
     if not np.array_equal(np.diff(start), shapes.prod(axis=1)):
-        raise ValueError("table_start does not go with the labels of the nodes that edges join")
+        raise ValueError("table_start does not match the numbers of labels of the edges")
     _check_finite_or_inf(state, "tables")
     checked_weights(state["weights"], of_edge, state["tables"], start)
     forms = table_forms(state["tables"], start, shapes)
     for name, found in zip(("table_form", "table_parameters"), forms):
         if not np.array_equal(state[name], found):
-            raise ValueError(f"{name} is not what tables say")
+            raise ValueError(f"{name} does not match the tables")
 
 
 def _check_factors(state, n_labels):
@@ -107,7 +107,7 @@ def _check_factors(state, n_labels):
     _check_starts(state, "factor_start", "factor_nodes")
     sizes = np.diff(start)
     if not np.isin(sizes, (3, 4)).all():
-        raise ValueError("factor_start has a factor of other than three or four nodes")
+        raise ValueError("factor_start has a factor that does not have three or four nodes")
     if len(nodes) and not 0 <= nodes.min() <= nodes.max() < len(n_labels):
         raise ValueError(f"factor_nodes is out of range: there are {len(n_labels)} nodes")
     _check_starts(state, "factor_table_start", "factor_tables")
@@ -117,15 +117,15 @@ def _check_factors(state, n_labels):
         which = np.flatnonzero(sizes == size)
         scopes = np.sort(nodes[start[which, None] + np.arange(size)], axis=1)
         if (scopes[:, 1:] == scopes[:, :-1]).any():
-            raise ValueError("factor_nodes names a node of a factor twice")
-        # As doubles: four label sets may have more tuples than an integer can count.
+            raise ValueError("factor_nodes has a factor that contains a node twice")
+        # As doubles: the number of tuples may overflow an integer.
         if (n_labels[scopes].prod(axis=1, dtype=np.float64) != n_entries[which]).any():
-            raise ValueError("factor_table has a table of another size than its nodes' labels")
+            raise ValueError("factor_table has a table of the wrong size for its nodes")
     _check_finite_or_inf(state, "factor_tables")
 
 
 def table_shapes(table_start, edge_table, shapes_of_edges):
-    """Return numbers of rows and columns of the tables of edges, (T, 2)."""
+    """Return the shapes of the tables of edges, (T, 2)."""
     shapes = np.ones((len(table_start) - 1, 2), dtype=np.int64)
     shapes[edge_table] = shapes_of_edges
     return shapes

@@ -1,14 +1,14 @@
-"""Pairwise tables of a known form, whose messages take time linear in the number of labels."""
+"""Pairwise tables with messages in time linear in the number of labels."""
 
 import numpy as np
 
 TABLE, POTTS, LINEAR, QUADRATIC = range(4)
-# Entries looked at together.
+# Number of entries that are compared together.
 _CHUNK = 2**20
 
 
 def _forms_of_stack(stack):
-    """Forms and parameters of tables (n, K, K), K at least 3."""
+    """Return the forms and parameters of tables (n, K, K) with K >= 3."""
     n, K, _ = stack.shape
     form = np.zeros(n, dtype=np.int8)
     parameters = np.zeros((n, 2))
@@ -32,22 +32,22 @@ def _forms_of_stack(stack):
 
 
 def table_forms(tables, table_start, shapes):
-    """Find the form of each table, by exact comparison.
+    """Find the form of each table by exact comparison.
 
     Parameters
     ----------
-    tables : ndarray, all tables one after another
+    tables : ndarray, concatenated tables
     table_start : ndarray of shape (T + 1,)
     shapes : ndarray of shape (T, 2)
 
     Returns
     -------
     form : ndarray of shape (T,), dtype int8
-        TABLE where there is none, where a table is not square, or has fewer than three labels (of
-        which the form saves nothing).
+        TABLE for tables without a special form, tables that are not square, and tables with fewer
+        than three labels, for which the form would save nothing.
     parameters : ndarray of shape (T, 2)
-        Potts: costs of equal and of different labels, the first not above the second. LINEAR and
-        QUADRATIC: the factor of the distance or its square, positive, and the largest value.
+        Potts: costs of equal and of different labels, the former not larger. LINEAR and QUADRATIC:
+        the positive factor of the distance or its square, and the largest value.
     """
     form = np.zeros(len(shapes), dtype=np.int8)
     parameters = np.zeros((len(shapes), 2))

@@ -1,10 +1,10 @@
-"""Models with terms beside their nodes and edges."""
+"""Models with additional terms over their nodes."""
 
 import numpy as np
 
 
 class ModelWithTerms:
-    """The energy of a model and of the terms beside it, for a Record.
+    """A model with additional terms, for a Record.
 
     Parameters
     ----------
@@ -12,26 +12,26 @@ class ModelWithTerms:
     terms : MapTerms
         Over nodes of the model.
     only_forbid : bool, default=False
-        Whether what the terms allow costs nothing.
+        Whether the terms only forbid labelings, at no cost for allowed ones.
     """
 
     def __init__(self, model, terms, only_forbid=False):
         self.model, self.terms, self.only_forbid = model, terms, only_forbid
 
     def energy(self, labels):
-        """Return the energy with the terms' own costs; +inf where one does not allow the labels."""
+        """Return the energy including the terms; +inf if a term forbids the labels."""
         energy = self.model.energy(labels)
         return energy if energy == np.inf else energy + self.terms.total(labels)
 
 
 class TermRounding:
-    """Labelings from multipliers that a user's terms have a say in, one after another.
+    """Rounding of multipliers that takes user terms into account.
 
     Parameters
     ----------
     calls : TermCalls
     model : MRF
-        Its first nodes are those that the terms know.
+        Its first nodes are the nodes of the terms.
     rounding : SequentialRounding
     """
 
@@ -41,8 +41,8 @@ class TermRounding:
     def run(self, multipliers, forward):
         """Return labels (V,) int32.
 
-        Each term in turn gets the minimum of the node's costs and messages, and what the terms
-        before it have chosen costs more than all these to leave. It does so where it has to.
+        Each term in turn minimizes its cost plus the node costs and messages. A label chosen by an
+        earlier term is changed only if necessary: leaving it costs more than all messages together.
         """
         labels = self.rounding.run(multipliers, forward)
         sums = self.rounding.sums(multipliers)

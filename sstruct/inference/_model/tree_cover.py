@@ -1,4 +1,4 @@
-"""The fewest forests that cover a graph's edges, and their trees."""
+"""Covers of a graph's edges by the smallest number of forests."""
 
 from dataclasses import dataclass
 
@@ -10,17 +10,17 @@ from sstruct._oracles.mrf._forest_cover import ForestPartition, elimination, tre
 
 @dataclass(frozen=True)
 class TreeCover:
-    """Trees that have every edge of a graph once.
+    """Trees that together contain every edge of a graph once.
 
     Parameters
     ----------
     n_forests : int
-        The trees are those of so many forests.
+        Number of forests that the trees form.
     start : ndarray of shape (n_trees + 1,), dtype int64
-        Tree t has the places ``start[t]:start[t + 1]``.
+        The positions of tree t are ``start[t]:start[t + 1]``.
     node, parent, edge : ndarray of shape (start[-1],), dtype int32
-        Of each place its node, its parent's place in the tree and the edge to it, both -1 at a
-        root; parents come before children.
+        The node of each position, the position of its parent in the tree, and the edge to it, both
+        -1 at a root. Parents come before children.
     """
 
     n_forests: int
@@ -36,13 +36,13 @@ class TreeCover:
 
 
 def tree_cover(n_nodes, edges):
-    """Cover the edges of a graph by the fewest forests, and list their trees.
+    """Cover the edges of a graph by the smallest number of forests, and list their trees.
 
     Parameters
     ----------
     n_nodes : int
     edges : ndarray of shape (E, 2), dtype int32
-        Pairs of different nodes, none twice.
+        Pairs of different nodes, without duplicates.
 
     Returns
     -------
@@ -51,10 +51,10 @@ def tree_cover(n_nodes, edges):
 
     Notes
     -----
-    Where the edges join nodes at a few differences of their numbers, as in grids, the differences
-    make forests of paths, and nodes of dense graphs have zigzag paths; these are taken where they
-    are as few as Nash-Williams allows. Else exchanges (Edmonds' matroid partition) find the least
-    number, in O(V + E) k for each edge that finds no place of itself among k forests.
+    If the edges join nodes with few different index differences, as in grids, each difference gives
+    a forest of paths; dense graphs have a cover by zigzag paths. These are used if their number
+    meets the Nash-Williams bound. Otherwise exchanges (Edmonds' matroid partition) find the
+    smallest number, in O((V + E) k) for each edge that does not fit directly into one of k forests.
 
     References
     ----------
@@ -66,7 +66,7 @@ def tree_cover(n_nodes, edges):
     least = max(least, least_forests(n_nodes, edges))
     forest_of = _paths(n_nodes, edges, least)
     if forest_of is None:
-        # Nodes come back with their edges to those that are there: few, as few were left with them.
+        # Insert nodes in reverse elimination order, so that each has few edges to earlier nodes.
         order = np.argsort(-rank[edges].min(axis=1), kind="stable")
         forest_of = np.empty(len(edges), dtype=np.int32)
         forest_of[order] = ForestPartition(n_nodes, edges[order], least).run()
@@ -75,7 +75,7 @@ def tree_cover(n_nodes, edges):
 
 
 def least_forests(n_nodes, edges):
-    """How many forests the connected components need at least, by their numbers of edges."""
+    """Return a lower bound on the number of forests, from the edges of each component."""
     if len(edges) == 0:
         return 0
     graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_nodes, n_nodes))
@@ -86,15 +86,15 @@ def least_forests(n_nodes, edges):
 
 
 def _paths(n_nodes, edges, least):
-    """Forests of paths that are known without a search, or None where `least` are too few."""
+    """Return a cover by paths known in closed form, or None if it needs more than `least`."""
     if len(edges) == 0:
         return np.empty(0, dtype=np.int32)
-    # Nodes joined at one difference make paths along it.
+    # Edges with the same index difference form paths.
     differences, of_edge = np.unique(np.abs(edges[:, 1] - edges[:, 0]), return_inverse=True)
     if len(differences) <= least:
         return of_edge.astype(np.int32)
-    # 0, 1, n - 1, 2, n - 2, ... and its rotations: ends of edges along one have the sums s, s + 1
-    # modulo n, n even.
+    # 0, 1, n - 1, 2, n - 2, ... and its rotations: along one, the sums of the ends of edges are s
+    # and s + 1 modulo n, for even n.
     n = n_nodes + n_nodes % 2
     zigzag = edges.sum(axis=1) % n // 2
     used, of_edge = np.unique(zigzag, return_inverse=True)
