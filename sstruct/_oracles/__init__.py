@@ -1,1 +1,1 @@
-"""Decoders: functions of potentials alone, one folder a structure."""
+"""Decoders: functions of potentials only, with a folder for each structure."""

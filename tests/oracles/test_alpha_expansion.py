@@ -248,8 +248,8 @@ BAD = [
     (dict(labels=[0.0, 1.0, 0.0]), "labels must be integers"),
     (dict(labels=[0, 2, 0]), r"labels\[1\] = 2 is out of range: 2 labels"),
     (dict(labels=[0, 0, -1]), r"labels\[2\] = -1 is out of range"),
-    (dict(n_starts=0), "n_starts must be an integer of at least 1, found 0"),
-    (dict(n_starts=1.5), "n_starts must be an integer of at least 1"),
+    (dict(n_starts=0), "n_starts must be an integer >= 1, found 0"),
+    (dict(n_starts=1.5), "n_starts must be an integer >= 1"),
 ]
 
 

@@ -98,7 +98,7 @@ def test_numbers_stand_for_both_axes(rng):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"costs": []}, "not empty"),
+        ({"costs": []}, "must be nonempty"),
         ({"costs": 3.0}, r"shape \(n,\) or \(height, width\)"),
         ({"costs": np.zeros((2, 2, 2))}, r"shape \(n,\) or \(height, width\)"),
         ({"costs": [0.0, np.nan]}, "NaN or -inf"),

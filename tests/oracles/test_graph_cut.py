@@ -221,7 +221,7 @@ NODES = [[0.0, 1.0]] * 3
         (NODES, [[0.0, 1.0]], [1.0], "edges must be integers"),
         ([[0.0, np.nan]], [], [], r"node_costs\[0\] = \[0.0, nan\] must be finite"),
         ([[0.0, 1.0, 2.0]], [], [], r"node_costs must have shape \(n_nodes, 2\)"),
-        ([], [], [], "n_nodes at least 1"),
+        ([], [], [], "n_nodes >= 1"),
         (NODES, [[0, 1]], [np.inf], r"edge_costs\[0\] = \[inf\] must be finite"),
         (NODES, [[0, 1]], [1.0, 2.0], r"edge_costs must have shape \(1,\) or \(1, 2, 2\)"),
         (NODES, [[0, 1]], [-1.0], r"edge_costs\[0\] = -1 of edge \(0, 1\).*roof_duality=True"),

@@ -63,7 +63,7 @@ def test_cuts_refuse_what_they_cannot_do():
     decoder, start = GraphDecoder("cut", 0), np.zeros(3, dtype=np.int32)
     with pytest.raises(ValueError, match=r"edge 1 = \(2, 1\) is repulsive: .* 0 exceed 01 .* -2"):
         decoder.decode_arrays(node, edges, np.array([[1.0], [-1]]), None, start)
-    with pytest.raises(ValueError, match="between two labels; found 3"):
+    with pytest.raises(ValueError, match="a cut requires two labels; found 3"):
         decoder.decode_arrays(np.zeros((3, 3)), edges, np.ones((2, 1)), None, start)
     # And still works.
     assert decoder.decode_arrays(node, edges, np.ones((2, 1)), None, start)[3]
@@ -122,7 +122,7 @@ def test_forests_equal_enumeration(new_rng, n_nodes, n_labels, n_features, key):
 def test_cycles_are_refused():
     edges = np.array([[0, 1], [3, 4], [4, 5], [5, 3]], dtype=np.int32)
     decoder = GraphDecoder("max-sum", 0)
-    with pytest.raises(ValueError, match=r"without cycles; edge 2 = \(4, 5\) closes one"):
+    with pytest.raises(ValueError, match=r"without cycles, but edge 2 = \(4, 5\) closes one"):
         decoder.decode_arrays(np.zeros((6, 2)), edges, np.ones((4, 1)), None, np.zeros(6))
     assert decoder.decode_arrays(np.zeros((6, 2)), edges[:3], np.ones((3, 1)), None, np.zeros(6))[3]
 
@@ -176,7 +176,7 @@ def test_grids_are_graphs(rng, n_labels, connectivity):
 def test_a_grid_of_other_edges_is_refused(method, n_labels):
     edges = grid_edges(3, 4, 4)
     for grid in [(3, 4, 8), (4, 4, 4), (2, 6, 4)]:
-        with pytest.raises(ValueError, match="not those of their grid"):
+        with pytest.raises(ValueError, match="do not match their grid"):
             GraphDecoder(method, 0).decode_arrays(
                 np.zeros((12, n_labels)), edges, np.ones((len(edges), 1)), None, [0] * 12, grid
             )

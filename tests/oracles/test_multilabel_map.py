@@ -81,7 +81,7 @@ NODE = [0.0, 1.0, -1.0]
         (NODE, [[0.0, 1.0]], [1.0], "edges must be integers"),
         ([0.0, np.nan], [], [], r"node_scores\[1\] = nan must be finite"),
         ([[0.0, 1.0]], [], [], r"node_scores must have shape \(n_labels,\)"),
-        ([], [], [], "n_labels at least 1"),
+        ([], [], [], "n_labels >= 1"),
         (NODE, [[0, 1]], [-np.inf], r"edge_scores\[0\] = -inf must be finite"),
         (NODE, [[0, 1]], [[[0, 0], [0, np.nan]]], r"edge_scores\[0\] = \[0.0, 0.0, 0.0, nan\]"),
         (NODE, [[0, 1]], [1.0, 2.0], r"edge_scores must have shape \(1,\) or \(1, 2, 2\)"),

@@ -47,7 +47,7 @@ def test_walks_end_at_the_sums_and_go_down_from_there(angles, n_levels, rng):
 def test_other_sums_are_not_improved(rng):
     image, _, _, _, walk = make(rng, 4, [0, 90], 3)
     image[0] = (image[0] + 1) % 3
-    with pytest.raises(ValueError, match="not those of the rays"):
+    with pytest.raises(ValueError, match="do not match those of the rays"):
         walk.improve(image, 10, 1.0)
 
 

@@ -181,11 +181,11 @@ def test_threads_with_workspaces_of_their_own(rng):
 @pytest.mark.parametrize(
     "edges, edge_scores, message",
     [
-        ([[0, 3]], [1.0], r"edges\[0\] = \(0, 3\): expected two different nodes of 0 ... 2"),
+        ([[0, 3]], [1.0], r"edges\[0\] = \(0, 3\): expected different nodes from 0 to 2"),
         ([[-1, 0]], [1.0], r"edges\[0\] = \(-1, 0\)"),
         ([[1, 1]], [1.0], r"edges\[0\] = \(1, 1\)"),
-        ([[0, 1]], [1.0, 2.0], "do not fit together"),
-        ([[0, 1]], [[1.0, 2.0, 3.0]], "do not fit together"),
+        ([[0, 1]], [1.0, 2.0], "inconsistent shapes"),
+        ([[0, 1]], [[1.0, 2.0, 3.0]], "inconsistent shapes"),
     ],
 )
 def test_graphs_are_checked(edges, edge_scores, message):

@@ -129,7 +129,7 @@ def test_matrices_that_scipy_does_not_convert():
             (np.zeros((2, 3)), sparse.csr_array((2, 3))),
             "sparse edge_scores must have shape",
         ),
-        ((np.zeros(3), sparse.csr_array((3, 3))), "node_scores must have shape"),
+        ((np.zeros(3), sparse.csr_array((3, 3))), "node_scores must be nonempty with shape"),
         ((np.full((1, 2), np.nan), sparse.csr_array((2, 2))), "node_scores must not contain NaN"),
         ((np.zeros((1, 1)), sparse.csr_array([[np.inf]])), "edge_scores must not contain NaN"),
         ((np.zeros((1, 1)), sparse.csr_array((1, 1)), 0), "beam must be a positive integer"),
@@ -137,7 +137,7 @@ def test_matrices_that_scipy_does_not_convert():
             ((np.zeros((1, 1)), sparse.csr_array((1, 1)), beam), "beam must be a positive integer")
             for beam in (1.5, np.inf, np.nan, "x", [2])
         ),
-        ((np.zeros((1, 1)), np.zeros((1, 1)), 2), "beam goes with a sparse matrix"),
+        ((np.zeros((1, 1)), np.zeros((1, 1)), 2), "beam requires a sparse matrix"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
@@ -152,9 +152,9 @@ def test_bad_arguments_are_refused(arguments, message):
     [
         ([10**9], [0, 1, 1], r"indices\[0\] is 1000000000, expected 0 to 1"),
         ([1, -1], [0, 1, 2], r"indices\[1\] is -1, expected 0 to 1"),
-        ([0, 1], [0, 10**9, 2], "indptr must not fall, found 1000000000 and then 2"),
-        ([0, 1], [0, 10**9, 0], "indptr must not fall, found 1000000000 and then 0"),
-        ([0, 1], [0, 1, 3], "indices has 2 entries, expected 3, where indptr ends"),
+        ([0, 1], [0, 10**9, 2], "indptr must be nondecreasing, found 1000000000 and then 2"),
+        ([0, 1], [0, 10**9, 0], "indptr must be nondecreasing, found 1000000000 and then 0"),
+        ([0, 1], [0, 1, 3], "indices has 2 entries, expected 3, the end of indptr"),
     ],
 )
 def test_places_outside_the_matrix_are_refused(kind, indices, indptr, message):

@@ -4,7 +4,7 @@ from sstruct._kernels._storage cimport Storage
 
 
 cdef class ErrorTable(Storage):
-    cdef double* best            # best[d]: the best score with d errors, -inf where there is none
+    cdef double* best            # best[d]: the best score with d errors, -inf if there is none
     cdef Py_ssize_t L, KP, most
     cdef const int32_t* errors
     cdef const int32_t* row

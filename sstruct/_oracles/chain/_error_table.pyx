@@ -1,12 +1,12 @@
 # Design:
-# (a) The best score of a chain's labelings for every number of errors: what maximizes any
-#     function of score and errors that grows with the score. Potentials and whole-numbered errors
-#     in, scores and labels out.
+# (a) Compute the best score of a chain's labelings for every number of errors, which suffices to
+#     maximize any function of score and errors that increases with the score. Input: potentials and
+#     integer errors; output: scores and labels.
 # (b) M_l(k, d), the best score of positions 0 ... l that ends in label k with d errors:
 #         N(k, d) = max_j M_{l-1}(j, d) + edge(j, k);   M_l(k, d + e_l(k)) = theta_l(k) + N(k, d).
-#     A step of Viterbi for each d, by its kernel; each entry of M_l comes from one of N.
-# (c) Origins belong to (l, d, k) of N, so that a step back takes the error off first. They are
-#     of 16 bits: there are (number of errors + 1) / 2 times as many as in Viterbi.
+#     This is a Viterbi step for each d, with the same kernel; each entry of M_l comes from one of N.
+# (c) Origins belong to (l, d, k) of N, so backtracking subtracts the error first. They have 16 bits,
+#     because there are (number of errors + 1) / 2 times as many as in Viterbi.
 """Best scores of chains by number of errors."""
 
 from libc.math cimport INFINITY
@@ -22,10 +22,10 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 
 cdef class ErrorTable:
-    """Best scores by number of errors, of one chain at a time; scratch that grows."""
+    """Best scores by number of errors, for one chain at a time; its scratch memory grows."""
 
     cdef int reserve(self) except -1 nogil:
-        """Have room for L, KP and `most`."""
+        """Allocate memory for L, KP and `most`."""
         cdef Py_ssize_t rows = self.most + 1, KP = self.KP
         self.grow(<void**> &self.best, rows, sizeof(double))
         self.grow(<void**> &self.last, rows, sizeof(int32_t))
@@ -42,10 +42,10 @@ cdef class ErrorTable:
             Py_ssize_t most) except -1 nogil:
         """Compute `best` for 0 ... most errors.
 
-        theta : L x KP    edge : K x KP tables, `edge_step` doubles from one to the next (0: one for
-        all), or NULL: none    errors : tables of KP entries, not negative, position l's number row[l];
-        still needed by `labels`    most : at least the sum over positions of their most errors
-        O(L most K^2) time, half of that where every position has at most one error.
+        theta : L x KP    edge : K x KP tables with a stride of `edge_step` doubles (0: one for all),
+        or NULL for no edges    errors : tables of KP nonnegative entries; position l uses number
+        row[l]; must remain valid for `labels`    most : upper bound on the sum of the largest errors
+        Time O(L most K^2), or half of it if every position has at most one error.
         """
         cdef Py_ssize_t l, d, k, top = 0, width = (most + 1) * KP
         cdef const int32_t* error
@@ -96,7 +96,7 @@ cdef class ErrorTable:
         return 0
 
     cdef void labels(self, Py_ssize_t d, int32_t* labels) noexcept nogil:
-        """Read off the best labeling of d errors, whose score must not be -inf."""
+        """Backtrack the best labeling with d errors, whose score must not be -inf."""
         cdef Py_ssize_t l, width = (self.most + 1) * self.KP
         cdef int32_t k = self.last[d]
         for l in range(self.L - 1, 0, -1):

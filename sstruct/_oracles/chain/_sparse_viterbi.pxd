@@ -1,13 +1,13 @@
 from libc.stdint cimport int32_t, int64_t
 
 
-# Transition scores by row: the stored ones, all others 0. Rows name columns in order, each once.
+# Stored transition scores by row; all others are 0. Column indices are sorted and unique per row.
 cdef struct SparseTransitions:
     Py_ssize_t n_labels
     const int64_t* indptr           # (K + 1,)
     const int32_t* indices
     const double* values
-    const double* row_most          # (K,) the greatest stored score of each row; -inf: none
+    const double* row_most          # (K,) largest stored score of each row, -inf if it is empty
 
 
 # Scratch for K labels.

@@ -1,14 +1,14 @@
 # Design:
-# (a) Viterbi where most transitions score 0. A transition that is not stored is a transition like
-#     any other: it may be the best, so it is looked at, but not one by one.
-# (b) Predecessors are taken in descending order of their scores, from a heap that is sorted only as
+# (a) Viterbi if most transitions score 0. A transition that is not stored may be optimal, so it must
+#     be considered, but not individually.
+# (b) Predecessors are visited in descending order of their scores, from a heap that is sorted only as
 #     far as needed. The best unstored transition into a label comes from the first predecessor whose
 #     row does not store that label: `free_at` counts, in that order, the rows that do.
-# (c) Once every label has an unstored transition from one of the predecessors taken so far, no
-#     candidate of a label is below the score of the last one taken, the floor. A row whose score plus
-#     greatest stored transition is below it cannot matter, and is skipped: exactly, since rounding
-#     is monotone. Where nodes tell much, few rows are left.
-# (d) With a beam only that many best predecessors are taken: approximate.
+# (c) Once every label has an unstored transition from one of the visited predecessors, the score of
+#     the last visited one is a lower bound for all labels. A row whose score plus largest stored
+#     transition is below the bound cannot matter and is skipped; this is exact, since rounding is
+#     monotone. If node scores are informative, few rows remain.
+# (d) With a beam, only that many best predecessors are visited, which is approximate.
 """Max-sum on chains of very many labels with sparse transitions."""
 
 from libc.math cimport INFINITY
@@ -47,7 +47,7 @@ cdef inline void sift_down(
 cdef inline void push_row(
         int32_t j, double score, const SparseTransitions* edge, double* now,
         int32_t* origin) noexcept nogil:
-    """Offer label j's stored transitions to their ends; ties: the lowest predecessor."""
+    """Update the successors of label j's stored transitions; ties: the lowest predecessor."""
     cdef int64_t e
     cdef int32_t k
     cdef double value
@@ -62,7 +62,7 @@ cdef inline void push_row(
 cdef void sparse_step(
         const double* before, const SparseTransitions* edge, Py_ssize_t beam, double* now,
         int32_t* origin, SparseScratch* scratch) noexcept nogil:
-    """now[k] = max_j before[j] + edge[j, k], and the lowest j that attains it (`beam`: of some)."""
+    """now[k] = max_j before[j] + edge[j, k] with the lowest argmax j, over at most `beam` values of j."""
     cdef Py_ssize_t K = edge.n_labels, size = K, taken = 0, waiting = K, still, r
     cdef int32_t j, k
     cdef int32_t* heap = scratch.heap
@@ -112,9 +112,9 @@ cdef double sparse_viterbi_labels(
     """Maximize sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
-    beam : predecessors taken of a position, at least 1; K and more: all, exact.
-    Returns the maximum. O(L (nnz + K log K)) time, O(L K) scratch; less where (c) holds. Ties, and
-    rounding, as in `viterbi_labels`: the lowest last label, then the lowest predecessor.
+    beam : number of predecessors visited per position, at least 1; K or more: all, exact
+    Returns the maximum. Time O(L (nnz + K log K)), less if (c) applies; memory O(L K). Ties and
+    rounding are those of `viterbi_labels`: the lowest last label, then the lowest predecessor.
     """
     cdef Py_ssize_t l, k, last = 0, K = edge.n_labels
     cdef double* now
@@ -139,7 +139,7 @@ cdef double sparse_viterbi_labels(
 
 
 def row_maxima(const int64_t[::1] indptr not None, const double[::1] values not None):
-    """The greatest of each row's values; -inf where there is none."""
+    """Return the largest value of each row, -inf for empty rows."""
     cdef Py_ssize_t k
     cdef int64_t e
     out = np.full(indptr.shape[0] - 1, -np.inf)
@@ -151,18 +151,18 @@ def row_maxima(const int64_t[::1] indptr not None, const double[::1] values not 
 
 
 def sparse_viterbi(node_scores, edge_scores, beam=None):
-    """Viterbi by a sparse matrix of transitions; see `sstruct._oracles.chain._viterbi.viterbi`."""
+    """Viterbi with a sparse matrix of transitions; see `sstruct._oracles.chain._viterbi.viterbi`."""
     node = np.ascontiguousarray(real_array(node_scores, "node_scores"))
     if node.ndim != 2 or node.shape[0] == 0 or node.shape[1] == 0:
         raise ValueError(
-            f"node_scores must have shape (n_positions, n_labels), neither 0; found {node.shape}")
+            f"node_scores must be nonempty with shape (n_positions, n_labels); found {node.shape}")
     cdef Py_ssize_t L = node.shape[0], K = node.shape[1], kept = node.shape[1]
     check_compressed(edge_scores, "sparse edge_scores")
     if edge_scores.shape != (K, K):
         raise ValueError(
-            f"sparse edge_scores must have shape {(K, K)} to go with node_scores of shape "
-            f"{node.shape}; found {edge_scores.shape}")
-    edge = sparse.csr_array(edge_scores.astype(np.float64))   # SciPy converts few types of DIA
+            f"sparse edge_scores must have shape {(K, K)} for node_scores of shape {node.shape}; "
+            f"found {edge_scores.shape}")
+    edge = sparse.csr_array(edge_scores.astype(np.float64))   # SciPy converts DIA for few dtypes only
     if not edge.has_canonical_format:
         edge = edge.copy()
         edge.sum_duplicates()
@@ -173,7 +173,7 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         if not is_integer(beam) or beam < 1:
             raise ValueError(f"beam must be a positive integer or None, found {shortened(beam)}")
         kept = min(int(beam), K)
-    # A row more than there are values, so that there is an address to take.
+    # One additional entry, so that the address of the first one always exists.
     stored = np.append(edge.indices, 0).astype(np.int32)
     cdef const double[:, ::1] theta = node
     cdef const int64_t[::1] indptr = edge.indptr.astype(np.int64)

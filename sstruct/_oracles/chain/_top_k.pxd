@@ -5,8 +5,8 @@ from sstruct._kernels._storage cimport Storage
 
 cdef struct Prefix:
     double value          # score of the labels up to this one
-    Py_ssize_t before     # the same without its last label; -1: there is none
-    Py_ssize_t next       # the next best that ends at the same node; -1: not found yet
+    Py_ssize_t before     # the prefix without the last label; -1 if there is none
+    Py_ssize_t next       # the next best prefix that ends at the same node; -1 if not found yet
     int32_t label         # the last label
 
 

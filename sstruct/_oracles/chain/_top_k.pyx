@@ -1,12 +1,12 @@
 # Design:
-# (a) The k best labelings of one chain. A node is a position with a label; `prefixes` holds, for
-#     each node, the best labelings of the positions up to it that have been asked for, as a linked
-#     list, each with its last label and the prefix that it prolongs (Huang and Chiang's lazy
-#     algorithm 3). Prefix l K + k is the best of node (l, k): Viterbi's. Node L K is the end.
-# (b) The r-th prefix of a node is the best on its front: for each label before, the first prefix
-#     there that the node has not yet prolonged. Finding one more needs one more prefix of at most
-#     one node before, so one more labeling costs one walk down and up the chain, O(L K).
-# (c) Scores add up in Viterbi's order, and a front prefers low labels, as Viterbi does.
+# (a) Compute the k best labelings of a chain. A node is a position with a label; `prefixes` holds,
+#     for each node, a linked list of the requested best labelings up to its position, each with its
+#     last label and the prefix that it extends (the lazy algorithm 3 of Huang and Chiang). Prefix
+#     l K + k is the best of node (l, k), computed by Viterbi. Node L K is the end.
+# (b) The r-th prefix of a node is the best on its front, which contains for each previous label the
+#     first prefix that the node has not yet extended. Finding it requires at most one more prefix of
+#     one previous node, so each further labeling costs a pass down and up the chain, O(L K).
+# (c) Scores are summed in the order of Viterbi, and ties are resolved by the lowest labels as well.
 """The k best labelings of a chain."""
 
 from libc.math cimport INFINITY
@@ -23,14 +23,15 @@ from sstruct._checks.arrays import whole_number
 
 
 cdef class ChainRanking:
-    """Ranks the labelings of one chain after another; owns the scratch for it."""
+    """Ranks the labelings of one chain at a time; owns the scratch memory."""
 
     cdef Py_ssize_t rank(
             self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
             Py_ssize_t edge_step, Py_ssize_t k) except -1 nogil:
-        """Find the k best labelings, or all that are not forbidden, and return their number.
+        """Find the k best allowed labelings, or all if there are fewer, and return their number.
 
-        The arguments are those of `viterbi_labels`, but edge is not NULL. `write` writes the labels.
+        The arguments are those of `viterbi_labels`, except that edge must not be NULL. Use `write`
+        to obtain the labels.
         """
         cdef Py_ssize_t count
         self.theta, self.L, self.K, self.KP = theta, L, K, KP
@@ -44,7 +45,7 @@ cdef class ChainRanking:
         return count
 
     cdef int write(self, int32_t* labels, double* values) except -1 nogil:
-        """Write the ranked labelings (rows of L) and their values, best first."""
+        """Write the ranked labelings (rows of length L) and their values, best first."""
         cdef Py_ssize_t l, at, row = self.L * self.K
         while row >= 0:
             values[0] = self.prefixes[row].value
@@ -59,7 +60,7 @@ cdef class ChainRanking:
         return 0
 
     cdef int start(self) except -1 nogil:
-        """Viterbi's forward sweep, and from it the best prefix of every node and of the end."""
+        """Run the forward sweep of Viterbi and set the best prefix of every node and of the end."""
         cdef Py_ssize_t L = self.L, K = self.K, l, k, node
         cdef Prefix* prefix
         self.grow(<void**> &self.best, L * self.KP, sizeof(double))
@@ -95,7 +96,7 @@ cdef class ChainRanking:
     cdef bint advance(self) except -1 nogil:
         """Find the next best labeling; return whether there is one."""
         cdef Py_ssize_t l = self.L, node = self.L * self.K, before, end = self.last[node]
-        # Down to the first node whose last prefix prolongs one with a known successor.
+        # Descend to the first node whose last prefix extends one with a known successor.
         while l > 0:
             self.path[l] = node
             before = self.prefixes[self.last[node]].before
@@ -103,7 +104,7 @@ cdef class ChainRanking:
                 break
             l -= 1
             node = l * self.K + self.prefixes[before].label
-        for l in range(max(l, 1), self.L + 1):   # a node of position 0 has one prefix
+        for l in range(max(l, 1), self.L + 1):   # nodes of position 0 have one prefix
             self.find_next(l, self.path[l])
             look_after(20 + 4 * self.K)
         return self.prefixes[end].next >= 0
@@ -117,7 +118,7 @@ cdef class ChainRanking:
             self.open_front(l, node)
         value = &self.front_value[self.front[node] * self.K]
         prefix = &self.front_prefix[self.front[node] * self.K]
-        # The prefix prolonged last leaves the front to its successor.
+        # The successor replaces the last extended prefix on the front.
         j = self.prefixes[self.prefixes[last].before].label
         successor = self.prefixes[self.prefixes[last].before].next
         value[j] = -INFINITY
@@ -138,7 +139,7 @@ cdef class ChainRanking:
         return 0
 
     cdef int open_front(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:
-        """Put the best prefix of every node before on the front of a node."""
+        """Put the best prefix of every previous node on the front of a node."""
         cdef Py_ssize_t K = self.K, j, room, at = self.n_fronts
         if (at + 1) * K > self.front_room:
             room = 2 * (at + 4) * K
@@ -154,7 +155,7 @@ cdef class ChainRanking:
         return 0
 
     cdef inline double step_score(self, Py_ssize_t l, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
-        """Score of the step from label j to label k at position l; nothing for the end."""
+        """Score of the transition from label j to label k at position l; 0 for the end."""
         return 0 if l == self.L else self.edge[(l - 1) * self.edge_step + j * self.KP + k]
 
     cdef Py_ssize_t new_prefix(self) except -1 nogil:
@@ -183,35 +184,35 @@ def top_k(node_scores, edge_scores, k):
     node_scores : array-like of shape (n_positions, n_labels)
         Score of each label at each position; ``-inf`` forbids a label.
     edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, n_labels)
-        Score of the step from the row's to the column's label, one table for all steps or
-        one for each; ``-inf`` forbids a transition.
+        Score of the transition from the row's to the column's label, as one table for all
+        transitions or one for each; ``-inf`` forbids a transition.
     k : int
-        How many, at least 1.
+        The number of labelings, at least 1.
 
     Returns
     -------
     labels : ndarray of shape (m, n_positions), dtype int32
-        Different labelings, best first; among equals, as in :func:`viterbi`, the one with the
-        lowest last label, then the lowest label before it, and so on. m is k, or the number of
-        labelings that are not forbidden if there are fewer.
+        Distinct labelings, best first. Ties are resolved as in :func:`viterbi`: the lowest last
+        label, then the lowest label before it, and so on. m is k, or the number of allowed
+        labelings if there are fewer.
     values : ndarray of shape (m,)
         Their scores ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, a score is NaN or ``+inf``, or k is less than 1.
+        If shapes are inconsistent, a score is NaN or ``+inf``, or k is less than 1.
     TypeError
         If k is not an integer.
 
     See Also
     --------
-    viterbi : The best labeling alone.
+    viterbi : Find the best labeling.
 
     Notes
     -----
-    O(n_positions n_labels (n_labels + k)) time and exact. Equal scores are those that are equal
-    when added up from the first position to the last.
+    The algorithm is exact and takes time O(n_positions n_labels (n_labels + k)). Scores are ties if
+    they are equal when summed from the first position to the last.
 
     References
     ----------
@@ -244,7 +245,7 @@ def top_k(node_scores, edge_scores, k):
 
 
 def ranked_arrays(ChainRanking ranking not None, Py_ssize_t m):
-    """Return what `rank` has found as arrays: labels (m, L) and values (m,)."""
+    """Return the result of `rank` as arrays: labels (m, L) and values (m,)."""
     labels, values = np.empty((m, ranking.L), dtype=np.int32), np.empty(m)
     cdef int32_t[:, ::1] rows = labels
     cdef double[::1] scores = values

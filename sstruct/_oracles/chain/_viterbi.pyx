@@ -1,13 +1,13 @@
 # Design:
-# (a) Max-sum on one chain: the best labeling (Viterbi) and the max-marginals. Potentials in,
-#     labels out: no weights, no features, no loss.
-# (b) Label-indexed rows are padded to KP labels (sstruct/_kernels/kernels.h); the padding is never read
-#     as a label. Forbidden transitions are -inf.
-# (c) With many labels, most of them cannot be on the best path whatever their neighbors are: replacing
-#     a label by another one changes the rest of the score by at most the range of its transitions.
-#     `pruned_forward` skips such labels. Rounding is monotone, so that comparisons of computed
-#     sums with computed bounds decide exactly, and the result has the same bits.
-# (d) The Python doors validate and pad; training and prediction call the nogil functions.
+# (a) Max-sum on one chain: the best labeling (Viterbi) and the max-marginals. Input: potentials;
+#     output: labels. Weights, features and losses are handled elsewhere.
+# (b) Rows indexed by labels are padded to KP labels (sstruct/_kernels/kernels.h); the padding is never
+#     used as a label. Forbidden transitions are -inf.
+# (c) With many labels, most of them cannot be on the best path for any labels of their neighbors:
+#     replacing a label changes the rest of the score by at most the range of its transitions.
+#     `pruned_forward` skips such labels. Rounding is monotone, so comparisons of computed sums with
+#     computed bounds are exact, and the result has the same bits.
+# (d) The Python functions validate and pad; training and prediction call the nogil functions.
 """Max-sum on chains: Viterbi and max-marginals."""
 
 from libc.math cimport INFINITY
@@ -34,15 +34,15 @@ cdef extern from "sstruct/_kernels/kernels.h":
         const double* edge, int64_t K, int64_t KP, double* in_most, double* out_most,
         double* out_least) noexcept nogil
 
-# From these sizes on, looking for labels to skip takes less time than it saves; and how many pairs of
-# labels a step over all of them takes in the time of one pair.
+# From these sizes on, finding labels to skip takes less time than it saves; and the number of pairs
+# of labels that a step over all of them processes in the time of one pair.
 cdef enum:
     LEAST_PRUNED = 64
     LEAST_PRUNED_LENGTH = 8
     PAIRS_AT_ONCE = 8
-# Work between two looks for signals within a chain, about a millisecond's: a shorter one has none.
+# Work between checks for signals within a chain, about a millisecond; shorter chains have no check.
 cdef Py_ssize_t STRETCH = 1000000
-# The names of the paths of the kernels (sstruct_path).
+# Names of the kernel variants (sstruct_path).
 INSTRUCTIONS = {0: "default", 3: "x86-64-v3", 4: "x86-64-v4"}
 if os.environ.get("SSTRUCT_INSTRUCTIONS", "") not in ("", *INSTRUCTIONS.values()):
     raise ValueError(
@@ -51,10 +51,10 @@ if os.environ.get("SSTRUCT_INSTRUCTIONS", "") not in ("", *INSTRUCTIONS.values()
 
 
 def instructions():
-    """Name the instruction set of which the kernels of this process are: the machine's best.
+    """Return the instruction set of the kernels in this process, the best of the machine.
 
-    The environment variable ``SSTRUCT_INSTRUCTIONS``, read when the package is imported, forbids
-    the sets above the one it names.
+    The environment variable ``SSTRUCT_INSTRUCTIONS``, read when the package is imported, sets an
+    upper limit.
     """
     return INSTRUCTIONS[sstruct_path]
 
@@ -70,9 +70,9 @@ cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcep
 cdef int viterbi_forward(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         Py_ssize_t edge_step, double* best, int32_t* origin) except -1 nogil:
-    """best[l, k]: of the labelings of positions 0 ... l with label k at l; origin: the label before.
+    """best[l, k]: best score of positions 0 ... l with label k at l; origin: the previous label.
 
-    The arguments are those of `viterbi_labels`, but edge is not NULL. Looks for signals.
+    The arguments are those of `viterbi_labels`, except that edge must not be NULL. Checks for signals.
     """
     cdef Py_ssize_t begin = 0, end, step = max(STRETCH // (K * KP), 1)
     while begin < L:
@@ -193,9 +193,9 @@ cdef double viterbi_labels(
     """Maximize sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
-    edge : K x KP tables, `edge_step` doubles from one position's to the next's (0: one table
-    for all); NULL: no edges, every position on its own.
-    Returns the maximum. O(L K^2) time, less if many labels can be skipped (O(L K) without edges).
+    edge : K x KP tables with a stride of `edge_step` doubles between positions (0: one table for
+    all), or NULL for no edges.
+    Returns the maximum. Time O(L K^2), less if many labels can be skipped, or O(L K) without edges.
     Ties: the lowest last label, then the lowest predecessor.
     """
     cdef Py_ssize_t l, k
@@ -228,9 +228,9 @@ cdef double viterbi_labels(
 cdef int chain_max_marginals(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) except -1 nogil:
-    """forward[l, k] = the best score of a labeling with y_l = k (IN the arguments of Viterbi).
+    """forward[l, k] = the best score of a labeling with y_l = k, for the arguments of Viterbi.
 
-    forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. O(L K^2).
+    forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. Time O(L K^2).
     """
     cdef Py_ssize_t l, j, k
     cdef double score, others, value
@@ -250,7 +250,7 @@ cdef int chain_max_marginals(
                 forward[l * KP + k] += others
         return 0
     viterbi_forward(theta, L, K, KP, edge, edge_step, forward, origin)
-    # later[k]: the best score of positions l + 1 ... L - 1 given label k at l.
+    # later[k]: best score of positions l + 1 ... L - 1 given label k at l.
     later = backward
     now = backward + KP
     for k in range(K):
@@ -275,17 +275,17 @@ cdef int chain_max_marginals(
 
 
 def _potentials(node_scores, edge_scores):
-    """Validate a chain's scores; return them as padded float64 arrays (L, KP) and (M, K, KP)."""
+    """Validate the scores of a chain; return padded float64 arrays (L, KP) and (M, K, KP)."""
     node = real_array(node_scores, "node_scores")
     if node.ndim != 2 or node.shape[0] == 0 or node.shape[1] == 0:
         raise ValueError(
-            f"node_scores must have shape (n_positions, n_labels), neither 0; found {node.shape}")
+            f"node_scores must be nonempty with shape (n_positions, n_labels); found {node.shape}")
     L, K = node.shape
     edge = real_array(edge_scores, "edge_scores")
     if edge.shape != (K, K) and edge.shape != (L - 1, K, K):
         raise ValueError(
-            f"edge_scores must have shape {(K, K)} or {(L - 1, K, K)} to go with node_scores of "
-            f"shape {node.shape}; found {edge.shape}")
+            f"edge_scores must have shape {(K, K)} or {(L - 1, K, K)} for node_scores of shape "
+            f"{node.shape}; found {edge.shape}")
     for name, scores in (("node_scores", node), ("edge_scores", edge)):
         if np.isnan(scores).any() or np.isposinf(scores).any():
             raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
@@ -309,36 +309,36 @@ def viterbi(node_scores, edge_scores, *, beam=None):
     node_scores : array-like of shape (n_positions, n_labels)
         Score of each label at each position; ``-inf`` forbids a label.
     edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, n_labels)
-        Score of the step from the row's to the column's label, one table for all steps or
-        one for each; ``-inf`` forbids a transition. One table may be a sparse matrix, for very
-        many labels: transitions that are not stored score 0.
+        Score of the transition from the row's to the column's label, as one table for all
+        transitions or one for each; ``-inf`` forbids a transition. For very many labels, a single
+        table may be a sparse matrix: transitions that are not stored score 0.
     beam : int or None, default=None
-        With a sparse matrix: follow only so many best labels of each position, which is
-        approximate; None: all.
+        For sparse matrices, the number of best labels of each position to extend, which is
+        approximate. By default all labels are extended.
 
     Returns
     -------
     labels : ndarray of shape (n_positions,), dtype int32
-        The best labeling; among equals the one with the lowest last label, then the lowest
-        label before it, and so on.
+        The best labeling. Ties are resolved by the lowest last label, then the lowest label before
+        it, and so on.
     value : float
-        Its score; ``-inf`` where every labeling is forbidden.
+        The score of the labeling; ``-inf`` if every labeling is forbidden.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, a score is NaN or ``+inf``, or a beam is no positive integer
-        or goes with a dense table.
+        If shapes are inconsistent, a score is NaN or ``+inf``, or `beam` is not a positive integer
+        or is given with a dense table.
 
     Notes
     -----
-    O(n_positions n_labels^2) time. With 64 labels or more, one table of transitions and 8 positions
-    or more, labels that cannot be on the best path are skipped: O(n_labels^2 + n_positions
-    (n_labels + P^2)) if P labels of a position are left. This is the decoder that
-    :class:`sstruct.ChainSSVM` trains and predicts with. With sparse transitions
-    O(n_positions (nnz + n_labels log n_labels)), exact, with the same choice among equals; most
-    rows are skipped if the node scores are decisive. A beam of B labels: O(n_positions (n_labels +
-    B (log n_labels + nnz / n_labels))).
+    This is the decoder that :class:`sstruct.ChainSSVM` uses for training and prediction. Its time
+    is O(n_positions n_labels^2). With 64 labels or more, one table of transitions and 8 positions
+    or more, labels that cannot be on the best path are skipped, and the time is O(n_labels^2 +
+    n_positions (n_labels + P^2)) if P labels of a position are left. With sparse transitions the
+    time is O(n_positions (nnz + n_labels log n_labels)), with the same exact result; most rows are
+    skipped if node scores are informative. With a beam of B labels, it is
+    O(n_positions (n_labels + B (log n_labels + nnz / n_labels))).
 
     References
     ----------
@@ -354,7 +354,7 @@ def viterbi(node_scores, edge_scores, *, beam=None):
     if issparse(edge_scores):
         return sparse_viterbi(node_scores, edge_scores, beam)
     if beam is not None:
-        raise ValueError("beam goes with a sparse matrix of edge_scores")
+        raise ValueError("beam requires a sparse matrix as edge_scores")
     node, edge, labels_count = _potentials(node_scores, edge_scores)
     cdef double[:, ::1] theta = node
     cdef double[:, :, ::1] table = edge
@@ -372,7 +372,7 @@ def viterbi(node_scores, edge_scores, *, beam=None):
 
 
 def max_marginals(node_scores, edge_scores):
-    """Compute the best score of a labeling through each label of each position.
+    """Compute the best score of a labeling for each label of each position.
 
     Parameters
     ----------
@@ -384,17 +384,17 @@ def max_marginals(node_scores, edge_scores):
     Returns
     -------
     scores : ndarray of shape (n_positions, n_labels)
-        Entry (l, k) is the maximum over all labelings with label k at position l; the
-        maximum of every row is the value of :func:`viterbi`.
+        Entry (l, k) is the maximum over all labelings with label k at position l. The maximum of
+        every row is the value of :func:`viterbi`.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, or a score is NaN or ``+inf``.
+        If shapes are inconsistent, or a score is NaN or ``+inf``.
 
     Notes
     -----
-    O(n_positions n_labels^2) time: one sweep forwards, one backwards.
+    The time is O(n_positions n_labels^2): a forward and a backward sweep.
 
     Examples
     --------

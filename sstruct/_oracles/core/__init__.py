@@ -1,1 +1,1 @@
-"""What oracles share: edges and incidence, checked."""
+"""Functions shared by decoders: validation of edges and incidence lists."""

@@ -1,10 +1,10 @@
 # Design:
-# (a) What the doors of oracles on graphs check of edges: two different nodes each, in range, and
-#     where costs would be ambiguous no two edges between the same nodes.
-# (b) What goes with edges or nodes is checked here too: shapes, and finite numbers.
-# (c) Doors are called with a million edges of an image, so that repeated edges are found by counting
-#     (edges sorted by their lower node, then marks on the higher ones), not by comparing: O(V + E).
-"""Edges of graphs, checked."""
+# (a) Validation of edges for the Python functions of graph decoders: endpoints are different and in
+#     range and, if costs would be ambiguous, edges are unique.
+# (b) Arrays that belong to edges or nodes are validated as well: shapes and finite values.
+# (c) Images have a million edges, so duplicate edges are found by counting (edges sorted by their
+#     lower node, then marks on the higher ones) instead of comparisons, in O(V + E).
+"""Validation of the edges of graphs."""
 
 from libc.stdint cimport int32_t
 
@@ -15,7 +15,7 @@ from sstruct._checks.arrays import array_of, real_array
 
 def check_finite(values, name):
     """Raise ValueError for the first entry, or row, of an array that is not finite."""
-    if np.isfinite(values).all():  # at once: rows are short, and mostly all is well
+    if np.isfinite(values).all():  # the common case
         return
     wrong = ~np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
     i = int(wrong.argmax())
@@ -23,7 +23,7 @@ def check_finite(values, name):
 
 
 def checked_edge_tables(tables, n_edges, name):
-    """Return one number (E,) or table (E, 2, 2) for each edge as float64, or raise ValueError."""
+    """Return a validated number (E,) or table (E, 2, 2) for each edge as float64."""
     tables = np.ascontiguousarray(real_array(tables, name))
     shapes = (n_edges,), (n_edges, 2, 2)
     if tables.shape not in shapes and (n_edges or tables.size):
@@ -34,7 +34,7 @@ def checked_edge_tables(tables, n_edges, name):
 
 
 def checked_edges(edges, n_nodes):
-    """Return edges as an int32 array (n_edges, 2) of two different nodes each, or raise ValueError."""
+    """Return validated edges between different nodes as an int32 array (n_edges, 2)."""
     edges = array_of(edges, "edges")
     if edges.size == 0:
         edges = np.empty((0, 2), dtype=np.int32)
@@ -44,7 +44,7 @@ def checked_edges(edges, n_nodes):
         raise ValueError(f"edges must be integers; found dtype {edges.dtype}")
     if n_nodes >= 2 ** 31 or len(edges) >= 2 ** 30:
         raise ValueError(
-            f"fewer than {2 ** 31} nodes and {2 ** 30} edges expected; found {n_nodes} and {len(edges)}")
+            f"expected fewer than {2 ** 31} nodes and {2 ** 30} edges; found {n_nodes} and {len(edges)}")
     if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
         e = int(((edges < 0) | (edges >= n_nodes)).any(axis=1).argmax())
         raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is out of range: {n_nodes} nodes")
@@ -56,14 +56,14 @@ def checked_edges(edges, n_nodes):
 
 
 def checked_simple_edges(edges, n_nodes):
-    """As `checked_edges`, and refuse edges between the same nodes as an earlier one."""
+    """Return validated edges as `checked_edges` does, and raise an error for duplicate edges."""
     edges = checked_edges(edges, n_nodes)
     cdef const int32_t[:, ::1] pairs = edges
     cdef Py_ssize_t E = pairs.shape[0], V = n_nodes, e, k, v
     cdef int32_t low, high, other, first = -1, second = -1
-    cdef int32_t[::1] place = np.zeros(V + 1, dtype=np.int32)     # of edges with this lower node
+    cdef int32_t[::1] place = np.zeros(V + 1, dtype=np.int32)     # start of edges with this lower node
     cdef int32_t[::1] order = np.empty(E, dtype=np.int32)
-    cdef int32_t[::1] last = np.full(V, -1, dtype=np.int32)       # edge seen with this higher node
+    cdef int32_t[::1] last = np.full(V, -1, dtype=np.int32)       # last edge with this higher node
     with nogil:
         for e in range(E):
             place[min(pairs[e, 0], pairs[e, 1]) + 1] += 1
@@ -84,5 +84,5 @@ def checked_simple_edges(edges, n_nodes):
     if second >= 0:
         raise ValueError(
             f"edges[{second}] = {tuple(edges[second].tolist())} joins the same nodes as edges[{first}]; "
-            "add their costs up")
+            "sum their costs")
     return edges

@@ -1,4 +1,4 @@
-# The costs of the labelings of one graph: what every decoder of graphs and grids reads.
+# The costs of the labelings of a graph, the input of all graph and grid decoders.
 from libc.stdint cimport int32_t
 
 
@@ -12,14 +12,14 @@ cdef struct GraphCosts:
     const double* edge_weights      # (n_edges, G)
     const double* tables            # (G, K, K); NULL: Potts (G = 1)
     Py_ssize_t height, width        # of a grid whose edges are in the order of _maxflow.pxd
-    int connectivity                # 4 or 8; 0: no grid
+    int connectivity                # 4 or 8; 0 for a general graph
 
 
 cdef struct GraphAnswer:
     double cost                     # of the labels
     double work                     # units of about one scalar multiply-add
-    bint exact                      # the labels are known to be a minimum
-    double bound                    # no labeling costs less; written by decoders that are `bounded` alone
+    bint exact                      # True if the labels are known to be a minimum
+    double bound                    # lower bound on all costs; only set by decoders that are `bounded`
 
 
 cdef inline double edge_cost(
@@ -39,7 +39,7 @@ cdef inline double edge_cost(
 
 
 cdef inline double labeling_cost(const GraphCosts* costs, const int32_t* labels) noexcept nogil:
-    """The cost of a labeling."""
+    """Return the cost of a labeling."""
     cdef Py_ssize_t v, e
     cdef double cost = 0
     for v in range(costs.n_nodes):
@@ -51,9 +51,10 @@ cdef inline double labeling_cost(const GraphCosts* costs, const int32_t* labels)
 
 cdef inline const double* edge_table(
         const GraphCosts* costs, Py_ssize_t e, double* weight, double* room) noexcept nogil:
-    """Return a table (K, K) that `weight` times is edge e's; `room` (K, K) is where a sum goes.
+    """Return a table (K, K) that is the table of edge e when multiplied by `weight`; not for Potts.
 
-    Only edges of several features that are not 0 need the room; NULL: this edge is one. Not Potts.
+    `room` (K, K) stores the sum of tables for edges with several nonzero features; it may be NULL for
+    other edges.
     """
     cdef Py_ssize_t g, i, only = -1, square = costs.n_labels * costs.n_labels
     cdef const double* weights = costs.edge_weights + e * costs.n_features

@@ -1,9 +1,9 @@
-# An interval of the ratio of two factors of a labeling: its loss g over its margin-like score h.
+# An interval of the ratio of two factors of a labeling: its loss g and its margin-like score h.
 # Header only.
 
 
 cdef struct Interval:
-    # lower h <= g <= upper h with h > 0; `above`, `below`: lower or upper themselves excluded.
+    # lower h <= g <= upper h with h > 0; `above`, `below`: strict inequality at lower or upper.
     double lower, upper
     bint above, below
 

@@ -1,4 +1,4 @@
-"""Lists of nodes, checked; and edges, factors or rays listed by node."""
+"""Validation of lists of nodes, and lists of edges, factors or rays by node."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from sstruct._checks.arrays import array_of
 
 
 def checked_nodes(nodes, n_nodes, name, noun="node"):
-    """Return a list of different nodes, one at least, as int32 (n,), or raise ValueError.
+    """Return a nonempty list of distinct nodes, validated, as int32 (n,).
 
-    name, noun : what errors call the list and a node
+    name, noun : names of the list and of a node in errors
     """
     nodes = array_of(nodes, name)
     if nodes.ndim != 1 or len(nodes) == 0 or nodes.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must be a list of {noun}s, one at least; found shape {nodes.shape} and dtype "
+            f"{name} must be a nonempty list of {noun}s; found shape {nodes.shape} and dtype "
             f"{nodes.dtype}"
         )
     wrong = (nodes < 0) | (nodes >= n_nodes)
@@ -27,18 +27,18 @@ def checked_nodes(nodes, n_nodes, name, noun="node"):
 
 
 def by_node(items, nodes, n_nodes):
-    """List by node the items that touch it.
+    """List the items at each node.
 
     Parameters
     ----------
     items, nodes : ndarrays of int of shape (n,)
-        ``items[k]`` touches ``nodes[k]``, which is in range.
+        ``items[k]`` is at node ``nodes[k]``, which must be in range.
 
     Returns
     -------
     first : ndarray of shape (n_nodes + 1,), dtype int32
     item : ndarray of shape (n,), dtype int32
-        Those of node v are ``item[first[v]:first[v + 1]]``, in the order given.
+        The items of node v are ``item[first[v]:first[v + 1]]``, in the given order.
     """
     first = np.zeros(n_nodes + 1, dtype=np.int32)
     np.cumsum(np.bincount(nodes, minlength=n_nodes), out=first[1:])
@@ -46,5 +46,5 @@ def by_node(items, nodes, n_nodes):
 
 
 def edges_by_node(edges, n_nodes):
-    """The edges (E, 2) of each node, as of `by_node`."""
+    """Return the edges (E, 2) of each node in the format of `by_node`."""
     return by_node(np.repeat(np.arange(len(edges)), 2), edges.ravel(), n_nodes)

@@ -9,8 +9,8 @@ cdef class BinaryEnergy(Storage):
     cdef double* node             # (n_nodes, 2)
     cdef double* edge             # (n_edges, 4) costs 00, 01, 10, 11
     cdef Py_ssize_t n_nodes, n_edges
-    cdef MaxFlow cut              # of the graph itself
-    cdef MaxFlow doubled          # of the nodes and their complements
+    cdef MaxFlow cut              # on the graph itself
+    cdef MaxFlow doubled          # on the nodes and their complements
     cdef int32_t* edges           # (n_edges, 2)
     cdef int32_t* doubled_edges   # (2 n_edges, 2)
 

@@ -1,15 +1,17 @@
 # Design:
 # (a) E(x) = sum_v node[v, x_v] + sum_e edge[e, 2 x_u + x_v] with x_v in {0, 1}. `BinaryEnergy` is a
-#     workspace like `MaxFlow`: the graph first, then the costs, then `minimize` or `roof_duality`.
-# (b) Normal form of an edge: 00 + along_u x_u + along_v x_v + forth (1 - x_u) x_v + back x_u (1 - x_v),
-#     forth and back not negative. There is one if and only if 00 + 11 <= 01 + 10 (attractive);
-#     label 1 is the sink's side of the cut, so that forth is the capacity u -> v. An edge with equal
-#     costs of equal labels needs no node terms, as in images.
+#     workspace like `MaxFlow`: set the graph first, then the costs, then call `minimize` or
+#     `roof_duality`.
+# (b) Normal form of an edge: 00 + along_u x_u + along_v x_v + forth (1 - x_u) x_v + back x_u (1 - x_v)
+#     with nonnegative forth and back. It exists if and only if 00 + 11 <= 01 + 10 (attractive).
+#     Label 1 is the sink side of the cut, so that forth is the capacity u -> v. An edge with equal
+#     costs of equal labels requires no node terms, as in images.
 # (c) Roof duality: node v has a complement v + V with label 1 - x_v. A repulsive edge (u, v) is an
-#     attractive one of u and the complement of v. Each term enters twice, as it is and with all its
-#     nodes complemented, so that the graph is its own mirror image. Where v is on the sink's side of
-#     the smallest such cut, its complement is on the source's, and every minimum of E has x_v = 1.
-# (d) Costs that repel by rounding alone (relative to the costs of the edge) are taken as modular.
+#     attractive one between u and the complement of v. Each term enters twice, once with all its
+#     nodes complemented, so that the graph is symmetric. If v is on the sink side of the smallest
+#     minimum cut, its complement is on the source side, and every minimum of E has x_v = 1.
+# (d) Edges that are repulsive only because of rounding (relative to their costs) are treated as
+#     modular.
 """Energies of binary labels: exact minima by a cut, partial optimality by roof duality."""
 
 from libc.math cimport fabs
@@ -29,7 +31,7 @@ cdef struct NormalForm:
 
 cdef inline bint normal_form(
         double c00, double c01, double c10, double c11, NormalForm* term) noexcept nogil:
-    """Fill in the normal form of an edge; False if it is repulsive."""
+    """Compute the normal form of an edge; return False if it is repulsive."""
     cdef double attraction = (c01 - c00) + (c10 - c11)
     cdef double along = 0.5 * (c11 - c00)
     term.along_u = term.along_v = along
@@ -51,14 +53,14 @@ cdef inline bint normal_form(
 
 
 cdef class BinaryEnergy:
-    """Minimizes one energy of binary labels after another; each thread needs its own."""
+    """Minimizes one energy of binary labels at a time; each thread requires its own object."""
 
     def __cinit__(self):
         self.cut = MaxFlow()
         self.doubled = MaxFlow()
 
     cdef int reserve(self, Py_ssize_t n_nodes, Py_ssize_t n_edges) except -1 nogil:
-        """Make room for costs and edges; what stood there is lost."""
+        """Allocate memory for costs and edges; previous contents are lost."""
         self.n_nodes = self.n_edges = 0
         self.grow(<void**> &self.node, 2 * n_nodes, sizeof(double))
         self.grow(<void**> &self.edge, 4 * n_edges, sizeof(double))
@@ -68,7 +70,7 @@ cdef class BinaryEnergy:
 
     cdef int set_graph(
             self, Py_ssize_t n_nodes, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
-        """Take a graph's edges (n_edges, 2); they are copied. O(V + E)."""
+        """Copy the edges (n_edges, 2) of a graph. O(V + E)."""
         cdef Py_ssize_t i
         self.n_nodes = self.n_edges = 0
         self.cut.set_graph(n_nodes, n_edges, edges)
@@ -78,7 +80,7 @@ cdef class BinaryEnergy:
         return 0
 
     cdef int minimize(self, int32_t* labels, double* work) except -1 nogil:
-        """Find a minimum, of several the one with the fewest labels 1."""
+        """Find a minimum; ties are resolved by the smallest number of labels 1."""
         cdef Py_ssize_t v, e
         cdef int32_t u, w
         cdef const double* cost
@@ -95,8 +97,8 @@ cdef class BinaryEnergy:
                 with gil:
                     raise ValueError(
                         f"edge {e} = ({u}, {w}) is repulsive: its costs 00 + 11 = "
-                        f"{cost[0] + cost[3]:g} exceed 01 + 10 = {cost[1] + cost[2]:g}, so that a cut does "
-                        "not minimize the energy; roof_duality=True decides a part of the labels")
+                        f"{cost[0] + cost[3]:g} exceed 01 + 10 = {cost[1] + cost[2]:g}, so a cut does not "
+                        "minimize the energy; roof_duality=True determines a part of the labels")
             terminal[u] += term.along_u
             terminal[w] += term.along_v
             capacity[2 * e] = term.forth
@@ -107,7 +109,7 @@ cdef class BinaryEnergy:
         return 0
 
     cdef int roof_duality(self, int32_t* labels, double* bound, double* work) except -1 nogil:
-        """Find labels that every minimum has, -1 where undecided, and a lower bound of the minimum."""
+        """Find labels that every minimum has, -1 if undecided, and a lower bound on the minimum."""
         cdef Py_ssize_t v, e, n = self.n_nodes
         cdef int32_t u, w
         cdef bint repulsive, one, zero
@@ -123,7 +125,7 @@ cdef class BinaryEnergy:
             repulsive = not normal_form(cost[0], cost[1], cost[2], cost[3], &term)
             self.doubled_edges[4 * e] = u
             self.doubled_edges[4 * e + 1] = <int32_t> (w + n) if repulsive else w
-            # All complemented, and turned round: the mirror image of an arc u -> v is v' -> u'.
+            # The mirror image of an arc u -> v is v' -> u'.
             self.doubled_edges[4 * e + 2] = w if repulsive else <int32_t> (w + n)
             self.doubled_edges[4 * e + 3] = <int32_t> (u + n)
         self.doubled.set_graph(2 * n, 2 * self.n_edges, self.doubled_edges)
@@ -139,7 +141,7 @@ cdef class BinaryEnergy:
                 normal_form(cost[0], cost[1], cost[2], cost[3], &term)
                 terminal[w] += term.along_v
                 constant += cost[0]
-            else:       # x_v = 1 - (1 - x_v): the columns change places
+            else:       # x_v = 1 - (1 - x_v) swaps the columns
                 normal_form(cost[1], cost[0], cost[3], cost[2], &term)
                 terminal[w] -= term.along_v
                 constant += cost[1] + term.along_v
@@ -158,7 +160,7 @@ cdef class BinaryEnergy:
         return 0
 
     cdef double value(self, const int32_t* labels) noexcept nogil:
-        """The energy of a labeling."""
+        """Return the energy of a labeling."""
         cdef Py_ssize_t v, e
         cdef double total = 0
         for v in range(self.n_nodes):
@@ -170,9 +172,9 @@ cdef class BinaryEnergy:
 
 
 def potts_cut(node_costs, edges, weights):
-    """Minimize (V, 2) costs and (E, 1) weights of different labels: (labels, value).
+    """Minimize (V, 2) costs and (E, 1) Potts weights; return (labels, value).
 
-    What `BinaryEnergy` does, without its copies: here the weights are the capacities.
+    Same as `BinaryEnergy` but without its copies: the weights are the capacities.
     """
     cdef const double[:, ::1] node = node_costs, weight = weights
     cdef const int32_t[:, ::1] pairs = edges
@@ -198,12 +200,12 @@ def potts_cut(node_costs, edges, weights):
 
 
 def checked_node_costs(node_costs, n_labels=None):
-    """Return node costs as a float64 array (V, K), or raise ValueError."""
+    """Return validated node costs as a float64 array (V, K)."""
     costs = np.ascontiguousarray(real_array(node_costs, "node_costs"))
     if costs.ndim != 2 or costs.shape[0] == 0 or costs.shape[1] == 0 or (
             n_labels is not None and costs.shape[1] != n_labels):
         raise ValueError(
-            f"node_costs must have shape (n_nodes, {n_labels or 'n_labels'}), n_nodes at least 1; "
+            f"node_costs must have shape (n_nodes, {n_labels or 'n_labels'}) with n_nodes >= 1; "
             f"found {costs.shape}")
     if np.isfinite(costs).all():
         return costs
@@ -219,13 +221,13 @@ def checked_node_costs(node_costs, n_labels=None):
 
 
 def with_finite_costs(node_costs, edges, spread):
-    """Return node costs (V, K) with finite costs of forbidden labels that no minimum has.
+    """Return node costs (V, K) in which costs of forbidden labels are finite but never optimal.
 
-    Such a cost exceeds that of every allowed label of the node by more than all its edges can gain.
-    So it is as large as other costs of the node and its edges, and loses no precision.
+    Such a cost exceeds the cost of every allowed label of the node by more than its edges can gain.
+    It is therefore as large as other costs of the node and its edges, and precision is not lost.
 
     spread : ndarray of shape (E,)
-        By how much the costs of an edge differ at most.
+        The largest difference between two costs of each edge.
     """
     is_forbidden = node_costs == np.inf
     if not is_forbidden.any():
@@ -248,37 +250,37 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     Parameters
     ----------
     node_costs : array-like of shape (n_nodes, 2)
-        Cost of either label at each node, ``+inf`` if the node must not have the label.
+        Cost of each label at each node, ``+inf`` if the label is forbidden.
     edges : array-like of int of shape (n_edges, 2)
-        Pairs of different nodes, each pair once.
+        Pairs of different nodes, without duplicates.
     edge_costs : array-like of shape (n_edges,) or (n_edges, 2, 2)
-        (n_edges,): the cost, not negative, of different labels at the edge's nodes (Potts).
-        (n_edges, 2, 2): the cost of label a at the first and b at the second node, of any sign.
+        (n_edges,): nonnegative cost of different labels at the nodes of the edge (Potts).
+        (n_edges, 2, 2): cost of label a at the first and b at the second node, of any sign.
         Without `roof_duality` every edge must be attractive: ``costs[0, 0] + costs[1, 1] <=
         costs[0, 1] + costs[1, 0]`` (up to rounding).
     roof_duality : bool, default=False
-        Allow repulsive edges, and decide only the labels that all minima share.
+        Whether to allow repulsive edges, and determine only labels that all minima share.
 
     Returns
     -------
     labels : ndarray of shape (n_nodes,), dtype int32
-        A minimum; of several the one with the fewest labels 1. With `roof_duality` 0 or 1 where
-        every minimum has this label and -1 where roof duality does not decide.
+        A minimum; ties are resolved by the smallest number of labels 1. With `roof_duality`, 0 or 1
+        if every minimum has this label, and -1 if roof duality does not determine it.
     value : float
-        The energy of the labels; with `roof_duality` a lower bound of the minimum, equal to it if
-        every edge is attractive.
+        The energy of the labels; with `roof_duality`, a lower bound on the minimum, which is attained
+        if every edge is attractive.
 
     Raises
     ------
     ValueError
-        If an edge is out of range, a self-loop or given twice, a cost is NaN or infinite (except
-        ``+inf`` in `node_costs`), both labels of a node are forbidden, shapes do not fit together,
-        or an edge is repulsive and `roof_duality` is False.
+        If an edge is out of range, a self-loop or a duplicate, a cost is NaN or infinite (except
+        ``+inf`` in `node_costs`), both labels of a node are forbidden, shapes are inconsistent, or
+        an edge is repulsive and `roof_duality` is False.
 
     Notes
     -----
-    The time is that of :func:`maxflow`; roof duality has twice as many nodes and arcs. The GIL is
-    released while it works.
+    The time is that of :func:`maxflow`; roof duality requires twice as many nodes and arcs. The GIL
+    is released during the computation.
 
     References
     ----------
@@ -292,13 +294,13 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     >>> graph_cut([[0.0, 2.0], [1.0, 0.5], [2.0, 0.0]], [[0, 1], [1, 2]], [1.0, 0.2])
     (array([0, 0, 1], dtype=int32), 1.2)
 
-    Seeds: the first node must have label 1, the last one label 0:
+    Seeds: the first node must have label 1 and the last one label 0:
 
     >>> inf = float("inf")
     >>> graph_cut([[inf, 0.0], [0.5, 0.4], [0.0, inf]], [[0, 1], [1, 2]], [0.2, 1.0])
     (array([1, 0, 0], dtype=int32), 0.7)
 
-    Of two nodes that want to differ, and do not care how, none can be decided:
+    Two nodes that only prefer different labels are both undetermined:
 
     >>> repulsive = [[[1.0, 0.0], [0.0, 1.0]]]
     >>> graph_cut([[0.0, 0.0], [0.0, 0.0]], [[0, 1]], repulsive, roof_duality=True)
@@ -315,7 +317,7 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
         e = int((costs[:, 0] < 0).argmax())
         raise ValueError(
             f"edge_costs[{e}] = {costs[e, 0]:g} of edge {tuple(edges[e].tolist())}: expected a cost "
-            ">= 0 of different labels; for a repulsive edge give costs (n_edges, 2, 2) and "
+            ">= 0 of different labels; for a repulsive edge, pass costs (n_edges, 2, 2) and "
             "roof_duality=True")
     node = with_finite_costs(
         node, edges, costs[:, 0] if costs.shape[1] == 1 else np.ptp(costs, axis=1))

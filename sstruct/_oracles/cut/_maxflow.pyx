@@ -1,11 +1,11 @@
 # Design:
-# (a) `MaxFlow` is a workspace: the graph first, then the capacities, written by the caller into
-#     `terminal` and `capacity`, then `solve`; a graph may be solved again with other capacities.
-#     Storage grows, never shrinks. The algorithm and its storage are in maxflow.h.
-# (b) The side of a node: the sink's if the sink can still be reached from it when no more flow
-#     can be pushed, the smallest sink side of all minimum cuts. So ties go to the source, whatever
-#     the order of nodes and arcs.
-# (c) Edges are checked here as well, since a wrong one would write anywhere.
+# (a) `MaxFlow` is a workspace: set the graph first, then write the capacities into `terminal` and
+#     `capacity`, then call `solve`; a graph may be solved again with other capacities. Storage grows
+#     but never shrinks. The algorithm and its storage are in maxflow.h.
+# (b) A node is on the sink side if the sink can still be reached from it when no more flow can be
+#     pushed, which is the smallest sink side of all minimum cuts. Ties therefore go to the source,
+#     independent of the order of nodes and arcs.
+# (c) Edges are validated here as well, since invalid ones would corrupt memory.
 """Maximum flow and minimum cut."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -44,7 +44,7 @@ cdef Py_ssize_t MOST = 2 ** 31 - 1
 
 
 cdef class MaxFlow:
-    """A maximum flow after another on one workspace; each thread needs its own."""
+    """Computes maximum flows in one workspace; each thread requires its own object."""
 
     def __cinit__(self):
         self.workspace = calloc(1, sizeof(sstruct_flow))
@@ -58,25 +58,25 @@ cdef class MaxFlow:
             free(self.workspace)
 
     cdef void ready(self) noexcept nogil:
-        """Show the caller where the capacities of the new graph go."""
+        """Expose the capacities of the new graph to the caller."""
         cdef sstruct_flow* g = <sstruct_flow*> self.workspace
         self.n_nodes, self.n_edges = <Py_ssize_t> g.n_nodes, <Py_ssize_t> g.n_edges
         self.terminal, self.capacity = g.terminal, g.capacity
 
     cdef int set_graph(
             self, Py_ssize_t n_nodes, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
-        """Take a graph's edges (n_edges, 2); several between the same nodes add up. O(V + E)."""
+        """Set the edges (n_edges, 2) of a graph; capacities of parallel edges are added. O(V + E)."""
         cdef int64_t status
         if n_nodes < 0 or n_nodes >= MOST or n_edges < 0 or n_edges > MOST // 2:
             raise ValueError(
-                f"at most {MOST - 1} nodes and {MOST // 2} edges; found {n_nodes} and {n_edges}")
+                f"expected at most {MOST - 1} nodes and {MOST // 2} edges; found {n_nodes} and {n_edges}")
         self.n_nodes = self.n_edges = 0
         status = sstruct_flow_set_graph(<sstruct_flow*> self.workspace, n_nodes, n_edges, edges)
         if status > 0:
             with gil:
                 u, v = edges[2 * status - 2], edges[2 * status - 1]
                 raise ValueError(
-                    f"edges[{status - 1}] = ({u}, {v}): expected two different nodes of 0 ... {n_nodes - 1}")
+                    f"edges[{status - 1}] = ({u}, {v}): expected different nodes from 0 to {n_nodes - 1}")
         if status < 0:
             with gil:
                 raise MemoryError(f"no memory for a graph of {n_nodes} nodes and {n_edges} edges")
@@ -84,7 +84,7 @@ cdef class MaxFlow:
         return 0
 
     cdef int set_grid(self, Py_ssize_t height, Py_ssize_t width, int connectivity) except -1 nogil:
-        """Take a grid of pixels: edges to the right, down, down-right and down-left, in this order."""
+        """Set a grid of pixels: edges to the right, down, down-right and down-left, in this order."""
         if (connectivity != 4 and connectivity != 8) or height < 1 or width < 1:
             raise ValueError(
                 f"expected a grid with at least one pixel and connectivity 4 or 8; found height {height}, "
@@ -99,7 +99,7 @@ cdef class MaxFlow:
         return 0
 
     cdef int solve(self, double* flow, double* work) except -1 nogil:
-        """Find a maximum flow; add the number of arcs looked at to `work`. Looks for signals."""
+        """Find a maximum flow; add the number of visited arcs to `work`. Checks for signals."""
         cdef sstruct_flow* g = <sstruct_flow*> self.workspace
         sstruct_flow_solve(g)
         flow[0] = g.flow
@@ -108,9 +108,9 @@ cdef class MaxFlow:
         return 0
 
     cdef int solve_again(self, double* work) except -1 nogil:
-        """Go on from the last solution, of a graph of edges, with `terminal` added to the terminals.
+        """Continue from the last solution of a graph of edges with `terminal` added to the terminals.
 
-        The same sides as from the start, to rounding.
+        The sides are the same as those of a new solution, up to rounding.
         """
         cdef sstruct_flow* g = <sstruct_flow*> self.workspace
         sstruct_flow_solve_again(g)
@@ -126,7 +126,7 @@ cdef class MaxFlow:
         sstruct_flow_sides(<sstruct_flow*> self.workspace, side)
 
     cdef void add_flows(self, double* flow) noexcept nogil:
-        """Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v positive."""
+        """Add the last flow of each edge to `flow` (n_edges,), positive for u -> v."""
         sstruct_flow_add_flows(<const sstruct_flow*> self.workspace, flow)
 
 
@@ -136,38 +136,38 @@ def maxflow(n, edges, capacities, source, sink):
     Parameters
     ----------
     n : int
-        Number of nodes, the source and the sink included.
+        Number of nodes, including the source and the sink.
     edges : array-like of int of shape (n_edges, 2)
-        Pairs of different nodes (u, v). Edges that join the same nodes add up.
+        Pairs of different nodes (u, v). Capacities of parallel edges are added.
     capacities : array-like of shape (n_edges, 2)
-        Capacities u -> v and v -> u, not negative, and finite except at edges of the source or the
-        sink: ``+inf`` keeps a node on the side of the source, or of the sink.
+        Nonnegative capacities u -> v and v -> u, finite except for edges of the source or the sink:
+        ``+inf`` forces a node to the side of the source or of the sink.
     source, sink : int
         Two different nodes.
 
     Returns
     -------
     flow : float
-        The value of a maximum flow from `source` to `sink`, which is that of a minimum cut.
+        The value of a maximum flow from `source` to `sink`, which equals that of a minimum cut.
     side : ndarray of shape (n,), dtype int32
-        1 for the nodes from which the sink can be reached when that flow is sent (the smallest sink
-        side of a minimum cut), 0 for the others: the capacities of the arcs from side 0 to side 1 add
-        up to `flow`.
+        1 for the nodes from which the sink can be reached in the residual graph (the smallest sink
+        side of a minimum cut), 0 for the others. The capacities of the arcs from side 0 to side 1
+        sum to `flow`.
 
     Raises
     ------
     ValueError
-        If an edge is out of range or a self-loop, a capacity is negative, NaN or infinite between
-        other nodes than source and sink, infinite capacities join source and sink directly or
-        through one node, shapes do not fit together, or source and sink are not two different
-        nodes.
+        If an edge is out of range or a self-loop, a capacity is negative or NaN, a capacity between
+        nodes other than source and sink is infinite, infinite capacities join source and sink
+        directly or through one node, shapes are inconsistent, or source and sink are not two
+        different nodes.
 
     Notes
     -----
-    Boykov and Kolmogorov's algorithm: two search trees, reused from one augmentation to the next.
-    On graphs as they come from images the time grows little faster than linearly; its bound,
-    O(n^2 n_edges) times the number of augmenting paths, is not approached there. Memory: 46 bytes a
-    node and 52 an edge, beside the arguments.
+    Implements the algorithm of Boykov and Kolmogorov with two search trees, which are reused after
+    augmentations. On typical graphs from images the time grows little faster than linearly, far
+    below the bound of O(n^2 n_edges) times the number of augmenting paths. It takes 46 bytes of
+    memory per node and 52 per edge, in addition to the arguments.
 
     References
     ----------
@@ -203,8 +203,8 @@ def maxflow(n, edges, capacities, source, sink):
         raise ValueError(
             f"capacities[{e}] = {tuple(capacities[e].tolist())}: expected finite numbers >= 0, or inf "
             "at the source or the sink")
-    # An edge at the source or the sink is a terminal capacity; only arcs out of the source and into
-    # the sink can carry flow of use.
+    # Edges at the source or the sink are terminal capacities; only arcs out of the source and into
+    # the sink can carry useful flow.
     from_source, to_sink = np.zeros(n), np.zeros(n)
     for one, other in ((0, 1), (1, 0)):
         leaves = edges[:, one] == source
@@ -218,7 +218,7 @@ def maxflow(n, edges, capacities, source, sink):
         raise ValueError(f"the flow is unbounded: infinite capacities join source and sink {way}")
     from_source[sink] = to_sink[source] = 0
     through[source] = through[sink] = 0
-    # More than can leave or enter the node by other edges stands for an infinite capacity.
+    # Replace infinite capacities by more than the other edges of the node can carry.
     for terminal_capacity, leaving in ((from_source, 0), (to_sink, 1)):
         tied = np.isinf(terminal_capacity)
         if tied.any():

@@ -1,4 +1,4 @@
-# What the decoders of graphs share: lists of edges by node, and a maximum flow over a graph's edges.
+# Shared by graph decoders: lists of edges by node, and a maximum flow over the edges of a graph.
 from libc.stdint cimport int32_t
 
 from sstruct._oracles.core._graph_costs cimport GraphCosts
@@ -6,19 +6,19 @@ from sstruct._oracles.cut._maxflow cimport MaxFlow
 
 
 cdef inline int set_flow(MaxFlow flow, const GraphCosts* costs) except -1 nogil:
-    """Give a flow the nodes and edges of the costs, as a grid if they are one."""
+    """Set the nodes and edges of a flow to those of the costs, as a grid if possible."""
     if not costs.connectivity:
         flow.set_graph(costs.n_nodes, costs.n_edges, costs.edges)
         return 0
     flow.set_grid(costs.height, costs.width, costs.connectivity)
     if flow.n_nodes != costs.n_nodes or flow.n_edges != costs.n_edges:
         with gil:
-            raise ValueError("the costs' nodes and edges are not those of their grid")
+            raise ValueError("the nodes and edges of the costs do not match their grid")
     return 0
 
 
 cdef inline void list_arcs(const GraphCosts* costs, int32_t* first, int32_t* arc) noexcept nogil:
-    """List each node's edges by counting: those of v are arc[first[v]] ... arc[first[v + 1] - 1].
+    """List the edges of each node by counting: those of v are arc[first[v]] ... arc[first[v + 1] - 1].
 
     first: (n_nodes + 1,), arc: (2 n_edges,)    OUT
     """

@@ -1,14 +1,14 @@
-/* Maximum flow from a source to a sink by two search trees: the graph and its storage.
+/* Maximum flow from a source to a sink with two search trees: the graph and its storage.
  *
  * Design: (a) The source and the sink are not nodes: a node has one terminal residual, positive
- * from the source, negative to the sink (the netted difference of the two capacities).
- * (b) A graph given by edges keeps its arcs sorted by tail (counting sort), 16 bytes each:
- * residual, head, sister (the arc the other way).
- * (c) A grid keeps residuals alone, one for each node and direction; head and sister follow from
- * the indices. The slots of its nodes are padded by a row above and below and one column, the
- * arcs from and to which have no residual, so that no border is ever tested.
- * (d) The algorithm is in search_trees.h, compiled once for each kind of neighbourhood.
- * (e) A search may be stopped (by a signal). What it leaves is no flow: capacities are to be set anew.
+ * from the source, negative to the sink (the difference of the two capacities).
+ * (b) A graph given by edges stores its arcs sorted by tail (counting sort), 16 bytes each:
+ * residual, head, sister (the reverse arc).
+ * (c) A grid stores only residuals, one for each node and direction; head and sister are computed
+ * from the indices. Its nodes are padded by a row above and below and one column, whose arcs have
+ * no residual, so that no border needs to be tested.
+ * (d) The algorithm is in search_trees.h, compiled once for each kind of neighborhood.
+ * (e) A search may be stopped by a signal. The result is not a flow then; capacities must be set again.
  */
 #ifndef SSTRUCT_MAXFLOW_H
 #define SSTRUCT_MAXFLOW_H
@@ -25,8 +25,8 @@
 #define SSTRUCT_FLOW_PART static
 #endif
 
-enum { SSTRUCT_FREE, SSTRUCT_SOURCE, SSTRUCT_SINK };      /* the tree that a node is in */
-enum { SSTRUCT_ROOT = -1, SSTRUCT_ORPHAN = -2 };          /* in place of the arc to a parent */
+enum { SSTRUCT_FREE, SSTRUCT_SOURCE, SSTRUCT_SINK };      /* the tree that contains a node */
+enum { SSTRUCT_ROOT = -1, SSTRUCT_ORPHAN = -2 };          /* instead of the arc to a parent */
 
 typedef struct {
     double residual;
@@ -35,39 +35,39 @@ typedef struct {
 
 typedef struct {
     double terminal;      /* residual: > 0 from the source, < 0 to the sink */
-    int64_t stamp;        /* augmentation after which `distance` was last known to be true */
+    int64_t stamp;        /* augmentation at which `distance` was last valid */
     int32_t parent;       /* arc to the parent */
-    int32_t distance;     /* nodes on the way to the root */
+    int32_t distance;     /* number of nodes on the path to the root */
 } sstruct_flow_node;
 
 typedef struct {
     int64_t n_nodes, n_edges;
-    double *terminal;     /* (n_nodes,)   the caller's */
-    double *capacity;     /* (n_edges, 2) the caller's */
+    double *terminal;     /* (n_nodes,)   set by the caller */
+    double *capacity;     /* (n_edges, 2) set by the caller */
     int64_t height, width;
-    int connectivity;     /* 4 or 8: a grid; 0: a graph of edges */
-    int32_t offset[8];    /* of a grid: from a node to its neighbour in each direction */
-    int64_t n_slots;      /* nodes with their padding */
+    int connectivity;     /* 4 or 8 for a grid; 0 for a graph of edges */
+    int32_t offset[8];    /* of a grid: from a node to its neighbor in each direction */
+    int64_t n_slots;      /* nodes including padding */
     sstruct_flow_node *node;
     uint8_t *tree, *queued;
-    int32_t *active;      /* ring of nodes that may still grow, first in first out */
+    int32_t *active;      /* FIFO ring of nodes that may still grow */
     int64_t active_first, n_active;
     int32_t *orphan;      /* nodes that lost their parent, in the order of adoption */
     int64_t n_orphans;
     int32_t *first;       /* (n_nodes + 1,) arcs of a node: first[v] ... first[v + 1] - 1 */
-    int32_t *arc_of_edge; /* (n_edges,) its arc u -> v */
+    int32_t *arc_of_edge; /* (n_edges,) the arc u -> v of an edge */
     sstruct_arc *arc;
     double *residual;     /* (n_slots, connectivity) of a grid */
     int64_t time, work;
     double flow;
-    int (*look)(void);    /* asked now and then: not 0 ends the search */
-    int64_t next_look;    /* the work at which it is asked */
+    int (*look)(void);    /* called from time to time; a nonzero result stops the search */
+    int64_t next_look;    /* the work at which it is called next */
     int stopped;
-    int64_t room[11];     /* of each array above */
+    int64_t room[11];     /* allocated size of each array above */
 } sstruct_flow;
 
-/* Room for `count` items of `size` bytes; old contents are lost. By a quarter more each time, so that
- * graphs of slowly growing size are rarely moved. 0, or 1: no memory. */
+/* Allocate memory for `count` items of `size` bytes; previous contents are lost. It grows by at least
+ * a quarter, so that graphs of slowly growing size are rarely moved. Returns 0, or 1 without memory. */
 SSTRUCT_FLOW_PART int sstruct_flow_room(void **items, int64_t *room, int64_t count, size_t size)
 {
     if (count <= *room) {
@@ -82,7 +82,7 @@ SSTRUCT_FLOW_PART int sstruct_flow_room(void **items, int64_t *room, int64_t cou
     return *items == NULL;
 }
 
-/* Room for a graph of edges (no residuals) or a grid; what stood there is lost. */
+/* Allocate a graph of edges (no residuals) or a grid; previous contents are lost. */
 SSTRUCT_FLOW_PART int sstruct_flow_reserve(
     sstruct_flow *g, int64_t n_nodes, int64_t n_edges, int64_t n_slots, int64_t n_residuals)
 {
@@ -113,8 +113,8 @@ SSTRUCT_FLOW_PART void sstruct_flow_free(sstruct_flow *g)
     free(g->residual);
 }
 
-/* Sort the arcs of (n_edges, 2) nodes by tail, an arc u -> v and one v -> u for each edge.
- * -1: no memory; e + 1 > 0: edge e leaves the graph or is a loop; 0: done. O(V + E). */
+/* Sort the arcs of edges (n_edges, 2) by tail, with an arc u -> v and an arc v -> u for each edge.
+ * Returns -1 without memory, e + 1 if edge e is out of range or a loop, 0 on success. O(V + E). */
 SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
     sstruct_flow *g, int64_t n_nodes, int64_t n_edges, const int32_t *edges)
 {
@@ -133,7 +133,7 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
         ++first[u];
         ++first[w];
     }
-    for (v = 1; v <= n_nodes; ++v) {     /* first[v]: the end of v's arcs, lowered as they come */
+    for (v = 1; v <= n_nodes; ++v) {     /* first[v]: the end of v's arcs, decreased below */
         first[v] += first[v - 1];
     }
     for (e = n_edges - 1; e >= 0; --e) {
@@ -148,12 +148,12 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
     return 0;
 }
 
-/* Slots of a row: one of padding, then its nodes. */
+/* Slots of a row: one slot of padding, then its nodes. */
 #define SSTRUCT_STRIDE(g) ((g)->width + 1)
 #define SSTRUCT_SLOT(g, row, column) (((row) + 1) * SSTRUCT_STRIDE(g) + (column) + 1)
 
-/* Directions: right, left, down, up, down-right, up-left, down-left, up-right; so the way back
- * from direction d is d ^ 1. Edges lie in the directions 0, 2, 4 and 6. -1: no memory. */
+/* Directions: right, left, down, up, down-right, up-left, down-left, up-right, so that the reverse
+ * of direction d is d ^ 1. Edges have the directions 0, 2, 4 and 6. Returns -1 without memory. */
 SSTRUCT_FLOW_PART int sstruct_flow_set_grid(
     sstruct_flow *g, int64_t height, int64_t width, int connectivity)
 {
@@ -217,7 +217,7 @@ SSTRUCT_FLOW_PART void sstruct_flow_load_graph(sstruct_flow *g)
     }
 }
 
-/* Whether the search is to end: asked after every some 100,000 arcs. */
+/* Whether the search must stop; checked about every 100,000 arcs. */
 enum { SSTRUCT_ARCS_PER_LOOK = 100000 };
 
 SSTRUCT_FLOW_INLINE int sstruct_flow_is_stopped(sstruct_flow *g)
@@ -253,8 +253,8 @@ SSTRUCT_FLOW_PART void sstruct_flow_begin(sstruct_flow *g)
     g->stopped = 0;
 }
 
-/* Find a maximum flow for the capacities that stand in `terminal` and `capacity`; return 0, or
- * not 0 where `look` has stopped it. */
+/* Find a maximum flow for the capacities in `terminal` and `capacity`; return 0, or nonzero if
+ * `look` has stopped the search. */
 SSTRUCT_FLOW_PART int sstruct_flow_solve(sstruct_flow *g)
 {
     sstruct_flow_begin(g);
@@ -272,9 +272,9 @@ SSTRUCT_FLOW_PART int sstruct_flow_solve(sstruct_flow *g)
     return g->stopped;
 }
 
-/* Go on from the flow of the last solution, of a graph of edges, with other terminals: `terminal`
- * holds what is added to each. The capacities stay; only `work` is told, not the flow. A residual
- * terminal may change at will: less from the source is as much more to the sink, up to a constant. */
+/* Continue from the flow of the last solution of a graph of edges with other terminals: `terminal`
+ * is added to each. The capacities are kept; `work` is updated, but not the flow. Terminal residuals
+ * may change arbitrarily: less from the source equals more to the sink, up to a constant. */
 SSTRUCT_FLOW_PART int sstruct_flow_solve_again(sstruct_flow *g)
 {
     int64_t v;
@@ -286,7 +286,7 @@ SSTRUCT_FLOW_PART int sstruct_flow_solve_again(sstruct_flow *g)
     return g->stopped;
 }
 
-/* The sink tree holds the nodes from which the sink can still be reached. */
+/* The sink tree contains the nodes from which the sink can still be reached. */
 SSTRUCT_FLOW_PART int sstruct_flow_on_sink_side(const sstruct_flow *g, int64_t node)
 {
     if (g->connectivity) {
@@ -309,7 +309,7 @@ SSTRUCT_FLOW_PART void sstruct_flow_sides(const sstruct_flow *g, int32_t *side)
     }
 }
 
-/* Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v: > 0. */
+/* Add the last flow of each edge to `flow` (n_edges,), positive for u -> v. */
 SSTRUCT_FLOW_PART void sstruct_flow_add_flows(const sstruct_flow *g, double *flow)
 {
     const int64_t width = g->width, D = g->connectivity;

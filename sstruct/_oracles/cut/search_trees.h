@@ -1,18 +1,18 @@
-/* Boykov and Kolmogorov's maximum flow, for the neighbourhood that SSTRUCT_KIND names.
+/* The maximum flow algorithm of Boykov and Kolmogorov, for the neighborhood named by SSTRUCT_KIND.
  *
- * A tree of residual arcs grows from the source and one towards the sink. Where they meet, flow is
- * pushed along the path between their roots (augmentation); every arc that it saturates makes an
- * orphan of the node below it, which looks for a new parent in its tree or becomes free, and with
- * it its children orphans (adoption). It ends when no active node is left.
+ * Trees of residual arcs grow from the source and towards the sink. When they meet, flow is pushed
+ * along the path between their roots (augmentation). Every saturated arc makes the node below it an
+ * orphan, which searches for a new parent in its tree or becomes free, in which case its children
+ * become orphans (adoption). The algorithm ends when no active node is left.
  * (An experimental comparison of min-cut/max-flow algorithms for energy minimization in vision.
  * IEEE PAMI 26(9), 2004, section 3.)
  *
  * Distances to the root keep paths short: an orphan takes the nearest parent. A distance is known to
- * be true where its stamp is that of the last augmentation, so that each stretch of a tree is walked
- * at most once between two of them; otherwise it may be old.
+ * be valid if its stamp is that of the last augmentation, so that each part of a tree is traversed
+ * at most once between two augmentations; otherwise it may be outdated.
  *
  * Rounding: an arc is residual if its residual is > 0. The bottleneck of a path is subtracted from
- * itself, so that every augmentation leaves an arc with exactly 0.
+ * itself, so every augmentation leaves an arc with exactly 0.
  */
 #define SSTRUCT_PASTE2(a, b) a##b
 #define SSTRUCT_PASTE(a, b) SSTRUCT_PASTE2(a, b)
@@ -32,8 +32,8 @@
 #define SISTER(a, q) (g->arc[a].sister)
 #define RESIDUAL(a) (g->arc[a].residual)
 #endif
-/* The residuals between p and its neighbour q in the direction of the tree, away from the source or
- * towards the sink: DOWN where p is the parent, UP where q is. */
+/* The residuals between p and its neighbor q in the direction of the tree, away from the source or
+ * towards the sink: DOWN if p is the parent, UP if q is. */
 #define DOWN(tree, a, q) ((tree) == SSTRUCT_SOURCE ? RESIDUAL(a) : RESIDUAL(SISTER(a, q)))
 #define UP(tree, a, q) ((tree) == SSTRUCT_SOURCE ? RESIDUAL(SISTER(a, q)) : RESIDUAL(a))
 
@@ -46,7 +46,7 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_activate_)(sstruct_flow *g, int32_t p)
     }
 }
 
-/* The least residual on the way from p to its root. */
+/* The smallest residual on the path from p to its root. */
 SSTRUCT_FLOW_INLINE double NAMED(sstruct_bottleneck_)(
     sstruct_flow *g, int tree, int32_t p, double least)
 {
@@ -61,7 +61,7 @@ SSTRUCT_FLOW_INLINE double NAMED(sstruct_bottleneck_)(
     return terminal < least ? terminal : least;
 }
 
-/* Push flow along the way from p to its root; nodes cut off become orphans, the root's end first. */
+/* Push flow along the path from p to its root; disconnected nodes become orphans, root end first. */
 SSTRUCT_FLOW_INLINE void NAMED(sstruct_push_)(sstruct_flow *g, int tree, int32_t p, double amount)
 {
     int64_t low = g->n_orphans, high;
@@ -88,7 +88,7 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_push_)(sstruct_flow *g, int tree, int32_t
     }
 }
 
-/* The number of nodes from q to its root, or 0 if there is an orphan on the way. */
+/* The number of nodes from q to its root, or 0 if there is an orphan on the path. */
 SSTRUCT_FLOW_INLINE int32_t NAMED(sstruct_distance_)(sstruct_flow *g, int32_t q)
 {
     int32_t steps = 0;
@@ -111,7 +111,7 @@ SSTRUCT_FLOW_INLINE int32_t NAMED(sstruct_distance_)(sstruct_flow *g, int32_t q)
     }
 }
 
-/* Find a new parent for orphan p, the nearest to a root; or set it free. */
+/* Find a new parent for orphan p, as near to a root as possible, or free it. */
 SSTRUCT_FLOW_INLINE void NAMED(sstruct_adopt_)(sstruct_flow *g, int tree, int32_t p)
 {
     int32_t a, best = SSTRUCT_ORPHAN, nearest = INT32_MAX;
@@ -161,7 +161,7 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_adopt_)(sstruct_flow *g, int tree, int32_
     }
 }
 
-/* Push all that the path through arc s -> t can take, then mend the trees. */
+/* Push as much flow as the path through arc s -> t can carry, then repair the trees. */
 SSTRUCT_FLOW_PART void NAMED(sstruct_augment_)(sstruct_flow *g, int32_t s, int32_t t, int32_t arc)
 {
     int64_t i;
@@ -175,7 +175,7 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_augment_)(sstruct_flow *g, int32_t s, int32
     NAMED(sstruct_push_)(g, SSTRUCT_SINK, t, amount);
     g->flow += amount;
     ++g->time;
-    for (i = 0; i < g->n_orphans; ++i) {       /* at most once each: an adopted node stays so */
+    for (i = 0; i < g->n_orphans; ++i) {       /* at most once each: adopted nodes stay adopted */
         const int32_t p = g->orphan[i];
         if (g->tree[p] == SSTRUCT_SOURCE) {
             NAMED(sstruct_adopt_)(g, SSTRUCT_SOURCE, p);
@@ -185,7 +185,7 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_augment_)(sstruct_flow *g, int32_t s, int32
     }
 }
 
-/* Take the free neighbours of p into its tree; push where it meets the other tree. */
+/* Add the free neighbors of p to its tree; push flow when it meets the other tree. */
 SSTRUCT_FLOW_INLINE void NAMED(sstruct_grow_)(sstruct_flow *g, int tree, int32_t p)
 {
     const int32_t begin = BEGIN(p), end = END(p);
@@ -212,13 +212,13 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_grow_)(sstruct_flow *g, int tree, int32_t
             if (g->tree[p] != tree || sstruct_flow_is_stopped(g)) {
                 return;
             }
-            continue;     /* the same arc again: q may be free now, or the arc not yet full */
+            continue;     /* retry the arc: q may be free now, or the arc not yet saturated */
         }
         ++a;
     }
 }
 
-/* Push along the paths of one arc, which need no trees. */
+/* Push flow along paths of one arc, which require no trees. */
 SSTRUCT_FLOW_PART void NAMED(sstruct_push_neighbours_)(sstruct_flow *g)
 {
     const int32_t n = (int32_t)g->n_slots;
@@ -248,8 +248,8 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_push_neighbours_)(sstruct_flow *g)
     }
 }
 
-/* Where few nodes lack flow (as in moves that go on from an earlier flow), the sink's tree grows
- * alone: what it cannot reach needs no look. */
+/* If few nodes lack flow (as in moves that continue from an earlier flow), only the sink tree grows:
+ * nodes that it cannot reach need not be visited. */
 SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
 {
     int64_t v, n_sources = 0, n_sinks = 0;

@@ -11,16 +11,16 @@ from sstruct._oracles.graph._partial_optimality cimport PartialOptimality
 cdef class GraphDecoder:
     cdef readonly str method
     cdef readonly uint64_t random_state
-    cdef int kind                       # the method's place in METHODS
+    cdef int kind                       # index of the method in METHODS
     cdef AlphaExpansion moves           # of "cut" and "expansion"
     cdef PartialOptimality partial      # of "expansion"
     cdef bint has_partial               # of "expansion"; may be set before each `decode`
-    cdef bint stops_early               # of "expansion", likewise: whether moves end once they gain little
+    cdef bint stops_early               # of "expansion", likewise: stop moves once they gain little
     cdef ForestMoves trees              # of "expansion"
     cdef Hub hub                        # of "expansion"
     cdef Forest forest                  # of "max-sum"
-    cdef readonly bint bounded          # whether answers are exact or come with a bound
-    cdef Py_ssize_t block               # which graph this is, set before `decode`
+    cdef readonly bint bounded          # whether answers are exact or have a bound
+    cdef Py_ssize_t block               # index of the graph, set before `decode`
 
     cdef int decode(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil

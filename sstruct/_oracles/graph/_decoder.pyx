@@ -1,14 +1,14 @@
 # Design:
-# (a) One decoder for graphs and grids, a method each: "cut", "expansion", "max-sum". The methods are
-#     those of the other files; here one is chosen, and its workspace kept from call to call.
-#     "expansion" of Potts costs first asks which labels all minima share (_partial_optimality): on
-#     images of few labels that halves the time, and costs a twentieth where it finds none.
-# (b) Where neighbours repel each other moves of single labels are weak, and moves of forests
-#     (_forest_moves) follow them. A node that is joined to most others is moved with these (_hub).
-# (c) Decoders that need what oracles do not know, a solver say, are subclasses in a layer above.
-# (d) The answer depends on costs, start and seed alone: the label order is drawn afresh in each
-#     call. So it does not matter which fork decodes what. Subclasses that remember more have a
-#     `memory`, which checkpoints keep.
+# (a) One decoder for graphs and grids with the methods "cut", "expansion" and "max-sum", which are
+#     implemented in other files; this one selects a method and keeps its workspace between calls.
+#     "expansion" of Potts costs first determines labels that all minima share
+#     (_partial_optimality): on images with few labels this halves the time, and otherwise costs 5 %.
+# (b) If edges are repulsive, moves of single labels are weak; moves of forests (_forest_moves)
+#     follow. A node joined to most other nodes is moved together with these (_hub).
+# (c) Decoders with dependencies of higher layers, such as a solver, are subclasses there.
+# (d) The result depends only on costs, start and seed: each call draws a new order of labels. It does
+#     therefore not matter which fork decodes a graph. Subclasses with additional state have a
+#     `memory`, which checkpoints store.
 """Decoders of labeled graphs by name."""
 
 from libc.math cimport fabs
@@ -22,40 +22,40 @@ from sstruct._oracles.core._graph_costs cimport labeling_cost
 
 METHODS = ("cut", "expansion", "max-sum")
 EXACT = ("cut", "max-sum")
-# Work of all moves of forests in one decoding, reached from some 300,000 labels of all nodes on. On
-# an image of 360 x 480 pixels and 11 labels moves without a limit take 16 s and gain 0.04 %.
+# Limit on the work of all forest moves in one decoding, reached at about 300,000 labels of all nodes.
+# On an image of 360 x 480 pixels and 11 labels, moves without a limit take 16 s and gain 0.04 %.
 cdef double WORK_OF_FORESTS = 2.0 ** 28
 
 
 cdef class GraphDecoder:
-    """Finds labelings of low cost, one graph after another; each thread needs its own (`fork`).
+    """Finds labelings of low cost for one graph at a time; each thread requires its own (`fork`).
 
     Parameters
     ----------
     method : {"cut", "expansion", "max-sum"}
-        "cut": two labels, attractive edges: exact. "expansion": any labels and costs, from a start
-        that is never made worse: approximate (exact with two attractive labels, with two where
-        roof duality decides every node, with one, or without edges). "max-sum": any labels and
-        costs on a graph without cycles: exact.
+        "cut": two labels, attractive edges; exact. "expansion": any labels and costs; approximate,
+        but never worse than the start (exact with two attractive labels, with two labels if roof
+        duality determines every node, with one label, or without edges). "max-sum": any labels and
+        costs on a graph without cycles; exact.
     random_state : int
-        Seed of the label order of "expansion", not negative.
+        Nonnegative seed of the label order of "expansion".
     partial_optimality : bool, default=True
-        Whether "expansion" of Potts costs >= 0 with more than two labels first decides the nodes
-        whose label is the same in every minimum, and tries moves of the others alone. The answer is
-        then exact too where that decides all nodes, or leaves none that are joined.
+        Whether "expansion" of Potts costs >= 0 with more than two labels first determines the nodes
+        whose label is the same in every minimum, and then moves only the other nodes. The result is
+        exact if that determines all nodes or leaves only nodes that are not joined.
 
     Attributes
     ----------
     bounded : bool
-        Whether every answer is exact, or comes with a lower bound of all labelings' costs.
+        Whether every answer is exact or has a lower bound on the costs of all labelings.
 
     Raises
     ------
     ValueError
-        For another method.
+        If the method is unknown.
     """
 
-    # Not in __init__, which a subclass may forget; and so decoders cannot be copied, which would
+    # Not in __init__, which a subclass may not call. It also prevents copies of decoders, which would
     # share the workspaces.
     def __cinit__(self, *_, **__):
         self.moves, self.partial = AlphaExpansion(), PartialOptimality()
@@ -74,8 +74,8 @@ cdef class GraphDecoder:
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
         """Find labels of low cost.
 
-        labels : n_nodes    IN where "expansion" starts (always valid labels)    OUT
-        ValueError: "cut" of other than two labels or of a repulsive edge; "max-sum" of a cycle.
+        labels : n_nodes    IN: the start of "expansion" (always valid labels)    OUT
+        ValueError: "cut" without two labels or with a repulsive edge; "max-sum" with a cycle.
         """
         if self.kind == 0:
             return self.moves.cut(costs, labels, answer)
@@ -85,7 +85,7 @@ cdef class GraphDecoder:
 
     cdef int expand(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Expansion moves, of the undecided nodes alone where that is worth the copy."""
+        """Run expansion moves, only for undetermined nodes if that is worth the copy."""
         cdef Py_ssize_t v, e, n_known
         cdef bint decides = self.has_partial and costs.n_labels > 2 and costs.tables == NULL
         cdef double work = 0, cost
@@ -109,7 +109,7 @@ cdef class GraphDecoder:
                 cost = labeling_cost(costs, labels)
                 answer.cost = labeling_cost(costs, known)
                 answer.work += work
-                if answer.cost <= cost:          # else the start is as good, but for rounding
+                if answer.cost <= cost:          # otherwise the start is as good, up to rounding
                     for v in range(costs.n_nodes):
                         labels[v] = known[v]
                 else:
@@ -123,11 +123,11 @@ cdef class GraphDecoder:
 
     cdef int move(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Expansion moves; where roof duality leaves nodes undecided, moves of forests in turn."""
+        """Alternate expansion moves with forest moves if roof duality leaves nodes undetermined."""
         cdef double work = 0, left = WORK_OF_FORESTS, cost
         self.moves.stops_early = self.stops_early
         self.moves.minimize(costs, self.random_state, labels, answer)
-        # Both kinds of moves, until neither gains.
+        # Alternate until neither kind of move improves the labels.
         while self.moves.is_energy_set and not answer.exact and left > 0:
             cost = answer.cost
             left += answer.work
@@ -145,7 +145,7 @@ cdef class GraphDecoder:
 
     cdef int move_around_hub(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Where a node is joined to most others, decode these given each label of it, too."""
+        """If a node is joined to most others, decode these given each of its labels, too."""
         cdef Py_ssize_t k, now
         cdef double cost
         cdef GraphAnswer given
@@ -165,16 +165,16 @@ cdef class GraphDecoder:
         return 0
 
     cpdef GraphDecoder fork(self):
-        """A decoder of the same method and seed with a workspace of its own."""
+        """Return a decoder of the same method and seed with a separate workspace."""
         return GraphDecoder(
             self.method, self.random_state, partial_optimality=self.has_partial)
 
     def memory(self, n_graphs):
-        """Return what calls have left behind for later ones, as a dict of arrays; here nothing."""
+        """Return the state that calls keep for later ones as a dict of arrays; empty here."""
         return {}
 
     def restore_memory(self, kept, graphs):
-        """Take back what `memory` gave.
+        """Restore the result of `memory`.
 
         graphs : list of (n_nodes, edges, n_labels)
         """
@@ -182,8 +182,8 @@ cdef class GraphDecoder:
     def decode_arrays(self, node_costs, edges, edge_weights, tables, labels, grid=None):
         """Decode arrays (V, K), (E, 2), (E, G), (G, K, K) or None: (labels, cost, work, exact).
 
-        `grid` = (height, width, connectivity) says what grid the edges are. Indices and
-        shapes are trusted: for the door `alpha_expansion`, which checks them, and tests.
+        `grid` = (height, width, connectivity) if the edges are those of a grid. Indices and shapes
+        are not validated: for `alpha_expansion`, which validates them, and for tests.
         """
         cdef const double[:, ::1] node = node_costs
         cdef const int32_t[:, ::1] pairs = edges

@@ -7,7 +7,7 @@ from sstruct._oracles.cut._maxflow cimport MaxFlow
 
 
 cdef struct EdgeTable:
-    double weight           # the edge's cost of (a, b) is weight * table[a, b]
+    double weight           # the cost of (a, b) is weight * table[a, b]
     const double* table     # (K, K)
 
 
@@ -19,14 +19,14 @@ cdef class AlphaExpansion(Storage):
     cdef EdgeTable* edge            # (n_edges,), unless Potts
     cdef double* sums               # the tables of edges of several features
     cdef double* flows              # (n_labels, n_edges) of each label's last cut, u -> v positive
-    cdef double* sent               # (n_nodes,) sum of the sizes of the flows at a node
+    cdef double* sent               # (n_nodes,) sum of the absolute flows at a node
     cdef bint keeps_flows
-    cdef bint stops_early           # set by the caller: whether a cycle that gains little is the last
+    cdef bint stops_early           # set by the caller: whether to stop after a cycle of little gain
     cdef double gain                # of all moves so far
-    cdef int32_t* move              # (n_nodes,) 1: takes the label of the move, 0: does not, -1: undecided
+    cdef int32_t* move              # (n_nodes,) 1: takes the label of the move, 0: not, -1: undetermined
     cdef int32_t* start             # (n_nodes,)
     cdef Py_ssize_t* order          # (n_labels,) of a cycle
-    cdef Py_ssize_t* tried          # (n_labels,) accepted moves when the label was last tried
+    cdef Py_ssize_t* tried          # (n_labels,) number of accepted moves when the label was last tried
 
     cdef int set_costs(self, const GraphCosts* costs) except -1 nogil
     cdef int minimize(

@@ -1,22 +1,22 @@
 # Design:
 # (a) An expansion move of label alpha: every node keeps its label (0) or takes alpha (1), an energy
 #     of binary labels. Edge (u, v) of labels a, b costs cost(a, b), cost(a, alpha), cost(alpha, b)
-#     and cost(alpha, alpha). Where all edges are attractive (00 + 11 <= 01 + 10: always if the costs
-#     are metrics) one cut finds the best move; else roof duality finds a part of it, nodes that it
-#     leaves undecided keep their labels, and by persistency the energy does not rise.
-# (b) A node that carries alpha already is isolated by the formulas themselves: its edges' terms fall
-#     on the other end. So one graph, set once, serves all moves of a decoding.
-# (c) A move is made if it lowers the energy by more than rounding, computed anew from the costs that
-#     change. Labels are tried in a random order, shuffled afresh each cycle, until none has anything
-#     left to try: a label is not tried again while nothing has changed since its last try.
-#     With `stops_early`, as in training, a cycle that gains little ends them.
+#     and cost(alpha, alpha). If all edges are attractive (00 + 11 <= 01 + 10: always if the costs
+#     are metrics), a cut finds the best move. Otherwise roof duality finds a part of it;
+#     undetermined nodes keep their labels, and by persistency the energy does not increase.
+# (b) A node that has label alpha already is isolated by the formulas: the terms of its edges apply
+#     to the other end. One graph, set once, therefore serves all moves of a decoding.
+# (c) A move is accepted if it lowers the energy by more than rounding, computed from the costs that
+#     change. Labels are tried in a random order, shuffled in each cycle, until no label is left to
+#     try: a label is not tried again while nothing has changed since its last try. With
+#     `stops_early`, as in training, moves stop after a cycle of little gain.
 # (d) Two labels: the first move, from all 0 to 1, is the problem itself. It is exact if it is a cut
-#     or if roof duality decides every node.
-# (e) A cut of a label goes on from the flow of the label's last one, kept along the edges: any flow
-#     that the capacities allow is a start, and after the first cycle little has changed. Node costs
-#     that are left by rounding alone are taken as 0, else the search would carry them about.
-# (f) The answer depends only on costs, start, seed and `stops_early`, never on earlier calls.
-"""Approximate minima of energies of many labels: expansion and fusion moves."""
+#     or if roof duality determines every node.
+# (e) The cut of a label continues from the flow of the label's last one, stored for the edges: any
+#     flow within the capacities is a valid start, and little changes after the first cycle. Node
+#     costs that are due to rounding are set to 0; otherwise the search would propagate them.
+# (f) The result depends only on costs, start, seed and `stops_early`, never on earlier calls.
+"""Approximate minimization of energies of many labels by expansion and fusion moves."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
@@ -27,25 +27,25 @@ from sstruct._oracles.core._graph_costs cimport edge_cost, edge_table, labeling_
 from sstruct._oracles.cut._workspace cimport set_flow
 from sstruct._kernels._splitmix cimport next_random
 
-# Of the flow through a node or the capacity of an arc: what is left below is rounding.
+# Relative to the flow through a node or the capacity of an arc: smaller values are rounding.
 cdef double SATURATED = 1e-14
-# Flows are kept from move to move where they take no more room than this (128 MB).
+# Flows are kept between moves if they take at most this memory (128 MB).
 cdef Py_ssize_t MOST_FLOWS = 2 ** 24
-# With `stops_early` the moves end after a cycle that gains at most this share of all gains so far. On
-# images of 128 x 128 pixels and 8 labels fits took 17.5 s without, 13.9 s with 0.1 and 17.3 s with 1,
-# a single cycle (CPU seconds of one run each on a busy machine).
+# With `stops_early`, moves stop after a cycle that gains at most this fraction of all gains so far.
+# On images of 128 x 128 pixels and 8 labels, fits took 17.5 s without, 13.9 s with 0.1 and 17.3 s
+# with 1, a single cycle (CPU seconds of one run each on a busy machine).
 cdef double LITTLE = 0.1
 
 
 cdef class AlphaExpansion:
-    """Lowers the energy of one labeled graph after another; each thread needs its own."""
+    """Lowers the energy of one labeled graph at a time; each thread requires its own object."""
 
     def __cinit__(self):
         self.flow = MaxFlow()
         self.energy = BinaryEnergy()
 
     cdef int reserve(self) except -1 nogil:
-        """Room for the costs."""
+        """Allocate memory for the costs."""
         cdef Py_ssize_t V = self.costs.n_nodes, K = self.costs.n_labels
         self.grow(<void**> &self.move, V, sizeof(int32_t))
         self.grow(<void**> &self.start, V, sizeof(int32_t))
@@ -57,7 +57,7 @@ cdef class AlphaExpansion:
         return 0
 
     cdef int set_costs(self, const GraphCosts* costs) except -1 nogil:
-        """Read the costs, and find each edge's table."""
+        """Set the costs, and find the table of each edge."""
         cdef Py_ssize_t e, n_sums = 0, square = costs.n_labels * costs.n_labels
         self.costs = costs
         self.is_flow_set = self.is_energy_set = self.keeps_flows = False
@@ -80,7 +80,7 @@ cdef class AlphaExpansion:
     cdef int minimize(
             self, const GraphCosts* costs, uint64_t seed, int32_t* labels, GraphAnswer* answer
             ) except -1 nogil:
-        """Lower the energy of the labels until no move does; they are never made worse."""
+        """Lower the energy of the labels until no move does; they never become worse."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, k, j, alpha, n_moves = 0
         cdef Py_ssize_t repulsive
         cdef bint changed = True
@@ -125,19 +125,19 @@ cdef class AlphaExpansion:
                 if self.make_move(labels, alpha):
                     n_moves += 1
                     changed = True
-                    if repulsive < 0:      # the best move: another of the same label finds nothing
+                    if repulsive < 0:      # the best move: another one of this label cannot gain
                         self.tried[alpha] = n_moves
             if self.stops_early and self.gain - before <= LITTLE * self.gain:
                 break
         answer.cost = labeling_cost(costs, labels)
-        if answer.cost > cost:             # by rounding
+        if answer.cost > cost:             # due to rounding
             for j in range(V):
                 labels[j] = self.start[j]
             answer.cost = cost
         return 0
 
     cdef int forget_flows(self) except -1 nogil:
-        """Begin with no flow for every label."""
+        """Reset the flow of every label."""
         cdef Py_ssize_t i, n_flows = self.costs.n_labels * self.costs.n_edges
         self.keeps_flows = n_flows <= MOST_FLOWS
         if self.keeps_flows:
@@ -147,7 +147,7 @@ cdef class AlphaExpansion:
         return 0
 
     cdef bint binary(self, int32_t* labels, double* work) except -1 nogil:
-        """Two labels: take the optimal ones where they are known; return whether all are."""
+        """Two labels: set the optimal ones if they are known; return whether all are."""
         cdef Py_ssize_t v
         cdef bint exact = True
         for v in range(self.costs.n_nodes):
@@ -160,10 +160,10 @@ cdef class AlphaExpansion:
 
     cdef int cut(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Find the minimum of two labels; ValueError if an edge is repulsive."""
+        """Find the minimum of two labels; raise ValueError if an edge is repulsive."""
         cdef Py_ssize_t v, e
         if costs.n_labels != 2:
-            raise ValueError(f"a cut decides between two labels; found {costs.n_labels}")
+            raise ValueError(f"a cut requires two labels; found {costs.n_labels}")
         self.set_costs(costs)
         answer.work = 0
         for v in range(costs.n_nodes):
@@ -174,8 +174,8 @@ cdef class AlphaExpansion:
                 table = [edge_cost(costs, e, v // 2, v % 2) for v in range(4)]
                 raise ValueError(
                     f"edge {e} = ({costs.edges[2 * e]}, {costs.edges[2 * e + 1]}) is repulsive: its costs "
-                    f"00 + 11 = {table[0] + table[3]:g} exceed 01 + 10 = {table[1] + table[2]:g}, so that a "
-                    "cut does not minimize the cost")
+                    f"00 + 11 = {table[0] + table[3]:g} exceed 01 + 10 = {table[1] + table[2]:g}, so a cut "
+                    "does not minimize the cost")
         for v in range(costs.n_nodes):
             labels[v] = self.move[v]
         answer.cost = labeling_cost(costs, labels)
@@ -208,11 +208,11 @@ cdef class AlphaExpansion:
         return -1
 
     cdef bint send_again(self, double* flow) noexcept nogil:
-        """Send what the last move of a label sent along the edges, as far as the capacities of this
-        move allow; return whether a node still lacks flow.
+        """Push the flow of the last move of a label again, as far as the capacities of this move
+        allow; return whether a node still lacks flow.
 
         A flow f along (u, v), f <= capacity, is the identity f ((1 - x_u) x_v - x_u (1 - x_v)) =
-        f (x_v - x_u): it takes from one capacity, adds to the other and to the terminals.
+        f (x_v - x_u): it is subtracted from one capacity and added to the other and the terminals.
         """
         cdef const int32_t* ends = self.costs.edges
         cdef double* terminal = self.flow.terminal
@@ -243,7 +243,7 @@ cdef class AlphaExpansion:
 
     cdef Py_ssize_t find_move(
             self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil:
-        """Write the best known move of alpha; return its first repulsive edge, -1: it is the best."""
+        """Write the best known move of alpha; return its first repulsive edge, or -1 if it is optimal."""
         cdef const GraphCosts* costs = self.costs
         cdef Py_ssize_t repulsive = self.find_cut(labels, alpha, work)
         cdef double bound
@@ -257,7 +257,7 @@ cdef class AlphaExpansion:
         return repulsive
 
     cdef Py_ssize_t fill_cut(self, const int32_t* labels, Py_ssize_t alpha) noexcept nogil:
-        """Write a move's cut, or return its first repulsive edge.
+        """Write the cut of a move, or return its first repulsive edge.
 
         With costs A, B, C, D of 00, 01, 10, 11: A + (C - A - B + D) / 2 x_u + (D - C + B - A) / 2 x_v
         + capacity [x_u != x_v], capacity = (B + C - A - D) / 2.
@@ -304,7 +304,7 @@ cdef class AlphaExpansion:
         return -1
 
     cdef void fill_energy(self, const int32_t* labels, Py_ssize_t alpha) noexcept nogil:
-        """Write a move's binary energy."""
+        """Write the binary energy of a move."""
         cdef const GraphCosts* costs = self.costs
         cdef const double* row = costs.node_costs
         cdef double* edge = self.energy.edge
@@ -329,7 +329,7 @@ cdef class AlphaExpansion:
             edge += 4
 
     cdef bint make_move(self, int32_t* labels, Py_ssize_t alpha) noexcept nogil:
-        """Take the move if it lowers the energy by more than rounding; return whether it does."""
+        """Accept the move if it lowers the energy by more than rounding; return whether it does."""
         cdef const GraphCosts* costs = self.costs
         cdef const double* row = costs.node_costs
         cdef const double* table

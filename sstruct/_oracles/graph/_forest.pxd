@@ -8,12 +8,12 @@ cdef class Forest(Storage):
     cdef int32_t* first          # (n_nodes + 1,) arcs of a node: first[v] ... first[v + 1] - 1
     cdef int32_t* arc            # (2 n_edges,) edge of an arc
     cdef int32_t* order          # (n_nodes,) every node after its parent
-    cdef int32_t* parent_edge    # (n_nodes,) -1: a root
+    cdef int32_t* parent_edge    # (n_nodes,) -1 at a root
     cdef double* least           # (n_nodes, K) cost of the best subtree of a node with a label
     cdef int32_t* choice         # (n_nodes, K) its label in the best subtree of the parent with a label
-    cdef double* table           # (K, K) room
-    cdef double* sent            # (n_nodes, K) of min-marginals: what a node has sent to its parent
-    cdef double* row             # (K,) room
+    cdef double* table           # (K, K) scratch
+    cdef double* sent            # (n_nodes, K) of min-marginals: messages to the parents
+    cdef double* row             # (K,) scratch
 
     cdef int minimize(self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil

@@ -1,12 +1,12 @@
 # Design:
-# (a) Exact minimum of the costs of a graph without cycles (max-sum with minus the costs as scores).
-#     The roots are the lowest nodes of their trees; nodes are sorted by a search in breadth, and
-#     costs are sent from the leaves to the roots, labels back.
-# (b) A message takes O(K^2), for Potts O(K): of all labels but the parent's the best or, where the
-#     parent has the best, the second best.
-# (c) Ties: the lowest label of the root, then of each node given its parent's.
-# (d) Min-marginals send what a parent knows without the child down again.
-"""Exact minima of the costs of labeled forests."""
+# (a) Exact minimum of the costs of a graph without cycles (max-sum with negative costs as scores).
+#     The roots are the lowest nodes of their trees. Nodes are sorted by breadth-first search, costs
+#     are passed from the leaves to the roots, and labels back.
+# (b) A message takes O(K^2), or O(K) for Potts: the best of all labels other than the parent's is the
+#     best label or, if the parent has the best, the second best.
+# (c) Ties: the lowest label of the root, then of each node given the label of its parent.
+# (d) Min-marginals pass the messages of parents, without the child's part, back down.
+"""Exact minimization of the costs of labeled forests."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
@@ -18,7 +18,7 @@ from sstruct._oracles.cut._workspace cimport list_arcs
 
 cdef inline void find_two_least(
         const double* costs, Py_ssize_t n, Py_ssize_t* best, Py_ssize_t* second) noexcept nogil:
-    """Find the places of the least cost, the first of equal ones, and of the next; -1: none."""
+    """Find the first index of the minimum and that of the second smallest value; -1 if none."""
     cdef Py_ssize_t a
     best[0], second[0] = 0, -1
     for a in range(1, n):
@@ -29,7 +29,7 @@ cdef inline void find_two_least(
 
 
 cdef class Forest:
-    """Decodes one forest after another; each thread needs its own."""
+    """Decodes one forest at a time; each thread requires its own object."""
 
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil:
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels
@@ -47,7 +47,7 @@ cdef class Forest:
         return K if costs.tables == NULL else K * K * (1 + costs.n_features)
 
     cdef int sort_nodes(self, const GraphCosts* costs) except -1 nogil:
-        """Fill `order` and `parent_edge`; ValueError if there is a cycle. O(V + E)."""
+        """Fill in `order` and `parent_edge`; raise ValueError if there is a cycle. O(V + E)."""
         cdef Py_ssize_t V = costs.n_nodes, i, v, n = 0, n_done = 0
         cdef int32_t e, u
         list_arcs(costs, self.first, self.arc)
@@ -70,8 +70,8 @@ cdef class Forest:
                     if self.parent_edge[u] != -2:
                         with gil:
                             raise ValueError(
-                                f"max-sum is for graphs without cycles; edge {e} = ({costs.edges[2 * e]}, "
-                                f"{costs.edges[2 * e + 1]}) closes one")
+                                f"max-sum requires a graph without cycles, but edge {e} = "
+                                f"({costs.edges[2 * e]}, {costs.edges[2 * e + 1]}) closes one")
                     self.parent_edge[u] = e
                     self.order[n] = u
                     n += 1
@@ -79,9 +79,9 @@ cdef class Forest:
         return 0
 
     cdef void send(self, const GraphCosts* costs, Py_ssize_t v) noexcept nogil:
-        """Add the best costs of v's subtree to its parent's, and note v's labels for them."""
+        """Add the best costs of v's subtree to its parent's costs, and record v's labels."""
         cdef Py_ssize_t K = costs.n_labels, a, b, e = self.parent_edge[v], best, second
-        cdef Py_ssize_t forth = K, back = 1       # of the table: to v's, to the parent's next label
+        cdef Py_ssize_t forth = K, back = 1       # strides of the table for v and for the parent
         cdef const double* cost = self.least + v * K
         cdef int32_t* choice = self.choice + v * K
         cdef double* parent
@@ -117,7 +117,7 @@ cdef class Forest:
 
     cdef int minimize(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Find a minimum; the labels need not be set. O(V K^2), Potts O(V K)."""
+        """Find a minimum; the labels need not be initialized. O(V K^2), or O(V K) for Potts."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, best
         cdef double work = self.message_work(costs)
         self.reserve(costs)
@@ -146,7 +146,7 @@ cdef class Forest:
         return 0
 
     cdef int marginals(self, const GraphCosts* costs, double* out) except -1 nogil:
-        """out[v, k] = the least cost of a labeling with y_v = k, (n_nodes, K). As `minimize`."""
+        """out[v, k] = the minimum cost of a labeling with y_v = k, (n_nodes, K). As `minimize`."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, parent
         cdef double total = 0, least, work = self.message_work(costs)
         cdef double* belief
@@ -176,7 +176,7 @@ cdef class Forest:
                 parent = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
                 for k in range(K):
                     self.row[k] = out[parent * K + k] - self.sent[v * K + k]
-                # The row of `sent` is read, and free for the way down.
+                # The row of `sent` is no longer needed, so reuse it for the downward pass.
                 self.message(costs, e, costs.edges[2 * e] != v, self.row, self.sent + v * K)
                 for k in range(K):
                     belief[k] += self.sent[v * K + k]
@@ -184,7 +184,7 @@ cdef class Forest:
             least = belief[0]
             for k in range(1, K):
                 least = min(least, belief[k])
-            # Kept at the root: what its tree costs, which nodes of other trees add.
+            # The root stores the cost of its tree, to be added for nodes of other trees.
             self.least[v] = least
             total += least
         for i in range(V):

@@ -7,17 +7,17 @@ from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
 
 cdef class ForestMoves(Storage):
     cdef Forest forest
-    cdef GraphCosts free             # of the nodes that a move frees, given the others' labels
+    cdef GraphCosts free             # of the free nodes of a move, given the labels of the others
     cdef int32_t* first              # (n_nodes + 1,) arcs of a node: first[v] ... first[v + 1] - 1
     cdef int32_t* arc                # (2 n_edges,) edge of an arc
     cdef int32_t* order              # (n_nodes,)
-    cdef int32_t* place              # (n_nodes,) among the nodes freed; -1: not freed
-    cdef int32_t* freed              # (n_freed,) the node at a place
-    cdef int32_t* root               # (n_nodes,) towards the root of a node's tree of freed nodes
-    cdef int32_t* seen               # (n_nodes,) the last node that met a tree, at its root
+    cdef int32_t* place              # (n_nodes,) index among the free nodes; -1: fixed
+    cdef int32_t* freed              # (n_freed,) the node with an index
+    cdef int32_t* root               # (n_nodes,) union-find of the trees of free nodes
+    cdef int32_t* seen               # (n_nodes,) at a root: the last node adjacent to the tree
     cdef int32_t* old                # (n_freed,) labels before the move
-    cdef int32_t* new                # (n_freed,) and after it
-    cdef int32_t* ends               # (n_nodes, 2) edges between freed nodes
+    cdef int32_t* new                # (n_freed,) labels after the move
+    cdef int32_t* ends               # (n_nodes, 2) edges between free nodes
     cdef double* node_costs          # (n_nodes, K)
     cdef double* edge_weights        # (n_nodes, G)
 

@@ -1,11 +1,11 @@
 # Design:
-# (a) A forest move frees nodes between which there is no cycle, and gives them their best labels,
-#     those of all other nodes fixed: exactly, by max-sum. So the cost never rises, whatever the signs
-#     of the edges; where neighbours repel each other, fusion moves leave many nodes undecided.
-# (b) Nodes are freed in random order, each unless it would close a cycle with those before (on a
-#     grid two thirds are). Moves end when some in a row have gained nothing.
-# (c) The answer depends on costs, start and seed alone.
-"""Approximate minima of the costs of labeled graphs: exact moves of forests."""
+# (a) A forest move frees nodes that form a forest, and computes their best labels given the fixed
+#     labels of all other nodes exactly, by max-sum. The cost never increases, for any sign of the
+#     edges; if edges are repulsive, fusion moves leave many nodes undetermined.
+# (b) Nodes are freed in random order unless they would close a cycle with the earlier ones (on a grid
+#     two thirds are free). The search stops when several consecutive moves do not improve the cost.
+# (c) The result depends only on costs, start and seed.
+"""Approximate minimization of the costs of labeled graphs by exact moves of forests."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
@@ -17,13 +17,13 @@ from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 from sstruct._kernels._splitmix cimport next_random
 
-# So many moves in a row without a gain end the search, and so many end it anyway.
+# Limits on consecutive moves without improvement, and on all moves.
 cdef Py_ssize_t MOST_IDLE = 6
 cdef Py_ssize_t MOST_MOVES = 200
 
 
 cdef class ForestMoves:
-    """Lowers the cost of one labeled graph after another; each thread needs its own."""
+    """Lowers the cost of one labeled graph at a time; each thread requires its own object."""
 
     def __cinit__(self):
         self.forest = Forest()
@@ -45,14 +45,14 @@ cdef class ForestMoves:
         return 0
 
     cdef int32_t find(self, int32_t v) noexcept nogil:
-        """Root of a freed node's tree."""
+        """Return the root of a free node's tree."""
         while self.root[v] != v:
             self.root[v] = self.root[self.root[v]]
             v = self.root[v]
         return v
 
     cdef void choose(self, const GraphCosts* costs, uint64_t* random) noexcept nogil:
-        """Free nodes in random order, but those that would close a cycle."""
+        """Free nodes in random order, except for those that would close a cycle."""
         cdef Py_ssize_t i, j, c, n = 0, V = costs.n_nodes
         cdef int32_t u, v, r
         cdef bint closes
@@ -86,7 +86,7 @@ cdef class ForestMoves:
         self.free.n_nodes = n
 
     cdef void condition(self, const GraphCosts* costs, const int32_t* labels) noexcept nogil:
-        """The freed nodes' costs, given the labels of the others."""
+        """Set the costs of the free nodes given the labels of the others."""
         cdef Py_ssize_t K = costs.n_labels, G = costs.n_features, i, e, k, n_edges = 0
         cdef int32_t u, v, a, b
         cdef double* node
@@ -114,10 +114,10 @@ cdef class ForestMoves:
     cdef int minimize(
             self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double most_work,
             GraphAnswer* answer) except -1 nogil:
-        """Lower the cost of the labels by moves of random forests; they are never made worse.
+        """Lower the cost of the labels by moves of random forests; they never become worse.
 
-        most_work : when to stop anyway, including the work that `answer` has already
-        answer: its cost is set, its work increased, whether it is exact left alone.
+        most_work : limit on the work, including the work so far in `answer`
+        answer : its cost must be set; its work is increased, and `exact` is not changed
         """
         cdef Py_ssize_t i, idle = 0
         cdef double before

@@ -1,24 +1,24 @@
 # Design:
-# (a) A node that is joined to most of the others, such as one for a whole picture among its cells,
-#     keeps its label in moves of single labels and of forests: these change the others while it
-#     stays, and it while they stay. So the others are decoded given each of its labels in turn.
-# (b) Its edges become costs of the others' labels; what is left is a graph as any other.
-"""The costs of a graph's nodes given the label of one that is joined to most of them."""
+# (a) A node that is joined to most others, such as one for a whole image among its cells, keeps its
+#     label in moves of single labels and of forests: these change the others while it is fixed, and
+#     vice versa. Therefore, the others are decoded given each of its labels in turn.
+# (b) Its edges become node costs of the others, which form an ordinary graph.
+"""Conditioning of the costs of a graph on the label of a node that is joined to most others."""
 
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
 from sstruct._oracles.core._graph_costs cimport edge_cost
 
-# Graphs of fewer nodes are no trouble for other moves.
+# Other moves handle smaller graphs well.
 cdef Py_ssize_t LEAST_DEGREE = 8
 
 
 cdef class Hub:
-    """Finds a hub and conditions on its label, one graph after another; each thread needs its own."""
+    """Finds a hub and conditions on its label, for one graph at a time; not shared by threads."""
 
     cdef int find(self, const GraphCosts* costs) except -1 nogil:
-        """Find the node with the most edges, to at least half of the others; O(V + E)."""
+        """Find the node with the most edges, to at least half of the others, in O(V + E)."""
         cdef Py_ssize_t V = costs.n_nodes, e, v, best = 0
         self.node = -1
         if V <= LEAST_DEGREE or 2 * costs.n_edges < V:
@@ -36,7 +36,7 @@ cdef class Hub:
 
     cdef double condition(
             self, const GraphCosts* costs, Py_ssize_t label, const int32_t* labels) except? -1 nogil:
-        """Fill in `rest` and the others' labels; return what the hub's own label costs."""
+        """Fill in `rest` and the labels of the others; return the cost of the hub's label."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, G = costs.n_features
         cdef Py_ssize_t e, k, v, n_edges = 0
         cdef int32_t a, b, hub = <int32_t> self.node
@@ -73,7 +73,7 @@ cdef class Hub:
         return costs.node_costs[hub * costs.stride + label]
 
     cdef void give(self, Py_ssize_t label, int32_t* labels) noexcept nogil:
-        """Write the hub's label and the others'."""
+        """Write the label of the hub and those of the others."""
         cdef Py_ssize_t v
         for v in range(self.rest.n_nodes + 1):
             if v != self.node:

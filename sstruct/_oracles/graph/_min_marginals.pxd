@@ -6,20 +6,20 @@ from sstruct._oracles.graph._expansion_moves cimport AlphaExpansion
 
 
 cdef class CutMarginals(Storage):
-    cdef AlphaExpansion moves        # the first of which, from all 0 to 1, is the minimum
+    cdef AlphaExpansion moves        # its first move, from all 0 to 1, is the minimum
     cdef const GraphCosts* costs
     cdef const int32_t* labels       # (n_nodes,) of the minimum
-    cdef double* residual            # (n_edges, 2) what may still flow u -> v and v -> u
-    cdef double* supply              # (n_nodes,) what a node's own terminal may still give or take
+    cdef double* residual            # (n_edges, 2) residuals u -> v and v -> u
+    cdef double* supply              # (n_nodes,) residual of a node's terminal
     cdef int32_t* first              # (n_nodes + 1,) arcs of a node: first[v] ... first[v + 1] - 1
     cdef int32_t* arc                # (2 n_edges,) edge of an arc
-    cdef int32_t* queue              # (n_nodes,) nodes that a search has found
-    cdef int32_t* via                # (n_nodes,) place in `residual` of the arc to the node before
+    cdef int32_t* queue              # (n_nodes,) nodes found by a search
+    cdef int32_t* via                # (n_nodes,) index in `residual` of the arc to the previous node
     cdef int64_t* found              # (n_nodes,) number of the last search that found a node
     cdef int64_t n_searches
-    cdef double* reach               # (n_nodes,) what could come through a node; what it is asked for
-    cdef double* carried             # (n_nodes,) what the arc to the node before can carry, and does
-    # What a forced label has changed, and how it was before.
+    cdef double* reach               # (n_nodes,) possible flow through a node; then its demand
+    cdef double* carried             # (n_nodes,) capacity to the previous node; then its flow
+    # The changes made by a forced label, and the previous values.
     cdef double* old_residual        # (n_edges, 2)
     cdef double* old_supply          # (n_nodes,)
     cdef int32_t* changed_edge       # (n_changed_edges,)

@@ -1,18 +1,19 @@
 # Design:
-# (a) Min-marginals: for each node and label the least cost of a labeling that gives the node the
-#     label. Those of forests are in _forest.pyx; here are those of two attractive labels, by cuts,
-#     and what single changes of one labeling tell of any others.
-# (b) One maximum flow finds the minimum, which is the entry of each node's own label. To force the
-#     other one, the node is tied to the terminal of the other side without limit, and the minimum
-#     cut rises by what then flows on: from its own terminal, and through residual arcs from those of
-#     others (Kohli and Torr). Afterwards the residuals that changed are put back.
-# (c) A search in breadth from the node finds the nearest terminals, until they have as much as the
-#     node's own arcs carry, and the tree of the search is filled at once; again, as long as something
-#     flows. From a node that keeps to label 0 no way leaves the nodes of label 0 (else the flow was no
-#     maximum), and the same holds for 1. All are shortest ways, so that there is an end; it comes
-#     early where terminals nearby have room left.
-# (d) What rounding leaves of a saturated arc or terminal is taken as 0, else searches would follow it.
-"""Min-marginals of graphs: by cuts, or bounds by single changes."""
+# (a) Min-marginals: for each node and label, the minimum cost of a labeling with that label at the
+#     node. Those of forests are in _forest.pyx. This file computes those of two attractive labels by
+#     cuts, and upper bounds from single changes of one labeling for all other costs.
+# (b) A maximum flow finds the minimum, which is the entry of each node's own label. To force the
+#     other label, the node is tied to the terminal of the other side with infinite capacity, and the
+#     minimum cut increases by the additional flow: from its own terminal, and through residual arcs
+#     from those of other nodes (Kohli and Torr). Then the changed residuals are restored.
+# (c) A breadth-first search from the node finds the nearest terminals until their capacity is that of
+#     the node's arcs, and then saturates the search tree; this is repeated while flow is found. From
+#     a node with label 0 no residual path leaves the nodes of label 0 (otherwise the flow was not
+#     maximal), and the same holds for 1. All paths are shortest ones, so the search terminates; it
+#     terminates early if nearby terminals have residual capacity.
+# (d) Residuals of saturated arcs or terminals that are due to rounding are set to 0; otherwise searches
+#     would follow them.
+"""Min-marginals of graphs by cuts, or bounds by single changes."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
@@ -22,12 +23,12 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 
-# Work of a node of a search: there may be V searches of V nodes.
+# Work per node of a search; there may be V searches of V nodes.
 cdef double NODE_WORK = 20
 
 
 cdef class CutMarginals:
-    """Min-marginals of one graph of two labels after another; each thread needs its own."""
+    """Computes min-marginals of one graph of two labels at a time; not shared by threads."""
 
     def __cinit__(self):
         self.moves = AlphaExpansion()
@@ -52,9 +53,9 @@ cdef class CutMarginals:
         return 0
 
     cdef bint fill(self, const GraphCosts* costs, double* out) except -1 nogil:
-        """Write out[v, k] for two labels, and return True; False if an edge is repulsive.
+        """Write out[v, k] for two labels, and return True; return False if an edge is repulsive.
 
-        One maximum flow, and for each node one more in what the first left, O(E) each search.
+        Solves a maximum flow, and one more in its residual graph for each node; O(E) per search.
         """
         cdef Py_ssize_t v, V = costs.n_nodes
         cdef double least, work = 0
@@ -74,12 +75,12 @@ cdef class CutMarginals:
         return True
 
     cdef void set_residuals(self) noexcept nogil:
-        """Fill `residual` and `supply` from the capacities of the last cut and its flow."""
+        """Compute `residual` and `supply` from the capacities of the last cut and its flow."""
         cdef const GraphCosts* costs = self.costs
         cdef const double* capacity = self.moves.flow.capacity
         cdef const double* terminal = self.moves.flow.terminal
-        cdef double* flow = self.old_residual      # (n_edges,), until there is something to put back
-        cdef double* size = self.old_supply        # (n_nodes,) of the terms of a supply, likewise
+        cdef double* flow = self.old_residual      # (n_edges,), used as scratch memory here
+        cdef double* size = self.old_supply        # (n_nodes,) sum of the terms of a supply, likewise
         cdef Py_ssize_t v, e, k
         cdef int32_t u, w
         list_arcs(costs, self.first, self.arc)
@@ -102,7 +103,7 @@ cdef class CutMarginals:
                 if self.residual[k] <= ROUNDING * (capacity[2 * e] + capacity[2 * e + 1]):
                     self.residual[k] = 0
         for v in range(costs.n_nodes):
-            # The source's of nodes on its side, label 0; the sink's of the others.
+            # From the source for nodes on its side (label 0), from the sink for the others.
             if self.labels[v]:
                 self.supply[v] = -self.supply[v]
             if self.supply[v] <= ROUNDING * size[v]:
@@ -110,7 +111,7 @@ cdef class CutMarginals:
         self.n_searches = self.n_changed_edges = self.n_changed_nodes = 0
 
     cdef double force(self, int32_t v) except? -1 nogil:
-        """Return what the minimum rises by where node v has the other label."""
+        """Return the increase of the minimum if node v has the other label."""
         cdef Py_ssize_t n
         cdef double total = self.supply[v]
         while True:
@@ -122,11 +123,11 @@ cdef class CutMarginals:
         return total
 
     cdef Py_ssize_t grow_tree(self, int32_t v) except -1 nogil:
-        """Find the nearest terminals that can give, or take, as much as the arcs of v carry.
+        """Find the nearest terminals with as much capacity as the arcs of v.
 
         Fills `queue` with the nodes found, parents first, and `via` with their arcs towards v. They
-        are on v's side: there what flows is towards v, or away from it. Returns their number; 0:
-        nothing can flow any more.
+        are on the side of v, where flow is directed towards v or away from it. Returns their number,
+        or 0 if no more flow is possible.
         """
         cdef const int32_t* ends = self.costs.edges
         cdef Py_ssize_t head = 0, n = 1, i
@@ -141,7 +142,7 @@ cdef class CutMarginals:
             for i in range(self.first[x], self.first[x + 1]):
                 e = self.arc[i]
                 y = ends[2 * e] + ends[2 * e + 1] - x
-                # The arc y -> x, or x -> y on the sink's side.
+                # The arc y -> x, or x -> y on the sink side.
                 at = 2 * e + ((ends[2 * e] == x) ^ side)
                 if self.found[y] == self.n_searches or self.labels[y] != side:
                     continue
@@ -157,9 +158,10 @@ cdef class CutMarginals:
         return n if supply > 0 else 0
 
     cdef double send_through_tree(self, Py_ssize_t n) noexcept nogil:
-        """Send what the tree of the first n nodes of `queue` can carry; return how much that is.
+        """Push as much flow as possible through the tree of the first n nodes of `queue`; return it.
 
-        From the leaves up, what could come through each node; then from the root down, what does:
+        Compute the possible flow through each node from the leaves up, and then the actual flow from
+        the root down, first from a node's own terminal, then from its children. O(n).
         first from its own terminal, then from its children. O(n).
         """
         cdef const int32_t* ends = self.costs.edges
@@ -177,7 +179,7 @@ cdef class CutMarginals:
             at = self.via[x]
             reach[ends[at] + ends[at ^ 1] - x] += carried[x]
         amount = reach[self.queue[0]]
-        # From here on: what a node is still asked for.
+        # From here on, `reach` is the remaining demand of a node.
         for i in range(1, n):
             x, at = self.queue[i], self.via[self.queue[i]]
             parent = ends[at] + ends[at ^ 1] - x
@@ -192,7 +194,7 @@ cdef class CutMarginals:
         return amount
 
     cdef void change_supply(self, int32_t x, double taken) noexcept nogil:
-        """Take from what a terminal can give or take; note what it was."""
+        """Change the residual of a terminal; record the previous value."""
         if not self.is_node_changed[x]:
             self.is_node_changed[x], self.old_supply[x] = True, self.supply[x]
             self.changed_node[self.n_changed_nodes] = x
@@ -202,7 +204,7 @@ cdef class CutMarginals:
             self.supply[x] = 0
 
     cdef void change_residual(self, int32_t at, double sent) noexcept nogil:
-        """Send through an arc; note what its edge was."""
+        """Push flow through an arc; record the previous residuals of its edge."""
         cdef int32_t e = at // 2
         if not self.is_edge_changed[e]:
             self.is_edge_changed[e] = True
@@ -216,7 +218,7 @@ cdef class CutMarginals:
             self.residual[at] = 0
 
     cdef void undo(self) noexcept nogil:
-        """Put back what the last forced label has changed."""
+        """Restore the values before the last forced label."""
         cdef Py_ssize_t i
         cdef int32_t e, x
         for i in range(self.n_changed_edges):
@@ -233,7 +235,7 @@ cdef class CutMarginals:
 
 cdef int flip_marginals(
         const GraphCosts* costs, const int32_t* labels, double* out) except -1 nogil:
-    """out[v, k] = the cost of the labels where v's is changed to k: at least the min-marginal.
+    """out[v, k] = the cost of the labels with v's changed to k, an upper bound on the min-marginal.
 
     out : (n_nodes, n_labels)    O(V K + E K G)
     """

@@ -7,13 +7,13 @@ from sstruct._oracles.cut._maxflow cimport MaxFlow
 
 cdef class PartialOptimality(Storage):
     cdef MaxFlow flow
-    cdef GraphCosts rest             # the costs of the undecided nodes
-    cdef double* first               # (n_nodes,) least cost of a node
-    cdef double* second              # (n_nodes,) next to least
-    cdef int32_t* best               # (n_nodes,) the label of the least
-    cdef int32_t* known              # (n_nodes,) the label in every minimum; -1: not known
-    cdef int32_t* labels             # (n_nodes,) room for labels of the rest
-    cdef int32_t* place              # (n_nodes,) of a node among the undecided; -1: decided
+    cdef GraphCosts rest             # the costs of the undetermined nodes
+    cdef double* first               # (n_nodes,) minimum cost of a node
+    cdef double* second              # (n_nodes,) second smallest cost
+    cdef int32_t* best               # (n_nodes,) label of minimum cost
+    cdef int32_t* known              # (n_nodes,) the label in every minimum, or -1
+    cdef int32_t* labels             # (n_nodes,) scratch for labels of the rest
+    cdef int32_t* place              # (n_nodes,) index among the undetermined nodes, or -1
     cdef double* node_costs          # of the undecided, (n, K)
     cdef int32_t* edges
     cdef double* edge_weights

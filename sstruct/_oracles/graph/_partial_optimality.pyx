@@ -1,11 +1,11 @@
 # Design:
-# (a) Labels that every minimum of a Potts energy has (weights >= 0), by one cut for each label k: k
-#     against the best of the others at each node, an energy of two labels with the same edges. The
-#     smallest set of nodes that takes k in a minimum of it takes k in every minimum of the energy:
-#     to give k to the rest of the set changes the energy by no more than that of two labels, whose
-#     change is negative (submodularity, and the set is the smallest).
-# (b) What is left is a smaller energy of the same kind: edges to decided nodes go into the node
-#     costs. `rest` is that energy, its storage this workspace.
+# (a) Labels that every minimum of a Potts energy has (weights >= 0), by a cut for each label k: k
+#     against the best other label at each node, an energy of two labels with the same edges. The
+#     smallest set of nodes that takes k in a minimum of it takes k in every minimum of the Potts
+#     energy: assigning k to the rest of the set changes the energy by at most the change of the
+#     energy of two labels, which is negative (submodularity and minimality of the set).
+# (b) The remainder is a smaller energy of the same kind: edges to determined nodes become node costs.
+#     `rest` is that energy, stored in this workspace.
 # (I. Kovtun. Partial optimal labeling search for a NP-hard subclass of (max,+) problems. DAGM 2003.)
 """Partial optimality of Potts energies."""
 
@@ -17,7 +17,7 @@ from sstruct._oracles.cut._workspace cimport set_flow
 
 
 cdef class PartialOptimality:
-    """Decides a part of one labeled graph after another; each thread needs its own."""
+    """Determines a part of one labeled graph at a time; each thread requires its own object."""
 
     def __cinit__(self):
         self.flow = MaxFlow()
@@ -36,9 +36,9 @@ cdef class PartialOptimality:
         return 0
 
     cdef Py_ssize_t decide(self, const GraphCosts* costs, double* work) except -1 nogil:
-        """Fill in `known`; return how many labels are.
+        """Fill in `known`; return the number of known labels.
 
-        Potts costs, weights >= 0, two labels at least. K cuts.
+        Requires Potts costs with weights >= 0 and at least two labels. Solves K cuts.
         """
         cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, K = costs.n_labels, v, e, k, n = 0
         cdef const double* row = costs.node_costs
@@ -77,7 +77,7 @@ cdef class PartialOptimality:
         return n
 
     cdef int reduce(self, const GraphCosts* costs) except -1 nogil:
-        """Fill in `rest`, the costs of the nodes that are not known, and their `place` in it."""
+        """Fill in `rest`, the costs of the undetermined nodes, and their `place` in it."""
         cdef Py_ssize_t E = costs.n_edges, K = costs.n_labels, v, e, k, n = 0
         cdef int32_t u, w
         cdef double weight

@@ -1,4 +1,4 @@
-"""The door of expansion and fusion moves."""
+"""Approximate energy minimization by expansion and fusion moves."""
 
 from __future__ import annotations
 
@@ -29,56 +29,56 @@ def alpha_expansion(
 
     Minimizes, approximately,
     ``sum_v node_costs[v, y_v] + sum_e edge_costs[e] label_distance[y_u, y_v]``, where edge e joins
-    the nodes ``(u, v) = edges[e]``. A move of one label lets every node keep its label or take that
-    one; the moves of all labels are tried until none lowers the energy.
+    the nodes ``(u, v) = edges[e]``. In a move of a label, every node keeps its label or takes that
+    label; the moves of all labels are repeated until none lowers the energy.
 
     Parameters
     ----------
     node_costs : array-like of shape (n_nodes, n_labels)
-        Cost of each label at each node, ``+inf`` if the node must not have the label.
+        Cost of each label at each node, ``+inf`` if the label is forbidden.
     edges : array-like of int of shape (n_edges, 2)
-        Pairs of different nodes, each pair once.
+        Pairs of different nodes, without duplicates.
     edge_costs : array-like of shape (n_edges,)
-        What each edge multiplies the distance of its labels with, finite.
+        Finite factor of the label distance at each edge.
     label_distance : array-like of shape (n_labels, n_labels) or None, default=None
-        Row: label of an edge's first node, column: of its second; finite. None: Potts, 1 for
-        different labels and 0 for equal ones.
+        Finite distances; rows are labels of an edge's first node, columns of its second node. The
+        default is Potts: 1 for different labels and 0 for equal ones.
     labels : array-like of int of shape (n_nodes,) or None, default=None
-        The labeling to start from. None: each node's cheapest label.
+        The initial labeling. By default the label of lowest cost of each node.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Draws the order in which labels are tried. An int makes the result reproducible.
+        Controls the order of labels. Pass an int for reproducible results.
 
     n_starts : int, default=2
-        Number of starts, each with other orders of the labels. Where two results differ, each
-        connected region of such nodes takes the labels that are cheaper there.
+        Number of starts, each with other orders of the labels. If two results differ, each
+        connected region of differing nodes takes the labels of lower cost there.
 
     Returns
     -------
     labels : ndarray of shape (n_nodes,), dtype int32
-        A labeling with no more energy than the start.
+        A labeling with at most the energy of the start.
     value : float
-        Its energy.
+        The energy of the labeling.
 
     Raises
     ------
     ValueError
-        If an edge is out of range, a self-loop or given twice, a label is out of range, a cost is
-        NaN or infinite (except ``+inf`` in `node_costs`), all labels of a node are forbidden or its
-        label in `labels` is, or shapes do not fit together.
+        If an edge is out of range, a self-loop or a duplicate, a label is out of range, a cost is
+        NaN or infinite (except ``+inf`` in `node_costs`), all labels of a node or its label in
+        `labels` are forbidden, or shapes are inconsistent.
 
     Notes
     -----
-    For edge costs >= 0 and a metric distance each move is a minimum cut. Each start ends where no
-    move improves it, and the energy is at most D + 2 c S, where D and S are the node and the edge
-    part of the least energy and c is the largest distance divided by the smallest between different
-    labels. It is the least energy itself if there are two labels, one label, or no edges.
+    For edge costs >= 0 and a metric distance, each move is a minimum cut. The moves end at a local
+    minimum, whose energy is at most D + 2 c S, where D and S are the node and the edge part of the
+    minimum energy and c is the ratio of the largest to the smallest distance between different
+    labels. It is the minimum energy if there are two labels, one label, or no edges.
 
-    For any other signs and distances a move is found by roof duality, which may decide only a part
-    of the nodes (a fusion move), in turn with moves of random forests, whose nodes take their best
-    labels given the others' exactly; the energy still never rises, but there is no bound.
+    For any other signs and distances, moves are found by roof duality, which may determine only a
+    part of the nodes (fusion moves), alternating with moves of random forests, whose nodes take
+    their best labels given the others exactly. The energy never increases, but there is no bound.
 
-    A cycle over the labels takes n_labels minimum cuts; a few cycles are usual. The GIL is
-    released. The order of the labels moves the energy by some tenths of a percent; a second start
+    A cycle over the labels takes n_labels minimum cuts; a few cycles are typical. The GIL is
+    released. The order of the labels changes the energy by some tenths of a percent; a second start
     lowers it by about as much.
 
     References
@@ -109,7 +109,7 @@ def alpha_expansion(
         distance = np.ascontiguousarray(real_array(label_distance, "label_distance"))
         if distance.shape != (K, K) or not np.isfinite(distance).all():
             raise ValueError(
-                f"label_distance must be finite and have shape {(K, K)}, as many labels as "
+                f"label_distance must be finite and have shape {(K, K)} like the labels of "
                 f"node_costs; found shape {distance.shape}"
             )
         distance = distance[np.newaxis]
@@ -129,7 +129,7 @@ def alpha_expansion(
             f"labels[{v}] = {start[v]} is forbidden: node_costs[{v}, {start[v]}] is inf"
         )
     if not is_integer(n_starts) or n_starts < 1:
-        raise ValueError(f"n_starts must be an integer of at least 1, found {shortened(n_starts)}")
+        raise ValueError(f"n_starts must be an integer >= 1, found {shortened(n_starts)}")
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
     seeds = generator_of(random_state).integers(2**63, size=n_starts)
@@ -149,8 +149,8 @@ def alpha_expansion(
             value = _energy(best, node, pairs, weights, distance)
         if exact:
             break
-    # Decoding the neighbors of a hub given each of its labels may end at a forbidden one; another
-    # label of the hub then has less energy.
+    # Decoding the neighbors of a hub given each of its labels may end at a forbidden label; another
+    # label of the hub then has lower energy.
     for v in np.flatnonzero(is_forbidden[np.arange(V), best]):
         others = [_energy(_replaced(best, v, k), node, pairs, weights, distance) for k in range(K)]
         best = _replaced(best, v, int(np.argmin(others)))
@@ -159,28 +159,28 @@ def alpha_expansion(
 
 
 def _replaced(labels, v, label):
-    """Return labels with another one at node v."""
+    """Return a copy of labels with another label at node v."""
     labels = labels.copy()
     labels[v] = label
     return labels
 
 
 def _energy(labels, node, pairs, weights, distance):
-    """The energy of a labeling."""
+    """Return the energy of a labeling."""
     edge_part = _edge_part(labels, pairs, weights, distance)
     return float(node[np.arange(len(node)), labels].sum() + edge_part.sum())
 
 
 def _edge_part(labels, pairs, weights, distance):
-    """Cost of each edge."""
+    """Return the cost of each edge."""
     u, v = labels[pairs.T]
     return weights * ((u != v) if distance is None else distance[0, u, v])
 
 
 def _cheaper_regions(one, other, node, pairs, weights, distance):
-    """Take the cheaper labels of each connected region of nodes at which two labelings differ.
+    """Take the labels of lower cost in each connected region of nodes where two labelings differ.
 
-    No edge joins two regions, so that what one takes does not change the other's cost.
+    No edge joins two regions, so the choice in one does not change the cost of another.
     """
     V = len(one)
     differ = one != other

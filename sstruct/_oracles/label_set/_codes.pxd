@@ -1,13 +1,13 @@
-# Codes of label sets, and of the half-integral ones of a relaxation. Header only.
+# Codes of label sets and of half-integral solutions of a relaxation. Header only.
 #
-# A code has TWICE the value of each of K labels: 0 off, 2 on, 1 one half. Where halves may occur, a
-# bit for every edge follows, 32 in a word: whether, of an edge that joins two halves, the outcome
-# (1, 1) has mass 1/2 (and (0, 0) the other half) or none ((0, 1) and (1, 0) have 1/2 each).
+# A code contains TWICE the value of each of K labels: 0 off, 2 on, 1 one half. If halves may occur,
+# they are followed by a bit for every edge, 32 in a word. For an edge that joins two halves, it is 1
+# if the outcomes (1, 1) and (0, 0) have mass 1/2, and 0 if (0, 1) and (1, 0) have mass 1/2.
 from libc.stdint cimport int32_t, uint32_t
 
 
 cdef inline Py_ssize_t relaxed_code_size(Py_ssize_t n_labels, Py_ssize_t n_edges) noexcept nogil:
-    """Entries of a code in which halves may occur."""
+    """Return the number of entries of a code with halves."""
     return n_labels + (n_edges + 31) // 32
 
 
@@ -19,7 +19,7 @@ cdef inline int32_t edge_bit(
 cdef inline int32_t twice_both(
         const int32_t* code, Py_ssize_t n_labels, Py_ssize_t edge, int32_t u,
         int32_t v) noexcept nogil:
-    """Twice the mass of the outcome (1, 1) of edge (u, v)."""
+    """Return twice the mass of the outcome (1, 1) of edge (u, v)."""
     cdef int32_t a = code[u], b = code[v]
     if a == 1 and b == 1:
         return edge_bit(code, n_labels, edge)
@@ -29,7 +29,7 @@ cdef inline int32_t twice_both(
 cdef inline void twice_masses(
         const int32_t* code, Py_ssize_t n_labels, Py_ssize_t edge, int32_t u, int32_t v, bint full,
         int32_t* mass) noexcept nogil:
-    """Twice the mass of edge (u, v)'s outcomes (0, 0), (0, 1), (1, 0), (1, 1), or of (1, 1) alone."""
+    """Return twice the mass of the outcomes (0, 0), (0, 1), (1, 0), (1, 1) of an edge, or of (1, 1)."""
     cdef int32_t both = twice_both(code, n_labels, edge, u, v)
     if full:
         mass[0] = 2 - code[u] - code[v] + both

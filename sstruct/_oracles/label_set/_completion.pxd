@@ -5,13 +5,13 @@ from sstruct._oracles.label_set._roof_duality cimport RelaxedLabels
 
 
 cdef class LabelCompletion(Storage):
-    cdef double* gain             # (n_labels,) what a label on adds, given the others
-    cdef double* middle           # (n_labels,) gains of all members off
-    cdef double* tolerance        # (n_labels,) what of that is rounding
-    cdef int32_t* best            # (n_labels,) of a component, the best labels so far
-    cdef int32_t* order           # (n_labels,) in which a pass turns labels
-    cdef int32_t* queue           # (n_labels,) components, one after another
-    cdef int32_t* component       # (n_labels,) of a half; -1: none (yet)
+    cdef double* gain             # (n_labels,) score gained by turning a label on, given the others
+    cdef double* middle           # (n_labels,) gains with all members off
+    cdef double* tolerance        # (n_labels,) rounding error of the gains
+    cdef int32_t* best            # (n_labels,) best labels so far of a component
+    cdef int32_t* order           # (n_labels,) order in which a pass flips labels
+    cdef int32_t* queue           # (n_labels,) concatenated components
+    cdef int32_t* component       # (n_labels,) of a half; -1 if not assigned
 
     cdef int complete(
         self, RelaxedLabels relaxed, const int32_t* code, int32_t* labels, double* value,

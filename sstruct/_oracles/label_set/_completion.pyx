@@ -1,15 +1,15 @@
 # Design:
-# (a) From a half-integral maximum over the local polytope to label sets. Labels that are 0 or 1 there
-#     stay: some integral maximum has them (`_roof_duality`). Given them, the halves fall into
-#     components that do not interact, each completed by itself.
-# (b) Up to MOST_ENUMERATED halves in a component: all settings in the order of a Gray code, one
-#     label turned at a time, so that a setting costs one look at a label's edges. Exact.
-# (c) More: passes from each of three settings (all off; all on; each by the sign of its mean over the
-#     others), of which the best result is kept. A pass turns every label once, always the one of the
-#     rest that gains most (or loses least), and keeps the best of the settings it went through; passes
-#     go on while they gain (the variable depth of Kernighan and Lin). No turn of one label improves
-#     the result. It is exact only if its value reaches the relaxed one.
-# (d) Ties go to the setting found first, so nothing depends on the order of calls.
+# (a) Complete a half-integral maximum over the local polytope to a label set. Labels with value 0 or 1
+#     are kept, since some integral maximum has them (`_roof_duality`). Given these, the halves form
+#     components that do not interact, and each is completed separately.
+# (b) Components of up to MOST_ENUMERATED halves: enumerate all settings in the order of a Gray code,
+#     flipping one label at a time, so that a setting costs one pass over a label's edges. Exact.
+# (c) Larger ones: local search from three settings (all off; all on; each by the sign of its mean over
+#     the others), of which the best result is kept. A pass flips every label once, always the
+#     remaining label with the largest gain (or smallest loss), and keeps the best setting on the way.
+#     Passes are repeated while they gain (the variable depth search of Kernighan and Lin). No flip of
+#     one label improves the result. It is exact only if its value equals the relaxed one.
+# (d) Ties are resolved by the first setting found, so nothing depends on the order of calls.
 # (B. W. Kernighan and S. Lin. An efficient heuristic procedure for partitioning graphs. Bell System
 # Technical Journal 49, 1970.)
 """Label sets from half-integral maxima of pairwise scores."""
@@ -28,7 +28,7 @@ cdef enum: MOST_ENUMERATED = 16
 
 
 cdef class LabelCompletion:
-    """Completes one half-integral maximum after another; each thread needs its own."""
+    """Completes one half-integral maximum at a time; each thread requires its own object."""
 
     cdef int reserve(self, Py_ssize_t n_labels) except -1 nogil:
         self.grow(<void**> &self.gain, n_labels, sizeof(double))
@@ -43,10 +43,10 @@ cdef class LabelCompletion:
     cdef int complete(
             self, RelaxedLabels relaxed, const int32_t* code, int32_t* labels, double* value,
             bint* exact, double* work) except -1 nogil:
-        """Write labels (n_labels,), 0 or 1, their score, and whether no score is higher.
+        """Write labels (n_labels,), 0 or 1, their score, and whether it is a maximum.
 
-        code : a maximum that `relaxed` found for the scores it still has.
-        O(2^16) a component that is enumerated, O(K) a label that is turned in another.
+        code : a maximum that `relaxed` found for the scores that it still contains
+        O(2^16) for an enumerated component, O(K) for each flip in another.
         """
         cdef Py_ssize_t k, v, w, i, e, n = 0, n_done = 0, begin, size, K = relaxed.n_labels
         cdef int start, best_start
@@ -106,7 +106,7 @@ cdef class LabelCompletion:
     cdef void set_gains(
             self, RelaxedLabels relaxed, const int32_t* labels, const int32_t* members,
             Py_ssize_t n) noexcept nogil:
-        """Compute what each member on adds, given the other labels."""
+        """Compute the gain of each member, given the other labels."""
         cdef Py_ssize_t k, i, v, e
         for k in range(n):
             v = members[k]
@@ -120,7 +120,7 @@ cdef class LabelCompletion:
             self.tolerance[v] *= ROUNDING
 
     cdef void flip(self, RelaxedLabels relaxed, int32_t* labels, Py_ssize_t v) noexcept nogil:
-        """Turn a label over and bring the gains of its neighbours up to date."""
+        """Flip a label and update the gains of its neighbors."""
         cdef Py_ssize_t i, e
         labels[v] = 1 - labels[v]
         for i in range(relaxed.first[v], relaxed.first[v + 1]):
@@ -131,7 +131,7 @@ cdef class LabelCompletion:
     cdef double enumerate_labels(
             self, RelaxedLabels relaxed, int32_t* labels, const int32_t* members,
             Py_ssize_t n) noexcept nogil:
-        """Give the members their best labels; return the work."""
+        """Find the best labels of the members by enumeration; return the work."""
         cdef double[MOST_ENUMERATED * MOST_ENUMERATED] table      # interactions of members
         cdef double[MOST_ENUMERATED] gain
         cdef Py_ssize_t step, k, j, i, e, v, pattern = 0, best_pattern = 0
@@ -167,13 +167,13 @@ cdef class LabelCompletion:
     cdef double improve(
             self, RelaxedLabels relaxed, int32_t* labels, const int32_t* members, Py_ssize_t n,
             int start) except? -1 nogil:
-        """Turn labels over in passes from start 0, 1 or 2; return the members' score. O(n K) a pass."""
+        """Flip labels in passes from start 0, 1 or 2; return the score of the members. O(n K) per pass."""
         cdef Py_ssize_t k, v, i, e, best, step, n_kept
         cdef double gain, delta, change, most, total = 0
         for k in range(n):
             labels[members[k]] = start == 1
         self.set_gains(relaxed, labels, members, n)
-        if start == 2:      # gains of all off and of all on: their means' signs
+        if start == 2:      # gains of all off plus gains of all on: the signs of their means
             for k in range(n):
                 labels[members[k]] = 1
                 self.middle[members[k]] = self.gain[members[k]]
@@ -206,7 +206,7 @@ cdef class LabelCompletion:
                 self.flip(relaxed, labels, self.order[step])
             if n_kept == 0:
                 break
-        for k in range(n):      # interactions within the component count twice in the gains
+        for k in range(n):      # the gains count interactions within the component twice
             v = members[k]
             if labels[v]:
                 total += self.gain[v]
@@ -218,8 +218,8 @@ cdef class LabelCompletion:
         return total
 
     def decode_arrays(self, RelaxedLabels relaxed, node_scores, edges, edge_scores):
-        """Maximize and complete, scores (K,) and (E,) or (E, 4): (labels, value, bound, exact, work).
-        For the doors, tests and benchmarks."""
+        """Maximize and complete; scores are (K,) and (E,) or (E, 4). Return (labels, value, bound, exact,
+        work). For Python functions, tests and benchmarks."""
         cdef double value = 0, bound = 0, work = 0
         cdef bint exact = True
         load_problem(relaxed, node_scores, edges, edge_scores)

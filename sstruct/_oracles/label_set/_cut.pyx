@@ -1,7 +1,7 @@
 # Design:
-# (a) Costs are minus the scores; label on is the sink's side. An edge whose score is not negative
-#     is attractive, so one minimum cut is exact.
-"""Label sets whose interactions attract, by a minimum cut."""
+# (a) Costs are negative scores, and labels that are on belong to the sink side. Edges with nonnegative
+#     scores are attractive, so a minimum cut is exact.
+"""Decoder of label sets with attractive interactions, by a minimum cut."""
 
 from libc.stdint cimport int32_t
 
@@ -11,7 +11,7 @@ from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder
 
 
 cdef class LabelCut(LabelDecoder):
-    """Decodes label sets with edges of score 0 or more; exact.
+    """Decodes label sets whose edges have scores >= 0; exact.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ cdef class LabelCut(LabelDecoder):
     Raises
     ------
     ValueError
-        When decoding, if an edge has a negative score.
+        During decoding, if an edge has a negative score.
     """
 
     cdef BinaryEnergy energy

@@ -4,17 +4,17 @@ from sstruct._oracles.label_set._set_decoder cimport LabelDecoder, LabelLoss
 
 
 cdef class LabelForest(LabelDecoder):
-    # The forest, shared by forks. Node K is above all roots and always on.
+    # The forest, shared by forks. Node K is the parent of all roots and always on.
     cdef bint hierarchy
     cdef const int32_t[::1] order           # (K,) labels, parents first
     cdef const int32_t[::1] above           # (K,) parent of each label, K at roots
-    cdef const int32_t[::1] edge_above      # (K,) edge to the parent, -1 where there is none
-    cdef const int32_t[::1] size            # (K + 1,) labels of a subtree, itself included
+    cdef const int32_t[::1] edge_above      # (K,) edge to the parent, -1 if there is none
+    cdef const int32_t[::1] size            # (K + 1,) number of labels of a subtree, including its root
     # Scratch: best scores of subtrees with their root off and on.
     cdef double[:, ::1] best, outside       # (2, K + 1)
-    # Scratch of maximize_product, made when first asked for: best scores by number of errors.
+    # Scratch of maximize_product, allocated on first use: best scores by number of errors.
     cdef Py_ssize_t[::1] table_start        # (K + 1,) first entry of a node's table
-    cdef Py_ssize_t[::1] split_start        # (K,) first entry of a child's way back
+    cdef Py_ssize_t[::1] split_start        # (K,) first entry of a child's backpointers
     cdef double[::1] table, message, merged
     cdef int32_t[::1] filled, left, state, share
 

@@ -1,14 +1,14 @@
 # Design:
-# (a) Max-sum over two states. Node K stands above all roots and is always on, at an edge of score 0,
-#     so that a forest is one tree and a root is nothing special.
-# (b) A hierarchy is the same but for one rule: below a label that is off all labels are off. It has
-#     no edges, only parents.
-# (c) Without edges every label hangs from node K: labels decided one by one.
-# (d) Products of loss and margin, where all errors cost the same: the best score of a subtree for
-#     every number of errors in it, merged up the tree. Merging tables of a and b entries takes a b
-#     steps, so all merges take O(K^2). Each child remembers its share of the errors and its state
-#     for both states of its parent and every total, which is the way back.
-"""Label sets whose interactions form a forest, and sets closed under ancestors."""
+# (a) Max-sum over two states. Node K is the parent of all roots and always on, with edges of score 0,
+#     so that a forest is one tree and roots need no special case.
+# (b) A hierarchy has one more rule: all labels below a label that is off are off. It has no edges, only
+#     parents.
+# (c) Without edges, every label is a child of node K: labels are decided independently.
+# (d) Products of loss and margin if all errors have the same cost: compute the best score of a subtree
+#     for every number of errors in it, merged up the tree. Merging tables of a and b entries takes a b
+#     steps, so all merges take O(K^2). For both states of its parent and every total, each child
+#     stores its number of errors and its state as backpointers.
+"""Decoder of label sets whose interactions form a forest, and of sets closed under ancestors."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
@@ -20,17 +20,17 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._oracles.tree._max_sum import depth_by_depth
 
-# Labels of a component that a search has not reached.
+# Labels that a search of a component has not reached.
 cdef int32_t NOT_REACHED = -2
 
 
 def hierarchy_order(parents):
-    """Return the labels of a hierarchy, parents first.
+    """Return the labels of a hierarchy with parents first.
 
     Raises
     ------
     ValueError
-        If a parent is no label and not -1, or there is a cycle.
+        If a parent is neither a label nor -1, or there is a cycle.
     """
     K = len(parents)
     wrong = np.flatnonzero((parents < -1) | (parents >= K))
@@ -41,12 +41,12 @@ def hierarchy_order(parents):
     order = depth_by_depth(parents)
     if len(order) < K:
         cyclic = sorted(set(range(K)) - set(order))
-        raise ValueError(f"the parents of labels {cyclic} lead into a cycle, expected roots (-1)")
+        raise ValueError(f"the parents of labels {cyclic} form a cycle, expected roots (-1)")
     return np.array(order, dtype=np.int32)
 
 
 def rooted(edges, n_labels):
-    """Return order, parents (n_labels at roots) and edges to the parents (-1) of a forest.
+    """Return order, parents (n_labels at roots) and edges to the parents (-1 at roots) of a forest.
 
     The roots are the lowest labels of their trees.
     """
@@ -83,9 +83,9 @@ cdef class LabelForest(LabelDecoder):
     n_labels : int
         K.
     edges : array-like of int of shape (E, 2), optional
-        Without cycles.
+        Edges without cycles.
     parents : array-like of int of shape (K,), optional
-        A hierarchy: the parent of each label, -1 at roots. Then no edges.
+        For a hierarchy, the parent of each label, -1 at roots. Excludes edges.
 
     Raises
     ------
@@ -101,9 +101,9 @@ cdef class LabelForest(LabelDecoder):
             parents = np.asarray(parents)
             if parents.shape != (n_labels,) or self.n_edges:
                 raise ValueError(
-                    f"parents of shape {parents.shape} and {self.n_edges} edges, expected "
-                    f"{(n_labels,)} and none")
-            order = hierarchy_order(parents)     # before numbers are cut to 32 bits
+                    f"got parents of shape {parents.shape} and {self.n_edges} edges, expected shape "
+                    f"{(n_labels,)} and no edges")
+            order = hierarchy_order(parents)     # before the conversion to 32 bits
             parents = np.ascontiguousarray(parents, dtype=np.int32)
             above = np.where(parents < 0, n_labels, parents).astype(np.int32)
             edge_above = np.full(n_labels, -1, dtype=np.int32)
@@ -135,7 +135,7 @@ cdef class LabelForest(LabelDecoder):
         return pair[self.edge_above[k]] if self.edge_above[k] >= 0 else 0
 
     cdef void send(self, const double* theta, const double* pair) noexcept nogil:
-        """best[s, k]: of the subtree of k, itself in state s."""
+        """best[s, k] of the subtree of k, with k in state s."""
         cdef Py_ssize_t i, k, p, K = self.n_labels
         cdef double* off = &self.best[0, 0]
         cdef double* on = &self.best[1, 0]
@@ -167,7 +167,7 @@ cdef class LabelForest(LabelDecoder):
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:
-        """Two sweeps: what the rest of the tree adds to a subtree comes from above. O(K)."""
+        """Two sweeps; the downward messages contain the rest of the tree outside a subtree. O(K)."""
         cdef Py_ssize_t i, k, p, K = self.n_labels
         cdef double score, of_off, of_on
         cdef double* off = &self.best[0, 0]
@@ -180,7 +180,7 @@ cdef class LabelForest(LabelDecoder):
             k = self.order[i]
             p = self.above[k]
             score = self.edge_score(pair, k)
-            # All but the subtree of k, its parent off or on.
+            # All but the subtree of k, with its parent off or on.
             of_off = rest_off[p] + off[p] - (off[k] if self.hierarchy else max(off[k], on[k]))
             of_on = rest_on[p] + on[p] - max(off[k], on[k] + score)
             rest_off[k] = max(of_off, of_on)
@@ -209,13 +209,13 @@ cdef class LabelForest(LabelDecoder):
         self.merged = np.empty(K + 2)
         self.filled = np.empty(K + 1, dtype=np.int32)
         self.state, self.left = np.empty((2, K + 1), dtype=np.int32)
-        # Twice the child's share of the errors, plus its state.
+        # Twice the child's number of errors, plus its state.
         self.share = np.empty(max(splits, 1), dtype=np.int32)
         self.table = np.empty(entries)
 
     cdef int count_errors(
             self, const double* theta, const double* pair, const LabelLoss* loss) except -1 nogil:
-        """table[k][s][d]: the best score of k's subtree with d errors in it, k in state s."""
+        """table[k][s][d]: best score of the subtree of k with d errors, with k in state s."""
         cdef Py_ssize_t i, k, p, s, d, j, last, n_child, width, child_width, K = self.n_labels
         cdef double value, other, score
         cdef double* of_parent
@@ -271,7 +271,7 @@ cdef class LabelForest(LabelDecoder):
     cdef int maximize_product(
             self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
             int32_t* code, LabelAnswer* answer) except -1 nogil:
-        """The best of d (offset + best score with d errors); every error costs the same. O(K^2)."""
+        """Maximize d (offset + best score with d errors) if every error has the same cost. O(K^2)."""
         cdef Py_ssize_t i, k, p, d, K = self.n_labels
         cdef int32_t most = 0
         cdef double best = 0, value
@@ -290,7 +290,7 @@ cdef class LabelForest(LabelDecoder):
                 best, most = value, <int32_t> d
         if most == 0:
             return 0
-        # The first child in `order` was merged last, so its share is of all that its parent had.
+        # The first child in `order` was merged last, so its backpointer refers to the full total.
         self.left[K], self.state[K] = most, 1
         for i in range(K):
             k = self.order[i]

@@ -1,17 +1,17 @@
 # Design:
-# (a) The labels are cut in two. The high ones are walked through in Gray code, where one label
-#     changes a step; for each of their states the 2^L states of the low ones are scored together, by
-#     doubling: a table of the scores with labels 0 ... k - 1 plus label k's gain is the next half of
-#     the table. What pairs of low labels add is one more table, made once a call.
-# (b) Gains and scores of a state of the high labels stand in a stack, one level a label, the lowest
-#     label at the end. A step redoes the levels of the label that changed and of those below it: two
-#     on average. So nothing is subtracted again, nothing drifts, and a set's score does not depend on
-#     the way to it.
-# (c) The loss of a set is a sum of nonnegative costs in the same two parts, exactly 0 for the truth.
-# (d) Maxima are taken in eight lanes, which compilers turn into vectors; where they are is searched
-#     for only where a block of 2^L improves on the best so far.
-# (e) Ties: the first in the order of the walk.
-"""All label sets of few labels, in the order of a Gray code."""
+# (a) The labels are divided in two groups. The states of the high labels are visited in Gray code,
+#     which changes one label per step; for each, all 2^L states of the low labels are scored together
+#     by doubling: the scores with labels 0 ... k - 1 plus the gain of label k are the next half of the
+#     table. The scores of pairs of low labels are a table computed once per call.
+# (b) Gains and scores of a state of the high labels form a stack with a level for each label, the
+#     lowest label at the end. A step recomputes the levels of the changed label and those below it,
+#     two on average. Nothing is subtracted, so errors do not accumulate, and the score of a set does
+#     not depend on the order of steps.
+# (c) The loss of a set is a sum of nonnegative costs of the same two groups, exactly 0 for the truth.
+# (d) Maxima are computed in eight lanes, which compilers vectorize; the argmax is searched only if a
+#     block of 2^L improves on the best value so far.
+# (e) Ties: the first set in the order of the enumeration.
+"""Decoder of label sets of few labels, by enumeration in Gray code."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint32_t
@@ -23,11 +23,11 @@ from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, 
 
 import numpy as np
 
-# Labels scored together: 256 numbers are a table that stays in the fastest cache.
+# Number of low labels: a table of 256 doubles stays in the L1 cache.
 cdef Py_ssize_t LOW = 8
 # Work of a label set, in scalar multiply-adds.
 cdef double SET_WORK = 0.5
-# So many labels take 2^20 steps a call.
+# Limit on the number of labels; 20 labels take 2^20 steps per call.
 MOST_LABELS = 20
 
 
@@ -43,7 +43,7 @@ cdef double greatest(const double* values, Py_ssize_t count) noexcept nogil:
         return best
     for q in range(8):
         lane[q] = values[q]
-    for a in range(8, count, 8):    # the count is a power of two
+    for a in range(8, count, 8):    # count is a power of two
         for q in range(8):
             lane[q] = values[a + q] if values[a + q] > lane[q] else lane[q]
     best = lane[0]
@@ -53,7 +53,7 @@ cdef double greatest(const double* values, Py_ssize_t count) noexcept nogil:
 
 
 cdef class GrayEnumeration(LabelDecoder):
-    """Decodes by looking at every label set; exact, O(2^K).
+    """Decodes by enumeration of all label sets; exact, O(2^K).
 
     Parameters
     ----------
@@ -64,20 +64,20 @@ cdef class GrayEnumeration(LabelDecoder):
     Raises
     ------
     ValueError
-        If there are more labels.
+        If there are too many labels.
     """
 
     cdef Py_ssize_t n_low, n_high, n_sets    # n_sets: of the low labels
     cdef double[:, ::1] between              # (K, K) edge scores, symmetric
     cdef double[:, ::1] gain                 # (n_high + 1, K) of the labels below a level
     cdef double[::1] high_score, high_loss   # (n_high + 1,)
-    # Of the sets of low labels: scores, what their pairs add, losses, and what is to be greatest.
+    # For each set of low labels: score, score of its pairs, loss, and the values to maximize.
     cdef double[::1] low_score, low_pairs, low_loss, value, most
     cdef double[:, ::1] high_most            # (2, n_high)
 
     def __init__(self, n_labels, edges=None):
         if n_labels > MOST_LABELS:
-            raise ValueError(f"{n_labels} labels are too many to enumerate, at most {MOST_LABELS}")
+            raise ValueError(f"cannot enumerate {n_labels} labels, expected at most {MOST_LABELS}")
         self._set_model(n_labels, edges)
         self.work = SET_WORK * (1 << self.n_labels)
         self.product_work = 2 * self.work
@@ -102,7 +102,7 @@ cdef class GrayEnumeration(LabelDecoder):
 
     cdef void begin(
             self, const double* theta, const double* pair, const LabelLoss* loss) noexcept nogil:
-        """Make the tables of a call; the stack's first level."""
+        """Set the tables of a call and the first level of the stack."""
         cdef Py_ssize_t e, k, a, size, K = self.n_labels
         cdef int32_t u, v
         cdef double* pairs = &self.low_pairs[0]
@@ -128,7 +128,7 @@ cdef class GrayEnumeration(LabelDecoder):
                     losses[a] += loss.off[k]
 
     cdef void climb(self, uint32_t high, Py_ssize_t top, const LabelLoss* loss) noexcept nogil:
-        """Redo the stack's levels `top` ... 0 for a state of the high labels."""
+        """Recompute the levels `top` ... 0 of the stack for a state of the high labels."""
         cdef Py_ssize_t level, j, k
         cdef const double* above
         cdef const double* row
@@ -150,8 +150,8 @@ cdef class GrayEnumeration(LabelDecoder):
                     self.high_loss[level] += loss.off[j]
 
     cdef bint step(self, uint32_t count, uint32_t* high, const LabelLoss* loss) noexcept nogil:
-        """Go to state number `count` of the high labels and score it with all sets of low ones;
-        False after the last.
+        """Move to state number `count` of the high labels and score it with all sets of low labels;
+        return False after the last.
         """
         cdef Py_ssize_t k, a, size, changed = 0
         cdef double* score = &self.low_score[0]
@@ -176,7 +176,7 @@ cdef class GrayEnumeration(LabelDecoder):
 
     cdef void improve(
             self, uint32_t high, double* best, int32_t* code, bint* found) noexcept nogil:
-        """Take the greatest of `value` if it is above the best so far."""
+        """Use the maximum of `value` if it is above the best so far."""
         cdef Py_ssize_t k, a = 0
         cdef double top = greatest(&self.value[0], self.n_sets)
         if not top > best[0]:
@@ -219,7 +219,7 @@ cdef class GrayEnumeration(LabelDecoder):
         cdef const double* score = &self.low_score[0]
         cdef const double* pairs = &self.low_pairs[0]
         cdef const double* losses = &self.low_loss[0]
-        memcpy(code, loss.truth, self.n_labels * sizeof(int32_t))      # of value 0
+        memcpy(code, loss.truth, self.n_labels * sizeof(int32_t))      # value 0
         self.begin(theta, pair, loss)
         while self.step(count, &high, loss):
             above = self.high_loss[0]
@@ -258,7 +258,7 @@ cdef class GrayEnumeration(LabelDecoder):
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:
-        """One walk: the best of each state of the high labels, and of each set of low ones."""
+        """One enumeration: the best value of each state of the high labels and each set of low labels."""
         cdef uint32_t count = 0, high = 0
         cdef Py_ssize_t a, k
         cdef double top

@@ -6,7 +6,7 @@ from sstruct._oracles.label_set._roof_duality cimport RelaxedLabels
 
 
 cdef inline Py_ssize_t mixture_code_size(Py_ssize_t n_labels, Py_ssize_t n_edges) noexcept nogil:
-    """Number of int32 entries in a mixture's code: the share as a double, then two codes."""
+    """Number of int32 entries of a mixture's code: the share as a double, then two codes."""
     return 2 + 2 * relaxed_code_size(n_labels, n_edges)
 
 
@@ -17,21 +17,21 @@ cdef struct Corner:
 
 cdef struct MixtureAnswer:
     double h, g       # of the mixture
-    bint exact        # no other is better, to rounding
-    double bound      # of h + loss_weight g, or h g: no point's is above it
-    bint found        # there is one
+    bint exact        # True if the mixture is optimal up to rounding
+    double bound      # upper bound on h + loss_weight g or h g
+    bint found        # True if there is a feasible mixture
     double work
 
 
 cdef class RelaxedPolygon(Storage):
-    cdef RelaxedLabels relaxed    # of one direction after another
+    cdef RelaxedLabels relaxed    # of the current direction
     cdef double* node             # (n_labels,)   score f
     cdef double* interaction      # (n_edges,)
-    cdef double* charge           # (n_labels,)   what a label on adds to the loss
+    cdef double* charge           # (n_labels,)   change of the loss if a label is on
     cdef int32_t* codes           # (3, relaxed_code_size)
-    cdef double sign              # of the interactions that `relaxed` has now; 0: others
-    cdef bint hard                # dominance left most labels open
-    cdef bint whole               # the last cut of `relaxed` was of all labels with these interactions
+    cdef double sign              # of the interactions stored in `relaxed`; 0 if they differ
+    cdef bint hard                # dominance left most labels undecided
+    cdef bint whole               # the last cut of `relaxed` contained all labels and these interactions
     cdef Corner start, end, other
     cdef double margin, true_score, true_loss
     cdef double score_scale, loss_scale

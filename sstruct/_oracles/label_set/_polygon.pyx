@@ -1,25 +1,25 @@
 # Design:
-# (a) A score f and a loss against a true label set, both linear on the local polytope of
-#     `_roof_duality`: h(q) = margin + f(q) - f(truth) > 0 at the truth, and g(q) = sum_k c_k |q_k -
-#     truth_k|. The points (h, g) fill a convex polygon, of which the oracle of a direction (one cut)
-#     gives a corner, and whose corners are half-integral.
+# (a) Consider a score f and a loss with respect to a true label set, both linear on the local polytope
+#     of `_roof_duality`: h(q) = margin + f(q) - f(truth), which is positive at the truth, and g(q) =
+#     sum_k c_k |q_k - truth_k|. The points (h, g) form a convex polygon with half-integral corners;
+#     the oracle of a direction (one cut) returns a corner.
 # (b) `between`, the constrained lambda-oracle: maximize h + lambda g in the angle lower h <= g <=
-#     upper h, h > 0. The corner of direction (1, lambda) is the answer if it lies there. If not, the
-#     answer is where the ray that it is beyond leaves the polygon. There r = g - slope h is 0 and h is
-#     largest: with corners on either side of the ray, the direction in which both count the same is
-#     asked for, until it gives nothing beyond the edge between them.
-# (c) `product`, the max-oracle of slack rescaling: the largest h g. All points lie below the line h +
-#     mu g = K that a corner p lies on, the best is at least as good as p, so its h lies between h_p
-#     and mu g_p: it is on that side of p. The search for its edge is that of (b); on the edge h g is a
-#     parabola.
-# (d) Directions (1, mu) differ in the scores of labels alone. Where dominance leaves most labels open
-#     (here many score about the same, as not in plain decoding) the cut of all labels is kept, and
-#     its flow goes on from direction to direction.
-# (e) Every direction that was asked for gives an upper bound, so that a search may end early.
-# (f) So an answer is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as one double in two
-#     entries, the code of a, the code of b; a before b in the order of their entries, and for t = 0 b
-#     is a. Every step finds a corner not seen before or ends; MOST_STEPS is there for rounding, and an
-#     answer that it ended says that it is not exact.
+#     upper h, h > 0. If the corner of direction (1, lambda) lies in the angle, it is optimal. If not,
+#     the optimum is where the ray that separates them leaves the polygon: r = g - slope h is 0 and h is
+#     maximal. Given corners on both sides of the ray, the direction in which both have the same value
+#     is queried, until it returns nothing beyond the edge between them.
+# (c) `product`, the max-oracle of slack rescaling: maximize h g. All points lie below the line h +
+#     mu g = K through a corner p, and the optimum is at least as good as p, so its h lies between h_p
+#     and mu g_p, which determines the side of p. The search for its edge is that of (b); on the edge
+#     h g is a parabola.
+# (d) Directions (1, mu) differ only in the scores of labels. If dominance leaves most labels undecided
+#     (many scores are similar here, unlike in standard decoding), the cut of all labels is kept, and
+#     its flow is reused for the next direction.
+# (e) Every direction gives an upper bound, so that a search may stop early.
+# (f) The result is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as a double in two entries,
+#     the code of a, the code of b; a precedes b lexicographically, and b is a if t = 0. Every step
+#     finds a new corner or ends; MOST_STEPS is a safeguard against rounding, and a result that
+#     reaches it is not marked as exact.
 # (H. Choi, O. Meshi and N. Srebro. Fast and scalable structural SVM with slack rescaling. AISTATS
 # 2016, equation 12, for linear programs.)
 """Slack rescaling over the local polytope of label sets: angles and products, by a few cuts."""
@@ -32,14 +32,14 @@ from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.label_set._codes cimport twice_both
 
 cdef enum: MOST_STEPS = 100
-cdef double MOST_TILT = 1e3     # of directions whose flows go on: larger ones would leave rounding behind
-cdef double STEEPEST = 1e6      # slope that stands for an infinite one, for h = margin and the largest g
+cdef double MOST_TILT = 1e3     # of directions that reuse a flow: larger ones would leave rounding errors
+cdef double STEEPEST = 1e6      # slope used for an infinite one, relative to the margin and the largest g
 
 
 cdef class RelaxedPolygon:
-    """Searches one polygon of scores and losses after another; each thread needs its own.
+    """Searches one polygon of scores and losses at a time; each thread requires its own object.
 
-    The graph first, then `load`, then any number of `between` and `product`.
+    Set the graph first, then call `load`, then `between` and `product` any number of times.
     """
 
     def __cinit__(self):
@@ -47,7 +47,7 @@ cdef class RelaxedPolygon:
 
     cdef int set_graph(
             self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
-        """Take a graph's edges (n_edges, 2); they are copied. O(K + E)."""
+        """Copy the edges (n_edges, 2) of a graph. O(K + E)."""
         cdef Py_ssize_t size = relaxed_code_size(n_labels, n_edges)
         self.n_labels = self.n_edges = 0
         self.relaxed.set_graph(n_labels, n_edges, edges)
@@ -63,9 +63,9 @@ cdef class RelaxedPolygon:
     cdef void load(
             self, const double* node_scores, const double* edge_scores, bint tables,
             const int32_t* truth, const double* weights, double margin) noexcept nogil:
-        """Take scores as `RelaxedLabels.load`, the true labels (n_labels,), what a wrong one costs.
+        """Set scores as `RelaxedLabels.load`, the true labels (n_labels,), and the costs of errors.
 
-        weights : (n_labels,), >= 0, NULL: 1 each    margin : > 0
+        weights : (n_labels,), >= 0, or NULL for ones    margin : > 0
         """
         cdef Py_ssize_t k, e
         cdef double weight
@@ -92,7 +92,7 @@ cdef class RelaxedPolygon:
 
     cdef int support(
             self, double h_weight, double g_weight, Corner* corner, double* work) except -1 nogil:
-        """Find a corner that maximizes h_weight h + g_weight g, any signs. At most one cut."""
+        """Find a corner that maximizes h_weight h + g_weight g, of any sign. At most one cut."""
         cdef Py_ssize_t k, e
         cdef double score = 0, loss = 0
         if h_weight == 0:
@@ -114,7 +114,7 @@ cdef class RelaxedPolygon:
 
     cdef int cut_corner(
             self, double h_weight, double g_weight, int32_t* code, double* work) except -1 nogil:
-        """Write the code of a corner; h_weight is not 0, and 1 or -1 by scaling."""
+        """Write the code of a corner; h_weight must be nonzero, and is scaled to 1 or -1."""
         cdef Py_ssize_t k, e
         cdef double sign = 1 if h_weight > 0 else -1, value
         for k in range(self.n_labels):
@@ -135,7 +135,7 @@ cdef class RelaxedPolygon:
         return 0
 
     cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil:
-        """Find the corner `other` of a direction; whether it is beyond the two, not by rounding."""
+        """Find the corner `other` of a direction; return True if it improves on the two beyond rounding."""
         cdef double known = max(h_weight * self.start.h + g_weight * self.start.g,
                                 h_weight * self.end.h + g_weight * self.end.g)
         self.support(h_weight, g_weight, &self.other, work)
@@ -143,20 +143,20 @@ cdef class RelaxedPolygon:
             fabs(h_weight) * self.score_scale + fabs(g_weight) * self.loss_scale)
 
     cdef void replace(self, Corner* corner) noexcept nogil:
-        """Take `other` in the place of a corner."""
+        """Replace a corner by `other`."""
         cdef Corner old = corner[0]
         corner[0] = self.other
         self.other = old
 
     cdef void write(self, double share, int32_t* code, MixtureAnswer* answer) noexcept nogil:
-        """Write the mixture of `start` and a share of `end`."""
+        """Write the mixture of `start` and `end` with the given share of `end`."""
         cdef Corner a = self.start, b = self.end
         cdef Py_ssize_t k
         answer.h = (1 - share) * a.h + share * b.h
         answer.g = (1 - share) * a.g + share * b.g
         if share >= 1:
             a = b
-        # So small a share that either order of the corners would round it away counts as none.
+        # A share that rounding would lose in either order of the corners counts as 0.
         if share <= 0 or 1 - share >= 1 or share >= 1 or memcmp(
                 a.code, b.code, self.size * sizeof(int32_t)) == 0:
             share = 0
@@ -174,12 +174,12 @@ cdef class RelaxedPolygon:
     cdef int between(
             self, double loss_weight, double lower, double upper, double precision, int32_t* code,
             MixtureAnswer* answer) except -1 nogil:
-        """Write the mixture that maximizes h + loss_weight g where lower h <= g <= upper h, h > 0.
+        """Write the mixture that maximizes h + loss_weight g subject to lower h <= g <= upper h, h > 0.
 
         loss_weight : >= 0    0 <= lower <= upper    code : `mixture_code_size` entries
-        precision : >= 0; may end where the bound is within this part of the value (0: exact)
-        An infinite `upper` is a slope of STEEPEST times the largest g divided by the margin, or twice
-        `lower` if that is more: h > 0 alone has no maximum where the best corner has h <= 0.
+        precision : >= 0; may stop if the bound is within this fraction of the value (0: exact)
+        An infinite `upper` is replaced by the slope STEEPEST times the largest g divided by the margin,
+        or by twice `lower` if that is larger, since the open set h > 0 may have no maximum.
         """
         cdef double slope, r_start, r_end, r, tau, side, share
         cdef int _step
@@ -197,7 +197,7 @@ cdef class RelaxedPolygon:
             self.write(0, code, answer)
             answer.bound = answer.h + loss_weight * answer.g
             return 0
-        # A corner on the other side of the ray: with the largest loss, if that is enough.
+        # A corner on the other side of the ray: with the largest loss, if that is sufficient.
         self.support(slope if side < 0 else 0, side, &self.end, &answer.work)
         r_start = self.start.g - slope * self.start.h
         r_end = self.end.g - slope * self.end.h
@@ -207,7 +207,7 @@ cdef class RelaxedPolygon:
         if side * r_end < 0:
             answer.found = False
             return 0
-        answer.bound = INFINITY       # of h on the ray, in the search
+        answer.bound = INFINITY       # of h on the ray, during the search
         answer.exact = False
         for _step in range(MOST_STEPS):
             tau = (self.start.h - self.end.h) / (r_end - r_start)
@@ -235,9 +235,9 @@ cdef class RelaxedPolygon:
         return 0
 
     cdef int product(self, double precision, int32_t* code, MixtureAnswer* answer) except -1 nogil:
-        """Write the mixture of the largest product h g, with h > 0.
+        """Write the mixture that maximizes the product h g with h > 0.
 
-        precision : >= 0; may end where the bound is within this part of the value (0: exact)
+        precision : >= 0; may stop if the bound is within this fraction of the value (0: exact)
         """
         cdef double fall, rise, mu, top, share = 0
         cdef int _step
@@ -249,7 +249,7 @@ cdef class RelaxedPolygon:
         self.support(0, 1, &self.end, &answer.work)
         for _step in range(MOST_STEPS):
             fall, rise = self.start.h - self.end.h, self.end.g - self.start.g
-            if rise <= 0 or fall <= 0:      # one of the two is best in h and in g
+            if rise <= 0 or fall <= 0:      # one of the two has the larger h and the larger g
                 share = rise > 0
                 answer.exact = True
                 break

@@ -1,9 +1,9 @@
 # Design:
-# (a) Labels that repel each other, in cycles: sets are maximized over the local polytope by one cut,
-#     which is what training compares with. Answers are half-integral, and exact as such.
-# (b) Predictions are sets, so the same decoder completes its answers when asked to: labels that are
-#     not one half stay, and the others are enumerated or searched (`_completion`).
-"""Label sets by the local polytope: half-integral maxima, or sets made of them."""
+# (a) Repulsive labels with cycles: label sets are maximized over the local polytope by one cut, which
+#     is what training requires. Results are half-integral, and exact over the polytope.
+# (b) Predictions are label sets, so this decoder also completes its results on request: labels that
+#     are not one half are kept, and the others are enumerated or searched (`_completion`).
+"""Decoder of label sets by the local polytope: half-integral maxima, or completed label sets."""
 
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
@@ -26,8 +26,8 @@ cdef class LabelRelaxation(LabelDecoder):
         K.
     edges : array-like of int of shape (E, 2)
     whole : bool
-        Whether to answer with sets: exact where no label is one half, or few are. Else with the
-        half-integral maxima, exact over the local polytope.
+        Whether to return label sets, which are exact if no or few labels are one half. Otherwise
+        return half-integral maxima, which are exact over the local polytope.
     """
 
     cdef bint whole

@@ -15,16 +15,16 @@ cdef class RelaxedLabels(Storage):
     cdef int32_t* arc             # (2 n_edges,)
     cdef MaxFlow cut
     # of the last call
-    cdef double* score            # (n_labels,) of a label, given those that dominance fixed
+    cdef double* score            # (n_labels,) of a label, given the labels fixed by dominance
     cdef double* middle           # (n_labels,) its mean over the other labels
-    cdef double* reach            # (n_labels,) how far that goes up or down
+    cdef double* reach            # (n_labels,) maximal deviation from the mean
     cdef int32_t* place           # (n_labels,) node of the cut
-    cdef int32_t* twin            # (n_labels,) node of the complement; -1: none
-    cdef int32_t* flip            # (n_labels,) whether the cut has the label turned over
+    cdef int32_t* twin            # (n_labels,) node of the complement; -1 if there is none
+    cdef int32_t* flip            # (n_labels,) whether the label is complemented in the cut
     cdef int32_t* queue           # (n_labels,)
     cdef int32_t* cut_edges       # (2 n_edges, 2)
     cdef double* cut_weight       # (2 n_edges,)
-    cdef Py_ssize_t n_open        # labels that dominance left
+    cdef Py_ssize_t n_open        # number of labels that dominance left undecided
 
     cdef int set_graph(
         self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil

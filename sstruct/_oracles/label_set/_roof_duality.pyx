@@ -1,22 +1,22 @@
 # Design:
-# (a) f(q) = constant + sum_k node[k] q_k + sum_e interaction[e] q_e(1, 1), over the local polytope
-#     of labels that are on (1) or off (0): q_e has the marginals q_u, q_v. Other tables of an edge
-#     are brought to this form (`load`). There is a maximum with all q_k in {0, 1/2, 1}; its CODE is
-#     twice each q_k, then a bit for each edge: whether q_e(1, 1) = 1/2 where both labels are 1/2
-#     (else it is 0 there). Between other values q_e(1, 1) = q_u q_v, and the bit is 0.
+# (a) Maximize f(q) = constant + sum_k node[k] q_k + sum_e interaction[e] q_e(1, 1) over the local
+#     polytope of labels that are on (1) or off (0): q_e has the marginals q_u, q_v. Other tables of an
+#     edge are converted to this form (`load`). There is a maximum with all q_k in {0, 1/2, 1}; its
+#     CODE is twice each q_k, then a bit for each edge: whether q_e(1, 1) = 1/2 if both labels are 1/2
+#     (otherwise it is 0). For other values q_e(1, 1) = q_u q_v, and the bit is 0.
 # (b) As x_u x_v = (x_u + x_v - [x_u != x_v]) / 2, an interaction t is a node term and a Potts edge of
-#     weight |t| / 2, between x_u and x_v if it attracts, x_u and 1 - x_v if it repels. So a label's
-#     score lies, whatever the others are, within `reach` = sum_e |t| / 2 of its `middle` = node +
-#     sum_e t / 2. If that leaves its sign no choice, all maxima have that label (the slope of the
-#     relaxed maximum in q_k lies in the same interval); it is fixed, and its neighbours are looked
-#     at again. In training most labels go this way, in O(K + E).
-# (c) What is left falls into components. One is balanced if turning some labels over makes all its
-#     interactions attract (all trees are, and all cycles with an even number of repelling edges):
-#     one node a label, and the cut is an integral maximum. The others get two nodes a label, itself
-#     and its complement (roof duality): integral where the two sides of the cut differ.
-# (d) Persistency: some integral maximum has all labels that are 0 or 1 here. The smallest sink side
-#     is taken, so labels fixed and labels of components that are not balanced are those of all
-#     maxima; ties in balanced components are broken. Nothing depends on the order of calls.
+#     weight |t| / 2, between x_u and x_v if it is attractive, or x_u and 1 - x_v if it is repulsive.
+#     For any values of the others, the score of a label is therefore within `reach` = sum_e |t| / 2 of
+#     its `middle` = node + sum_e t / 2. If that determines its sign, all maxima have that label (the
+#     slope of the relaxed maximum in q_k lies in the same interval); it is fixed, and its neighbors
+#     are checked again. During training this decides most labels, in O(K + E).
+# (c) The remainder consists of components. One is balanced if complementing some labels makes all its
+#     interactions attractive (true for trees and cycles with an even number of repulsive edges): it
+#     has one node per label, and the cut is an integral maximum. The others have two nodes per label,
+#     the label and its complement (roof duality), and are integral if the two are on different sides.
+# (d) Persistency: some integral maximum has all labels that are 0 or 1 here. With the smallest sink
+#     side, fixed labels and labels of components that are not balanced are those of all maxima; ties
+#     in balanced components are broken. Nothing depends on the order of calls.
 # (P. L. Hammer, P. Hansen and B. Simeone. Roof duality, complementation and persistency in quadratic
 # 0-1 optimization. Mathematical Programming 28, 1984. F. Harary. On the notion of balance of a signed
 # graph. Michigan Mathematical Journal 2, 1953.)
@@ -32,21 +32,21 @@ from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.cut._workspace cimport list_arcs
 from sstruct._oracles.label_set._codes cimport twice_both
 
-cdef enum: OPEN = -1            # in a code: not fixed yet
+cdef enum: OPEN = -1            # in a code: undecided
 
 
 cdef class RelaxedLabels:
-    """Maximizes one score of label sets after another; each thread needs its own.
+    """Maximizes one score of label sets at a time; each thread requires its own object.
 
-    The graph first, then the scores (`load`, or written into `node`, `interaction` and
-    `constant`), then `maximize`. Nothing is allocated as long as graphs do not grow.
+    Set the graph first, then the scores (by `load`, or directly in `node`, `interaction` and
+    `constant`), then call `maximize`. Memory is allocated only if graphs grow.
     """
 
     def __cinit__(self):
         self.cut = MaxFlow()
 
     cdef int reserve(self, Py_ssize_t n_labels, Py_ssize_t n_edges) except -1 nogil:
-        """Make room for a graph; what stood there is lost."""
+        """Allocate memory for a graph; previous contents are lost."""
         self.n_labels = self.n_edges = 0
         self.grow(<void**> &self.node, n_labels, sizeof(double))
         self.grow(<void**> &self.score, n_labels, sizeof(double))
@@ -66,12 +66,12 @@ cdef class RelaxedLabels:
 
     cdef int set_graph(
             self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
-        """Take a graph's edges (n_edges, 2); they are copied. All scores are 0 then. O(K + E)."""
+        """Copy the edges (n_edges, 2) of a graph and set all scores to 0. O(K + E)."""
         cdef Py_ssize_t e, k
         cdef int32_t u, v
         cdef GraphCosts graph
         self.reserve(n_labels, n_edges)
-        self.cut.set_graph(n_labels, n_edges, edges)      # checks them
+        self.cut.set_graph(n_labels, n_edges, edges)      # validates the edges
         for e in range(n_edges):
             u, v = edges[2 * e], edges[2 * e + 1]
             self.edges[2 * e], self.edges[2 * e + 1] = u, v
@@ -79,7 +79,7 @@ cdef class RelaxedLabels:
             self.cut_edges[4 * e + 2] = u + <int32_t> n_labels
             self.cut_edges[4 * e + 3] = v + <int32_t> n_labels
             self.interaction[e] = 0
-        # The largest cut there can be makes the room.
+        # Allocate memory for the largest possible cut.
         self.cut.set_graph(2 * n_labels, 2 * n_edges, self.cut_edges)
         graph.n_nodes, graph.n_edges, graph.edges = n_labels, n_edges, self.edges
         list_arcs(&graph, self.first, self.arc)
@@ -91,9 +91,9 @@ cdef class RelaxedLabels:
 
     cdef void load(
             self, const double* node_scores, const double* edge_scores, bint tables) noexcept nogil:
-        """Take scores: (n_labels,) of labels on, and (n_edges,) of both on or (n_edges, 4): 00, 01, 10, 11.
+        """Set the scores: (n_labels,) of labels on, and (n_edges,) of both on or (n_edges, 4).
 
-        Interactions that are rounding alone, relative to the scores of their edge, count as none.
+        Interactions that are zero up to rounding, relative to the scores of their edge, are ignored.
         """
         cdef Py_ssize_t e, k
         cdef const double* table
@@ -129,10 +129,10 @@ cdef class RelaxedLabels:
 
     cdef int maximize_again(
             self, bint again, int32_t* code, double* value, double* work) except -1 nogil:
-        """As `maximize`, for scores of which one after another differs in `node` alone.
+        """As `maximize`, for a series of scores that differ only in `node`.
 
-        No label is fixed beforehand, so that the cut stays the same and its flow goes on from that
-        of the last call; `again`: there was one, and nothing but `node` has changed.
+        No label is fixed beforehand, so that the cut stays the same and its flow is reused. `again`:
+        this is not the first call, and only `node` has changed since the last one.
         """
         cdef Py_ssize_t k
         cdef double change
@@ -158,7 +158,7 @@ cdef class RelaxedLabels:
         return 0
 
     cdef void write_bits(self, int32_t* code) noexcept nogil:
-        """Complete a code of which the labels are written."""
+        """Write the bits of a code whose labels are set."""
         cdef uint32_t* bits = <uint32_t*> code + self.n_labels
         cdef Py_ssize_t k, e
         cdef bint any_half = False
@@ -173,7 +173,7 @@ cdef class RelaxedLabels:
                     bits[e // 32] |= <uint32_t> 1 << (e % 32)
 
     cdef double value(self, const int32_t* code) noexcept nogil:
-        """The score of a code."""
+        """Return the score of a code."""
         cdef Py_ssize_t k, e
         cdef double total = 0
         for k in range(self.n_labels):
@@ -184,7 +184,7 @@ cdef class RelaxedLabels:
         return self.constant + 0.5 * total
 
     cdef void fix(self, int32_t* code, double* work) noexcept nogil:
-        """Decide labels by dominance, one after another; `code` is OPEN for the others."""
+        """Fix labels by dominance, in sequence; `code` is OPEN for the others."""
         cdef Py_ssize_t k, e, i, v, w, n = 0, n_done = 0
         cdef double half
         for k in range(self.n_labels):
@@ -227,9 +227,9 @@ cdef class RelaxedLabels:
         work[0] += <double> (self.n_labels + self.n_edges)
 
     cdef Py_ssize_t split(self, const int32_t* code) noexcept nogil:
-        """Give the open labels nodes of the cut, and return how many there are.
+        """Assign nodes of the cut to the undecided labels, and return their number.
 
-        A component is searched in breadth with the colours `flip` that would balance it.
+        Components are found by breadth-first search, with the colors `flip` that would balance them.
         """
         cdef Py_ssize_t k, i, v, w, e, n = 0, n_done = 0, begin, n_nodes = 0
         cdef int32_t colour
@@ -272,7 +272,7 @@ cdef class RelaxedLabels:
         return n_nodes
 
     cdef int cut_rest(self, Py_ssize_t n_nodes, int32_t* code, double* work) except -1 nogil:
-        """Decide the open labels by a minimum cut: 0, 2, or 1 where it does not say."""
+        """Decide the remaining labels by a minimum cut: 0, 2, or 1 if it is not decisive."""
         cdef Py_ssize_t k, e, v, w, n = 0
         cdef double half, flow
         for k in range(self.n_labels):
@@ -314,7 +314,7 @@ cdef class RelaxedLabels:
         return 0
 
     cdef void read_sides(self, int32_t* code) noexcept nogil:
-        """Decide the open labels by the cut's sides."""
+        """Set the remaining labels to the sides of the cut."""
         cdef Py_ssize_t k
         cdef bint on, off
         for k in range(self.n_labels):
@@ -329,14 +329,14 @@ cdef class RelaxedLabels:
 
 
 cdef int load_problem(RelaxedLabels relaxed, node_scores, edges, edge_scores) except -1:
-    """Take a problem given as contiguous arrays."""
+    """Load a problem given as contiguous arrays."""
     cdef const double[::1] node = node_scores
     cdef const int32_t[:, ::1] pairs = edges
     cdef const double[::1] edge = np.ascontiguousarray(edge_scores).reshape(-1)
     cdef Py_ssize_t K = node.shape[0], E = pairs.shape[0]
     cdef bint tables = edge_scores.ndim == 2
     if pairs.shape[1] != 2 or edge.shape[0] != (4 * E if tables else E):
-        raise ValueError("edges and edge_scores do not fit together")
+        raise ValueError("edges and edge_scores have inconsistent shapes")
     with nogil:
         relaxed.set_graph(K, E, &pairs[0, 0] if E else NULL)
         relaxed.load(&node[0] if K else NULL, &edge[0] if E else NULL, tables)

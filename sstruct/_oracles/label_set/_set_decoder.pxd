@@ -4,26 +4,26 @@ from sstruct._oracles.core._interval cimport Interval
 
 
 cdef struct LabelLoss:          # of a label set y: sum_k (on[k] if y_k else off[k])
-    const double* off           # (K,) 0 where label k is truly off
-    const double* on            # (K,) 0 where label k is truly on
+    const double* off           # (K,) 0 if label k is truly off
+    const double* on            # (K,) 0 if label k is truly on
     const int32_t* truth        # its code
-    double unit                 # what every error costs if all cost the same, else 0
+    double unit                 # the cost of an error if all costs are equal, else 0
 
 
 cdef struct LabelAnswer:
     double work                 # in units of about one scalar multiply-add
-    bint exact                  # whether no labeling is better
-    double bound                # no labeling's f is above it; written where not exact
-    bint found                  # whether there is any; written by `maximize_between` alone
+    bint exact                  # True if the labeling is optimal
+    double bound                # upper bound on f of all labelings; set if not exact
+    bint found                  # True if a labeling exists; set only by `maximize_between`
 
 
 cdef class LabelDecoder:
     cdef readonly Py_ssize_t n_labels, n_edges
     cdef readonly Py_ssize_t code_size          # entries of a code, see _codes.pxd
     cdef readonly bint relaxed                  # whether halves may occur
-    cdef readonly double work, product_work     # about that of `maximize`; of `maximize_product`
-    # Whether there is maximize_product; whether it wants errors that all cost the same; whether
-    # there is maximize_between.
+    cdef readonly double work, product_work     # approximately, of `maximize` and of `maximize_product`
+    # Whether maximize_product is supported; whether it requires equal costs of all errors; whether
+    # maximize_between is supported.
     cdef readonly bint has_product, counts_errors, has_between
     cdef const int32_t[:, ::1] edges            # (max(E, 1), 2), in order
     cdef const int32_t[::1] first               # (K + 1,): first edge whose lower end is label k

@@ -1,12 +1,12 @@
 # Design:
-# (a) All that a problem of label sets asks of a decoder: f(y) = sum_k theta_k y_k + sum_e pair_e y_u
-#     y_v for y in {0, 1}^K. Every pairwise table is of this form, up to a constant and node scores.
-# (b) Labels and edges are those of the model, the same in every call, so a decoder is made for them
-#     once. Edges are in order, (u, v) with u < v, by u and then v, so that those of one lower end
-#     follow each other.
-# (c) `marginals` is here for every decoder by forcing each label in turn; some have a faster way.
-# (d) An object owns scratch: one per thread, made by `fork`.
-"""What decoders of label sets with interactions have in common."""
+# (a) The interface of decoders for problems of label sets: f(y) = sum_k theta_k y_k + sum_e pair_e y_u
+#     y_v for y in {0, 1}^K. Every pairwise table has this form, up to a constant and node scores.
+# (b) Labels and edges are those of the model and constant over calls, so a decoder is created for them
+#     once. Edges (u, v) with u < v are sorted by u and then v, so that those with the same lower end
+#     are consecutive.
+# (c) The default implementation of `marginals` forces each label in turn; some decoders are faster.
+# (d) An object owns scratch memory: one per thread, created by `fork`.
+"""Base class of decoders of label sets with interactions."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
@@ -19,13 +19,13 @@ from sstruct._oracles.label_set._codes cimport edge_bit, relaxed_code_size, twic
 
 
 def ordered_edges(edges, n_labels):
-    """Return edges as int32 (E, 2) with u < v, in order; repeated ones, and loops, are refused."""
+    """Return sorted edges with u < v as int32 (E, 2); raise ValueError for duplicates and loops."""
     edges = np.sort(checked_simple_edges(edges, n_labels), axis=1)
     return np.ascontiguousarray(edges[np.lexsort((edges[:, 1], edges[:, 0]))])
 
 
 cdef class LabelDecoder:
-    """Finds label sets of highest score.
+    """Base class of decoders that find label sets of highest score.
 
     Attributes
     ----------
@@ -35,21 +35,21 @@ cdef class LabelDecoder:
     code_size : int
         Number of int32 entries of a code.
     has_product, has_between : bool
-        Whether there is ``maximize_product``; ``maximize_between``.
+        Whether ``maximize_product`` and ``maximize_between`` are supported.
     counts_errors : bool
-        Whether ``maximize_product`` needs a loss in which all errors cost the same.
+        Whether ``maximize_product`` requires a loss with equal costs of all errors.
     """
 
     def _set_model(self, n_labels, edges, relaxed=False):
-        """Take number of labels, edges, and whether codes may be half-integral."""
+        """Set the number of labels, the edges, and whether codes may be half-integral."""
         if n_labels < 1:
-            raise ValueError(f"{n_labels} labels, expected at least one")
+            raise ValueError(f"got {n_labels} labels, expected at least one")
         self.n_labels = n_labels
         edges = ordered_edges(np.empty((0, 2), dtype=np.int32) if edges is None else edges, n_labels)
         self.n_edges, self.relaxed = len(edges), relaxed
         self.code_size = relaxed_code_size(n_labels, self.n_edges) if relaxed else n_labels
         self.first = np.searchsorted(edges[:, 0], np.arange(n_labels + 1)).astype(np.int32)
-        # Never empty, so that there is a first entry to point at.
+        # Never empty, so that the address of the first entry exists.
         self.edges = edges if len(edges) else np.zeros((1, 2), dtype=np.int32)
         self.parents = np.empty(0, dtype=np.int32)
         self._set_scratch()
@@ -60,7 +60,7 @@ cdef class LabelDecoder:
 
     cdef double score(
             self, const double* theta, const double* pair, const int32_t* code) noexcept nogil:
-        """f of a code, half-integral ones too. O(K + edges of the lower ends that are not off)."""
+        """Return f of a code, which may be half-integral. O(K + edges of lower ends that are not off)."""
         cdef Py_ssize_t u, e, K = self.n_labels
         cdef const int32_t* edge = &self.edges[0, 0]
         cdef double total = 0
@@ -83,7 +83,7 @@ cdef class LabelDecoder:
     cdef int maximize_product(
             self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
             int32_t* code, LabelAnswer* answer) except -1 nogil:
-        """Write argmax_y L(y) (offset + f(y)), the truth where nothing is positive."""
+        """Write argmax_y L(y) (offset + f(y)), or the truth if no value is positive."""
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.maximize_product")
 
@@ -91,18 +91,18 @@ cdef class LabelDecoder:
             self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
             double loss_weight, const Interval* interval, int32_t* code,
             LabelAnswer* answer) except -1 nogil:
-        """Write argmax_y h(y) + loss_weight L(y) of those with L / h in an interval; h = offset + f.
+        """Write argmax_y h(y) + loss_weight L(y) subject to L / h in an interval; h = offset + f.
 
-        The answer says whether any is `found`.
+        `found` of the answer is False if no labeling satisfies the constraint.
         """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.maximize_between")
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:
-        """Write, for each label, the best f with it on minus the best with it off.
+        """Write, for each label, the best f with it on minus the best f with it off.
 
-        Two decodings a label: its score is made so large, or so small, that no edge outweighs it.
+        Two decodings per label, whose score is set so high, or so low, that no edge outweighs it.
         """
         cdef Py_ssize_t k, e, K = self.n_labels
         cdef const int32_t* edge = &self.edges[0, 0]
@@ -127,7 +127,7 @@ cdef class LabelDecoder:
         return 0
 
     cpdef int check_code(self, const int32_t[::1] code) except -1:
-        """Raise unless `code` is one of a label set that the model allows."""
+        """Raise ValueError unless `code` is a label set that the model allows."""
         cdef Py_ssize_t k, e, K = self.n_labels
         if code.shape[0] != self.code_size:
             raise ValueError(
@@ -139,19 +139,19 @@ cdef class LabelDecoder:
         for k in range(self.parents.shape[0]):
             if code[k] == 2 and self.parents[k] >= 0 and code[self.parents[k]] == 0:
                 raise ValueError(
-                    f"a labeling code has label {k} without its ancestor {self.parents[k]}")
+                    f"labeling code has label {k} without its ancestor {self.parents[k]}")
         for e in range(32 * (self.code_size - K)):
             if edge_bit(&code[0], K, e) and (
                     e >= self.n_edges or code[self.edges[e, 0]] != 1 or code[self.edges[e, 1]] != 1):
-                raise ValueError(f"a labeling code has the bit of edge {e}, which joins no two halves")
+                raise ValueError(f"labeling code has the bit of edge {e}, which does not join two halves")
         return 0
 
     cpdef LabelDecoder fork(self):
-        """Return a decoder of the same labels and edges with scratch of its own."""
+        """Return a decoder of the same labels and edges with separate scratch memory."""
         raise NotImplementedError(f"{type(self).__name__}.fork")
 
     cdef int _share(self, LabelDecoder other) except -1:
-        """Give a fork what all forks share."""
+        """Copy the shared attributes to a fork."""
         other.n_labels, other.n_edges, other.code_size = self.n_labels, self.n_edges, self.code_size
         other.relaxed = self.relaxed
         other.work, other.product_work = self.work, self.product_work
@@ -163,5 +163,5 @@ cdef class LabelDecoder:
 
     @property
     def edge_list(self):
-        """The edges (E, 2), in the decoder's order."""
+        """Return the edges (E, 2) in the decoder's order."""
         return np.asarray(self.edges)[:self.n_edges].copy()

@@ -1,4 +1,4 @@
-"""The door of decoders of label sets."""
+"""MAP inference of label sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 def multilabel_map(
     node_scores: ArrayLike, edges: ArrayLike, edge_scores: ArrayLike, *, return_bound: bool = False
 ) -> tuple[Any, ...]:
-    """Find a set of labels of high score, exactly where that is possible by one cut.
+    """Find a label set of high score, exactly if possible by one cut.
 
     Maximizes ``sum_k node_scores[k] y_k + sum_e edge_scores[e, y_u, y_v]`` over labels that are off
     (0) or on (1), where edge e joins the labels ``(u, v) = edges[e]``.
@@ -28,52 +28,53 @@ def multilabel_map(
     Parameters
     ----------
     node_scores : array-like of shape (n_labels,)
-        What each label adds when it is on, finite.
+        Finite score of each label that is on.
     edges : array-like of int of shape (n_edges, 2)
-        Pairs of different labels, each pair once.
+        Pairs of different labels, without duplicates.
     edge_scores : array-like of shape (n_edges,) or (n_edges, 2, 2)
-        (n_edges,): what both labels on add, of any sign: they attract or repel each other.
-        (n_edges, 2, 2): the score of the first label's and the second label's values. Finite.
+        (n_edges,): score if both labels are on; attractive if positive, repulsive if negative.
+        (n_edges, 2, 2): score of the values of the first and the second label. Must be finite.
     return_bound : bool, default=False
-        Whether to return an upper bound too.
+        Whether to return an upper bound, too.
 
     Returns
     -------
     labels : ndarray of shape (n_labels,), dtype int32
-        1 for the labels of the set, 0 for the others.
+        1 for the labels in the set, 0 for the others.
     value : float
-        Its score.
+        The score of the set.
     bound : float
-        No set has a higher score: the maximum over the local polytope, or the value itself where
-        it is known to be the maximum. Only if `return_bound` is True.
+        Upper bound on the score of all label sets: the maximum over the local polytope, or `value`
+        if it is known to be optimal. Only returned if `return_bound` is True.
 
     Raises
     ------
     ValueError
-        If an edge is out of range, a self-loop or given twice, a score is NaN or infinite, or
-        shapes do not fit together.
+        If an edge is out of range, a self-loop or a duplicate, a score is NaN or infinite, or
+        shapes are inconsistent.
 
     See Also
     --------
-    graph_cut : Costs of binary labels of images and graphs; partial labelings by roof duality.
-    tree_max_sum : Labels with any number of values on trees.
+    graph_cut : Minimize costs of binary labels; partial labelings by roof duality.
+    tree_max_sum : Find the best labels on trees, with any number of values.
 
     Notes
     -----
-    The linear program over the local polytope has a solution in which labels are on, off or half
-    on; it is found by one minimum cut (roof duality), and labels that are on or off in it are so in
-    some best set. The result is a best set if
+    The linear program over the local polytope has a solution in which every label is on, off or one
+    half; it is found by one minimum cut (roof duality). Labels that are on or off in it have the
+    same value in some optimal label set. The result is optimal if
 
-    * all labels attract each other (or would if some were turned over), or the edges form a forest:
-      no label is half on then;
-    * or at most 16 labels are half on in each component of the graph of these labels: all their
-      sets are tried.
+    * all labels attract each other (possibly after complementing some), or the edges form a forest:
+      no label is one half then;
+    * or each component of the graph of the labels that are one half has at most 16 labels: all
+      their sets are enumerated.
 
-    Else a local search from three starts, of which no change of one label improves the result,
-    completes the set, and `bound` tells how far from the best it may be. Nothing is random.
+    Otherwise, a local search from three starts completes the set, such that no change of a single
+    label improves it, and `bound` limits the distance from the optimum. The result is
+    deterministic.
 
-    The cut takes the time of :func:`maxflow` with at most twice as many nodes and edges; most
-    labels are decided beforehand, in O(n_labels + n_edges), where their own scores outweigh those
+    The cut takes the time of :func:`maxflow` with at most twice as many nodes and edges. Most
+    labels are decided beforehand in O(n_labels + n_edges), because their own scores outweigh those
     of their edges. The GIL is released.
 
     References
@@ -83,7 +84,7 @@ def multilabel_map(
 
     Examples
     --------
-    Labels 0 and 1 go together, label 2 is repelled by both:
+    Labels 0 and 1 attract each other, and label 2 is repelled by both:
 
     >>> from sstruct.inference import multilabel_map
     >>> edges = [[0, 1], [1, 2], [0, 2]]
@@ -94,7 +95,7 @@ def multilabel_map(
     node = np.ascontiguousarray(real_array(node_scores, "node_scores"))
     if node.ndim != 1 or len(node) == 0:
         raise ValueError(
-            f"node_scores must have shape (n_labels,), n_labels at least 1; found {node.shape}"
+            f"node_scores must have shape (n_labels,) with n_labels >= 1; found {node.shape}"
         )
     check_finite(node, "node_scores")
     pairs = checked_simple_edges(edges, len(node))

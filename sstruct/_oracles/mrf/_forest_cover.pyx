@@ -1,16 +1,17 @@
 # Design:
-# (a) The edges of a graph into the fewest forests: the union of k graphic matroids. An edge enters by
-#     a shortest chain of exchanges: it takes the place of an edge of the cycle it closes in one
-#     forest, that one of an edge of a cycle in another, until one closes no cycle.
+# (a) Partition the edges of a graph into the smallest number of forests, the union of k graphic
+#     matroids. An edge is inserted by a shortest chain of exchanges: it replaces an edge of the cycle
+#     that it closes in one forest, which replaces an edge of a cycle in another, until an edge closes
+#     no cycle.
 # (b) The search labels edges breadth first. All forests are rooted at an end u of the new edge; in
-#     each, the labeled edges are a subtree with u, whose nodes are `inside`. An edge is labeled
-#     from a node that is inside, so that an edge before it in the queue has that node: one of its ends
-#     is inside in every forest when its turn comes. Its cycle's unlabeled edges are those on the
-#     way from the other end up to the first node inside. No way: it closes no cycle there.
-# (c) A search that ends without a place has found a set of edges that is too dense for k forests:
-#     there must be one more. So the number is the least (Nash-Williams).
-# (d) Which decomposition to take for a model is in sstruct/inference/_model/tree_cover.py.
-"""Partition of a graph's edges into forests, and their trees."""
+#     each, the labeled edges are a subtree that contains u, whose nodes are `inside`. An edge is
+#     labeled from a node that is inside, so that one of its ends is inside in every forest when it is
+#     taken from the queue. The unlabeled edges of its cycle are those on the path from the other end
+#     up to the first node inside. If there is no path, it closes no cycle in that forest.
+# (c) A search that fails has found a set of edges that is too dense for k forests, so k must be
+#     increased. The number of forests is therefore minimal (Nash-Williams).
+# (d) sstruct/inference/_model/tree_cover.py selects the decomposition of a model.
+"""Partition of a graph's edges into forests and their trees."""
 
 from libc.stdint cimport int32_t
 
@@ -21,7 +22,7 @@ from sstruct._oracles.core.incidence import by_node, edges_by_node
 
 
 cdef Py_ssize_t root_of(int32_t* above, Py_ssize_t v) noexcept nogil:
-    """Representative of v in a union-find forest, halving the way."""
+    """Return the root of v in a union-find forest, with path halving."""
     while above[v] != v:
         above[v] = above[above[v]]
         v = above[v]
@@ -29,24 +30,24 @@ cdef Py_ssize_t root_of(int32_t* above, Py_ssize_t v) noexcept nogil:
 
 
 def elimination(Py_ssize_t n_nodes, edges):
-    """Take away nodes of least degree, one by one.
+    """Remove nodes of smallest degree, one at a time.
 
     Parameters
     ----------
     n_nodes : int
     edges : ndarray of shape (E, 2), dtype int32
-        Simple, checked by the caller.
+        Simple edges, validated by the caller.
 
     Returns
     -------
     rank : ndarray of shape (n_nodes,), dtype int32
-        When each node was taken.
+        The position of each node in the order of removal.
     least : int
-        At least so many forests are needed: by Nash-Williams for what was left at some time.
+        Lower bound on the number of forests: by Nash-Williams for the remaining graphs.
 
     Notes
     -----
-    O(V + E).
+    The complexity is O(V + E).
     """
     ends = np.ascontiguousarray(edges, dtype=np.int32).reshape(-1, 2)
     begins, edge = edges_by_node(ends, n_nodes)
@@ -54,7 +55,7 @@ def elimination(Py_ssize_t n_nodes, edges):
     cdef const int32_t[:, ::1] end = ends
     cdef const int32_t[::1] first = begins, arc = edge
     cdef int32_t[::1] degree = counts.copy()
-    # Nodes by degree, and where those of each degree begin.
+    # Nodes sorted by degree, and the start of each degree.
     cdef int32_t[::1] line = np.argsort(counts, kind="stable").astype(np.int32)
     cdef int32_t[::1] at = np.empty(n_nodes, dtype=np.int32)
     cdef int32_t[::1] begin = np.searchsorted(
@@ -73,8 +74,8 @@ def elimination(Py_ssize_t n_nodes, edges):
                     continue
                 left -= 1
                 if degree[u] <= degree[v]:
-                    continue  # it counts as of the degree that is being taken away
-                # u changes places with the first of its degree, which then begin after it.
+                    continue  # its degree is not below the one being removed
+                # Swap u with the first node of its degree, and shift the start of that degree.
                 k = begin[degree[u]]
                 line[at[u]] = line[k]
                 at[line[k]] = at[u]
@@ -86,26 +87,26 @@ def elimination(Py_ssize_t n_nodes, edges):
 
 
 cdef class ForestPartition:
-    """Edges in `n_forests` forests.
+    """Partition of edges into `n_forests` forests.
 
     Parameters
     ----------
     n_nodes : int
     edges : ndarray of shape (E, 2), dtype int32
-        Simple, checked by the caller.
+        Simple edges, validated by the caller.
     n_forests : int
-        At least 1; no more than the least number, for the result to have that.
+        At least 1 and at most the smallest possible number, so that the result is minimal.
 
     Notes
     -----
-    Edges enter in the order given. Where each node has at most `n_forests` of its edges after all
-    those of nodes that are not yet there, none needs an exchange.
+    Edges are inserted in the given order. No exchanges are necessary if nodes are added one at a time,
+    each with at most `n_forests` edges to earlier ones.
     """
 
     cdef readonly Py_ssize_t n_nodes, n_edges, n_forests
     cdef const int32_t[:, ::1] edges
     cdef int32_t[::1] forest_of, first, arc, reason, waiting
-    cdef int32_t[:, ::1] above, way        # by forest and node: parent under the root, edge to it
+    cdef int32_t[:, ::1] above, way        # by forest and node: parent in the rooted tree, edge to it
     cdef char[:, ::1] inside
 
     def __init__(self, n_nodes, edges, n_forests):
@@ -122,11 +123,11 @@ cdef class ForestPartition:
         self.inside = np.empty((n_forests, self.n_nodes), dtype=np.int8)
 
     def run(self):
-        """Return the forest of each edge, (E,) int32."""
+        """Return the index of the forest of each edge, (E,) int32."""
         cdef Py_ssize_t e, f, a, b
         cdef int32_t[:, ::1] joined = np.repeat(
             np.arange(self.n_nodes, dtype=np.int32)[np.newaxis], self.n_forests, axis=0)
-        # Greedily first.
+        # Greedy insertion first.
         for e in range(self.n_edges):
             for f in range(self.n_forests):
                 a = root_of(&joined[f, 0], self.edges[e, 0])
@@ -143,9 +144,9 @@ cdef class ForestPartition:
         return np.array(self.forest_of)
 
     cdef void hang(self, Py_ssize_t f, Py_ssize_t root) noexcept nogil:
-        """Parents in forest f of the nodes of the root's tree; -1: the root, or of another tree."""
+        """Compute parents in forest f for the root's tree; -1 for the root and for other trees."""
         cdef Py_ssize_t v, u, i, e, head = 0, tail = 1
-        # `reason` is free before a search.
+        # `reason` is not in use before a search.
         cdef int32_t* line = &self.reason[0]
         for v in range(self.n_nodes):
             self.above[f, v] = -1
@@ -165,7 +166,7 @@ cdef class ForestPartition:
                     tail += 1
 
     cdef bint enter(self, Py_ssize_t new) except -1 nogil:
-        """Find a place for an edge by exchanges; return whether there was one."""
+        """Find a place for an edge by exchanges; return whether there is one."""
         cdef Py_ssize_t f, e, v, at, count, head = 0, tail = 1, next_edge, previous
         cdef int32_t swap
         for f in range(self.n_forests):
@@ -185,7 +186,7 @@ cdef class ForestPartition:
                 if self.inside[f, v]:
                     continue
                 if self.above[f, v] < 0:
-                    # No cycle: e goes there, and each edge to the place of the one it was for.
+                    # No cycle: insert e there, and shift each edge of the chain to the next place.
                     while True:
                         previous, next_edge = self.forest_of[e], self.reason[e]
                         self.forest_of[e] = <int32_t> f
@@ -199,7 +200,7 @@ cdef class ForestPartition:
                     self.waiting[tail + count] = self.way[f, v]
                     count += 1
                     v = self.above[f, v]
-                # Those next to a node that was inside come first.
+                # Edges next to a node that was inside come first.
                 for at in range(count // 2):
                     swap = self.waiting[tail + at]
                     self.waiting[tail + at] = self.waiting[tail + count - 1 - at]
@@ -209,7 +210,7 @@ cdef class ForestPartition:
 
 
 def trees_of_forests(Py_ssize_t n_nodes, edges, forest_of, Py_ssize_t n_forests):
-    """List the trees with an edge at least of all forests, each from its root down.
+    """List the trees with at least one edge of all forests, from root to leaves.
 
     Parameters
     ----------
@@ -221,8 +222,8 @@ def trees_of_forests(Py_ssize_t n_nodes, edges, forest_of, Py_ssize_t n_forests)
     -------
     start : ndarray of shape (n_trees + 1,), dtype int64
     node, parent, edge : ndarrays of shape (start[-1],), dtype int32
-        Of each place of a tree its node, the place of its parent in the tree, and the edge to it;
-        parent and edge of a root are -1, parents come before children.
+        The node of each position in a tree, the position of its parent, and the edge to it; parent
+        and edge are -1 at a root, and parents come before children.
 
     Raises
     ------

@@ -1,20 +1,20 @@
 # Design:
 # (a) Sequential tree-reweighted message passing, and min-sum belief propagation, which differs by a
-#     factor. Nodes are visited in an order, then in reverse; each sends messages to the neighbours
-#     that are still to come. An edge keeps one message, the last one sent along it.
-# (b) Node s, with costs theta, has the belief b = theta + all its messages, of which it subtracts
-#     the minimum. To a later neighbour t it sends min_a (g b(a) - m_ts(a) + cost(a, .)), less its
-#     minimum, where m_ts is the message that stood there, g = 1 / max(number of earlier, number of
-#     later neighbours), for belief propagation 1.
-# (c) The minima subtracted in a sweep add up to a lower bound whatever the messages were before it:
-#         E = sum_s (theta_s + sum m_ts) + sum_st (cost_st - m_ts)      m_ts: those to be replaced
-#     Taken in order, node s's bracket is minimum + b_s with b_s >= 0. Of b_s each later edge gets
-#     g b_s, and g b_s - m_ts + cost_st >= minimum + new m_st; what is left of b_s is >= 0. So the
-#     bound is valid to rounding, by construction.
-# (d) +inf: where a belief is +inf the label is impossible, whatever the other nodes have; it stays
-#     so. A minimum of +inf: no labeling is allowed.
-# (e) Labels are found along a sweep: each node takes the best label given the labels of the
-#     neighbours before it and the messages of those that are still to come.
+#     factor. Nodes are visited in an order and then in reverse; each sends messages to the neighbors
+#     that follow. An edge stores only the last message sent along it.
+# (b) Node s with costs theta has the belief b = theta + all its messages, of which it subtracts the
+#     minimum. To a later neighbor t it sends min_a (g b(a) - m_ts(a) + cost(a, .)) minus its minimum,
+#     where m_ts is the previous message and g = 1 / max(number of earlier, number of later
+#     neighbors), or 1 for belief propagation.
+# (c) The minima subtracted in a sweep sum to a lower bound for any messages before it:
+#         E = sum_s (theta_s + sum m_ts) + sum_st (cost_st - m_ts)      m_ts: messages to be replaced
+#     In order, the bracket of node s is minimum + b_s with b_s >= 0. Each later edge gets g b_s of
+#     b_s, and g b_s - m_ts + cost_st >= minimum + new m_st; the remainder of b_s is >= 0. The bound is
+#     therefore valid up to rounding, by construction.
+# (d) +inf: if a belief is +inf, the label is impossible for any labels of the other nodes, and remains
+#     impossible. A minimum of +inf means that no labeling is allowed.
+# (e) Labels are computed along a sweep: each node takes the best label given the labels of earlier
+#     neighbors and the messages of later ones.
 """Message passing on models: TRW-S and min-sum belief propagation."""
 
 from libc.math cimport INFINITY
@@ -32,11 +32,11 @@ cdef class MessagePassing:
     Parameters
     ----------
     model : PackedMRF
-        Its scratch is used.
+        Its scratch memory is used.
     order : ndarray of shape (V,), dtype int32
-        All nodes: a permutation, checked by the caller.
+        A permutation of all nodes, validated by the caller.
     averaged : bool
-        True: TRW-S. False: belief propagation, which has no bound.
+        True for TRW-S, False for belief propagation, which has no bound.
     """
 
     cdef PackedMRF model
@@ -52,7 +52,7 @@ cdef class MessagePassing:
         rank = np.empty(costs.n_nodes, dtype=np.int32)
         rank[order] = np.arange(costs.n_nodes)
         self.rank = rank
-        # A message's labels are those of the node that it was sent to.
+        # The labels of a message are those of the receiving node.
         start = np.zeros(costs.n_edges + 1, dtype=np.int64)
         np.cumsum(costs.n_labels[costs.edges].max(axis=1, initial=0), out=start[1:])
         self.message_start = start
@@ -62,7 +62,7 @@ cdef class MessagePassing:
         self.source = np.empty(model.costs.most_labels)
 
     cdef double visit(self, Py_ssize_t s, bint forward, int32_t* labels) except? -1 nogil:
-        """Send the messages of one node and give it a label; return what the bound gains."""
+        """Send the messages of one node and set its label; return the increase of the bound."""
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t K = costs.n_labels[s], i, k, e, t, best = 0, n_before = 0, n_after = 0
         cdef double* belief = &self.belief[0]
@@ -107,7 +107,7 @@ cdef class MessagePassing:
                 continue
             message = &self.messages[self.message_start[e]]
             for k in range(K):
-                # A message is finite where the belief is.
+                # A message is finite wherever the belief is.
                 source[k] = INFINITY if belief[k] == INFINITY else share * belief[k] - message[k]
             self.model.send(e, s, source, message)
             least = INFINITY
@@ -121,21 +121,21 @@ cdef class MessagePassing:
         return gained
 
     def sweep(self, bint forward, int32_t[::1] labels, double deadline):
-        """Visit all nodes, in their order or in reverse.
+        """Visit all nodes in forward or reverse order.
 
         labels : (V,)    OUT    deadline : of `sstruct_seconds`
 
         Returns
         -------
         bound : float or None
-            A lower bound of all energies, where `averaged`; +inf: no labeling is allowed. None
-            where the deadline passed before the last node; labels are then no labeling.
+            A lower bound on all energies if `averaged`; +inf if no labeling is allowed. None if the
+            deadline passed before the last node; the labels are invalid then.
         """
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t i, j, s, e, V = costs.n_nodes
         cdef double work
         self.is_forward = forward
-        # The sum of V terms with its rounding errors kept apart.
+        # Compensated summation of V terms.
         cdef double bound = 0, lost = 0, term, total
         with nogil:
             for i in range(V):
@@ -160,9 +160,9 @@ cdef class MessagePassing:
         return bound + lost
 
     def last_messages(self):
-        """What the last sweep sent: messages, where each edge's begins, and the nodes' rank in it.
+        """Return the messages of the last sweep, the start of each edge, and the rank of the nodes.
 
-        Every message is to the edge's node of the higher rank.
+        Every message is sent to the node of the edge with the higher rank.
         """
         rank = np.asarray(self.rank)
         if not self.is_forward:

@@ -1,7 +1,7 @@
-# The costs of a model, as every decoder of models reads them.
+# The costs of a model, the input of all decoders of models.
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-# Stands for +inf where sums are compared: so that fewer forbidden terms are better than more.
+# Used instead of +inf when sums are compared, so that fewer forbidden terms are better than more.
 cdef double FORBIDDEN
 
 cdef enum TableForm:        # the codes of MRF.table_form

@@ -1,16 +1,16 @@
 # Design:
-# (a) A model's arrays behind pointers, its edges and factors listed by node, and what all decoders
-#     of models do with them: costs of an edge given one label, messages along an edge, local search.
-# (b) A message is out(b) = min_a source(a) + cost(a, b). It takes a min-plus product of vector and
-#     table (min_plus.h); Potts tables, and truncated linear and quadratic ones of a weight that is
-#     not negative, take time linear in the labels: the least label, two passes, a lower envelope.
-# (c) Local search (iterated conditional modes) looks at nodes whose surroundings changed, in turn.
-#     Terms of +inf count as FORBIDDEN each, so that it also leaves forbidden labelings.
-# (d) `JointMoves` goes beyond one node at a time: the best two labels of the ends of an edge, all others
-#     fixed, edge after edge. In models of matchings, whose pairs forbid one right node for both, these
-#     are exchanges, and moves that put one node in another's place and that one elsewhere. Terms of
-#     +inf are left out of sums before they are added, not subtracted after.
-# (e) The arrays have been checked by sstruct.inference.MRF, and are read-only.
+# (a) Pointers to the arrays of a model, its edges and factors listed by node, and operations shared by
+#     all decoders of models: costs of an edge given one label, messages along an edge, local search.
+# (b) A message is out(b) = min_a source(a) + cost(a, b), a min-plus product of a vector and a table
+#     (min_plus.h). For Potts tables, and truncated linear and quadratic ones with nonnegative weights,
+#     it takes time linear in the number of labels: the minimum, two passes, a lower envelope.
+# (c) Local search (iterated conditional modes) visits nodes whose neighbors have changed. Terms of
+#     +inf count as FORBIDDEN each, so that it also leaves forbidden labelings.
+# (d) `JointMoves` changes more than one node at a time: the best two labels of the ends of an edge with
+#     all others fixed, for each edge. In models of matchings, whose pairs forbid equal right nodes,
+#     these are exchanges, and moves in which a node takes the place of another, which is reassigned.
+#     Terms of +inf are excluded from sums, not subtracted from them.
+# (e) The arrays have been validated by sstruct.inference.MRF, and are read-only.
 """Costs of models for compiled decoders, and local search."""
 
 from libc.math cimport INFINITY
@@ -31,7 +31,7 @@ cdef extern from "sstruct/_oracles/mrf/min_plus.h":
         double* out) noexcept nogil
 
 FORBIDDEN = 1e200
-# Of the cost at two nodes, what a move must gain at least: rounding is no gain.
+# Required gain of a move, relative to the cost at its two nodes: smaller gains are rounding.
 cdef double LEAST_GAIN = 1e-10
 cdef Py_ssize_t LARGE_TABLE = 4096
 
@@ -49,7 +49,7 @@ cdef const int32_t* _ints(const int32_t[::1] array) noexcept:
 
 
 cdef class PackedMRF:
-    """Reads a `sstruct.inference.MRF`. Has scratch: each thread needs its own."""
+    """Reads an `sstruct.inference.MRF`. Has scratch memory: each thread requires its own object."""
 
     def __cinit__(self, model):
         cdef MRFCosts* costs = &self.costs
@@ -78,7 +78,7 @@ cdef class PackedMRF:
         self.site = np.empty(costs.most_labels, dtype=np.int32)
 
     cdef double edge_cost(self, Py_ssize_t e, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Cost of edge e with label a at its first and b at its second node."""
+        """Return the cost of edge e with label a at its first and b at its second node."""
         cdef const MRFCosts* costs = &self.costs
         return costs.weights[e] * costs.tables[
             costs.table_start[costs.edge_table[e]] + a * costs.n_labels[costs.edges[2 * e + 1]] + b]
@@ -119,7 +119,7 @@ cdef class PackedMRF:
                 sstruct_min_plus_rows(source, n, table, weight, m, out)
             else:
                 sstruct_min_plus_columns(source, n, table, weight, m, out)
-            # Small tables are their callers' to count.
+            # The caller accounts for the work of small tables.
             return look_after(<double> n * m) if n * m >= LARGE_TABLE else 0
         slope = weight * costs.table_parameters[2 * t]
         most = weight * costs.table_parameters[2 * t + 1]
@@ -144,7 +144,7 @@ cdef class PackedMRF:
         return 0
 
     cdef double energy(self, const int32_t* labels) noexcept nogil:
-        """The energy of a labeling."""
+        """Return the energy of a labeling."""
         cdef const MRFCosts* costs = &self.costs
         cdef Py_ssize_t v, e, f, i, entry
         cdef double total = 0
@@ -163,9 +163,9 @@ cdef class PackedMRF:
     cdef void conditional(
             self, Py_ssize_t v, Py_ssize_t without, const int32_t* labels,
             double* out) noexcept nogil:
-        """out[k]: cost of all terms at v with label k there and the other nodes' labels.
+        """out[k]: cost of all terms at v with label k there and the given labels of other nodes.
 
-        without : an edge that is left out; -1: none
+        without : an edge to exclude, or -1
         """
         cdef const MRFCosts* costs = &self.costs
         cdef Py_ssize_t k, i, j, e, f, u, entry, step
@@ -179,7 +179,7 @@ cdef class PackedMRF:
                     e, v, labels[costs.edges[2 * e] + costs.edges[2 * e + 1] - v], out)
         for i in range(self.factor_first[v], self.factor_first[v + 1]):
             f = self.factor_arc[i]
-            # The entry with label 0 at v, and how far the next label's is from it.
+            # The entry with label 0 at v, and the stride of its labels.
             entry, step = 0, 1
             for j in range(costs.factor_start[f], costs.factor_start[f + 1]):
                 u = costs.factor_nodes[j]
@@ -194,16 +194,16 @@ cdef class PackedMRF:
                 out[k] += min(table[k * step], FORBIDDEN)
 
     cdef double visit_work(self, Py_ssize_t v) noexcept nogil:
-        """Of `conditional` about what it takes."""
+        """Return the approximate work of `conditional`."""
         cdef double n_terms = 1 + self.arc_first[v + 1] - self.arc_first[v] + 4 * (
             self.factor_first[v + 1] - self.factor_first[v])
         return n_terms * (20 + self.costs.n_labels[v])
 
     def improve(self, int32_t[::1] labels, Py_ssize_t most_visits):
-        """Give nodes in turn the best label given the others', where it is better, until none is.
+        """Set nodes in turn to the best label given the others, until none improves.
 
-        labels : checked by the caller    INOUT    most_visits : when to stop anyway, in nodes
-        Returns the energy; it is not above the one before, up to rounding.
+        labels : validated by the caller    INOUT    most_visits : limit on the visited nodes
+        Returns the energy, which does not increase, up to rounding.
         """
         cdef const MRFCosts* costs = &self.costs
         cdef Py_ssize_t v = 0, i, j, k, best, left = costs.n_nodes
@@ -239,12 +239,12 @@ cdef class PackedMRF:
 
 
 cdef class JointMoves:
-    """Moves on a model, whose scratch is used.
+    """Moves of two nodes on a model, whose scratch memory is used.
 
     Parameters
     ----------
     model : PackedMRF
-        Without factors of three or four nodes: they are not looked at.
+        Factors of three or four nodes are ignored.
     """
 
     cdef PackedMRF model
@@ -256,7 +256,7 @@ cdef class JointMoves:
         self.second = np.empty(model.costs.most_labels)
 
     cdef bint exchange(self, Py_ssize_t e, int32_t* labels) noexcept nogil:
-        """Give the ends of an edge their best two labels; return whether that gains."""
+        """Set the ends of an edge to their best two labels; return whether that improves them."""
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t u = costs.edges[2 * e], v = costs.edges[2 * e + 1], a, b
         cdef double* of_u = &self.first[0]
@@ -285,11 +285,11 @@ cdef class JointMoves:
         return True
 
     def search(self, int32_t[::1] labels, Py_ssize_t most_rounds):
-        """Give the ends of edges in turn their best two labels, until no edge gains.
+        """Set the ends of edges in turn to their best two labels, until no edge improves.
 
-        labels : checked by the caller    INOUT    most_rounds : when to stop anyway
-        Returns the energy; it is not above the one before, up to rounding.
-        O(E (degrees K + K^2)) a round.
+        labels : validated by the caller    INOUT    most_rounds : limit on the rounds
+        Returns the energy, which does not increase, up to rounding.
+        O(E (degrees K + K^2)) per round.
         """
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t left = costs.n_edges, at = 0, u, v

@@ -1,13 +1,14 @@
 # Design:
-# (a) Labels of a model, 0..k, that are to have given sums along rays: a walk of changes by one. Each
-#     takes a ray at random whose sum is wrong, and on it the change towards the sum that costs
-#     least: in energy, and in errors of all rays through the node, by weights of rays.
-# (b) A node just changed rests for a while, and the weight of a ray that is looked at in vain grows, so
-#     that the walk leaves what are minima of the sum only for single changes (Morris 1993).
-# (c) Where all sums are right, short walks begin at changes that lower the energy or keep it, and what
-#     does not come back to the sums at no more energy is taken back.
-# (d) Nothing is promised: whether there are labels of these sums is NP-hard from three directions on.
-"""Walks to labels that have given sums along rays, and on among them."""
+# (a) Random walk to labels 0..k of a model that have given sums along rays, changing labels by one. A
+#     step selects a random ray with a wrong sum, and on it the change towards the sum with the lowest
+#     cost: energy plus the weighted errors of all rays through the node.
+# (b) A node that has changed is blocked for a while, and the weight of a ray grows if no change on it
+#     pays, so that the walk leaves local minima (Morris 1993).
+# (c) Once all sums are correct, short walks start at changes that do not increase the energy. They are
+#     undone if they do not return to the sums at no more energy.
+# (d) There is no guarantee: deciding whether labels with these sums exist is NP-hard for three or more
+#     directions.
+"""Random walks to labels that have given sums along rays, and to lower energies among these."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport llabs
@@ -20,30 +21,30 @@ from sstruct._oracles.core.incidence import by_node
 import numpy as np
 
 
-# Steps after which a walk that should come back is given up.
+# Limit on the steps of a walk that should return to the sums.
 cdef enum:
     SHORT = 40
 
 
 cdef class RayWalk:
-    """Walks for one model and its rays.
+    """Random walks for one model and its rays.
 
     Parameters
     ----------
     model : MRF
-        All nodes with the same labels, nothing forbidden, without factors.
+        A model without factors and forbidden labels, with the same labels at all nodes.
     start, node : ndarray of shape (n_rays + 1,), dtype int64, and (start[-1],), dtype int32
-        The nodes of ray r are ``node[start[r]:start[r + 1]]``: checked by the caller.
+        The nodes of ray r are ``node[start[r]:start[r + 1]]``, validated by the caller.
     sums : ndarray of shape (n_rays,), dtype int64
     """
 
     cdef PackedMRF packed
     cdef const int64_t[::1] start, sums
     cdef const int32_t[::1] node
-    cdef const int32_t[::1] first, ray            # of a node, among `ray`: the rays through it
-    cdef int64_t[::1] missing, rests              # of rays: sum less labels; of nodes: until which step
+    cdef const int32_t[::1] first, ray            # rays through node v: ray[first[v]:first[v + 1]]
+    cdef int64_t[::1] missing, rests              # of rays: sum minus labels; of nodes: blocked until step
     cdef double[::1] weight
-    cdef int32_t[::1] wrong, place                # rays whose sum is wrong; where a ray is among them
+    cdef int32_t[::1] wrong, place                # rays with wrong sums; index of a ray among them
     cdef Py_ssize_t n_wrong
     cdef uint64_t state
 
@@ -57,7 +58,7 @@ cdef class RayWalk:
         self.rests = np.empty(model.n_nodes, dtype=np.int64)
 
     cdef void add(self, Py_ssize_t r, Py_ssize_t change) noexcept nogil:
-        """A label on ray r has changed by so much."""
+        """Update ray r after a change of a label on it."""
         cdef bint was = self.missing[r] != 0
         self.missing[r] -= change
         if not was and self.missing[r] != 0:
@@ -70,7 +71,7 @@ cdef class RayWalk:
 
     cdef double difference(
             self, Py_ssize_t v, Py_ssize_t change, const int32_t* labels) noexcept nogil:
-        """What a change of node v's label adds to the energy."""
+        """Return the change of the energy if node v's label changes."""
         cdef const MRFCosts* costs = &self.packed.costs
         cdef const double* own = costs.node_costs + costs.node_start[v]
         cdef Py_ssize_t i, e, a = labels[v], b = a + change, other
@@ -93,9 +94,9 @@ cdef class RayWalk:
 
     cdef Py_ssize_t step(
             self, const int32_t* labels, Py_ssize_t now, double growth, Py_ssize_t* change) except -2 nogil:
-        """Choose a node and a change of its label that mends a wrong ray; -1: all rest.
+        """Choose a node and a change of its label that improves a wrong ray; -1 if all are blocked.
 
-        growth : what the weight of a ray gains where no change pays
+        growth : increase of the weight of a ray if no change pays
         """
         cdef Py_ssize_t i, j, v, best = -1, r
         cdef double price, least = 0
@@ -117,7 +118,7 @@ cdef class RayWalk:
         return best
 
     cdef void begin(self, const int32_t[::1] labels, double weight) noexcept:
-        """Count what is missing on rays."""
+        """Compute the missing sums of rays."""
         cdef Py_ssize_t r, i, p
         self.weight[:] = weight
         self.rests[:] = 0
@@ -130,11 +131,11 @@ cdef class RayWalk:
             self.add(r, -i)
 
     def walk(self, int32_t[::1] labels, Py_ssize_t most_steps, double weight):
-        """Change labels until all sums are right; return whether they are.
+        """Change labels until all sums are correct; return whether they are.
 
         labels : (V,), in range    INOUT
-        most_steps : when to stop anyway
-        weight : of an error of one, at first, in units of the costs; positive
+        most_steps : limit on the steps
+        weight : initial weight of an error of one, in units of the costs; positive
         """
         cdef Py_ssize_t v, change = 0, now = 0
         self.begin(labels, weight)
@@ -148,9 +149,9 @@ cdef class RayWalk:
         return self.n_wrong == 0
 
     def improve(self, int32_t[::1] labels, Py_ssize_t most_steps, double weight):
-        """Lower the energy of labels whose sums are right, and are right again afterwards.
+        """Lower the energy of labels with correct sums; the sums of the result are correct.
 
-        Parameters as of `walk`; a look at a change is a step.
+        Parameters are those of `walk`; each evaluation of a change is a step.
         """
         cdef Py_ssize_t v, k, n, change = 0, now = 0, V = labels.shape[0]
         cdef Py_ssize_t node[SHORT]
@@ -158,7 +159,7 @@ cdef class RayWalk:
         cdef double total
         self.begin(labels, weight)
         if self.n_wrong > 0:
-            raise ValueError("the sums of the labels are not those of the rays")
+            raise ValueError("the sums of the labels do not match those of the rays")
         with nogil:
             while now < most_steps:
                 now += 1
@@ -175,7 +176,7 @@ cdef class RayWalk:
                     self.put(v, change, &labels[0])
                     node[n], changed[n] = v, change
                     n += 1
-                    # Until this walk ends.
+                    # Blocked until this walk ends.
                     self.rests[v] = now + 1
                     if self.n_wrong == 0:
                         break

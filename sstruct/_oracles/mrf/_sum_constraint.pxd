@@ -7,7 +7,7 @@ cdef class SumConstraint(Storage):
     cdef Py_ssize_t most_places, most_labels, used
     cdef double* sums
     cdef const double** phi
-    # Of the present call
+    # Of the current call
     cdef const double* costs
     cdef Py_ssize_t n, K, total
     cdef int32_t* labels

@@ -1,14 +1,15 @@
 # Design:
-# (a) The least sum of costs of labels 0..k of n places whose sum is given (paper 003, section 3.2):
-#     halves of halves down to single places, phi of a part by the sums that its places can have,
-#     phi(l) = min phi_left(a) + phi_right(l - a); then sums are divided from the root down. The root
-#     itself needs no array, and no argmins are kept: a division looks again.
-# (b) A part of s places can only have sums from max(0, total - k (n - s)) to min(total, k s), or the
-#     others could not make up the total.
-# (c) Convolutions are plain. Pairs in increasing order of their sum from a heap, until each output
-#     has come (Bussieck et al. 1994), took 5 to 900 times as long on rays of 32 to 256 places and 3
-#     to 128 labels: the lowest and highest sums have few pairs, which come late.
-"""Sums of labels that are given."""
+# (a) Minimize the sum of costs of labels 0..k of n positions subject to a given sum of labels ([SK19],
+#     section 3.2): positions are divided recursively in halves; phi of a part is indexed by the
+#     possible sums of its positions, phi(l) = min phi_left(a) + phi_right(l - a). Then the sums are
+#     divided from the root down. The root requires no array, and no argmins are stored: a division
+#     recomputes them.
+# (b) A part of s positions can only have sums from max(0, total - k (n - s)) to min(total, k s);
+#     otherwise the remaining positions could not complete the total.
+# (c) Convolutions are computed directly. Taking pairs in increasing order of their sum from a heap
+#     until each output is set (Bussieck et al. 1994) takes 5 to 900 times as long on rays of 32 to 256
+#     positions and 3 to 128 labels: the lowest and highest sums have few pairs, which come late.
+"""Minimization over labels with a given sum."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -21,7 +22,7 @@ cdef extern from "sstruct/_oracles/mrf/min_plus_convolution.h":
 
 
 cdef class SumConstraint:
-    """Scratch for minimisations of at most so many places and labels.
+    """Scratch memory for minimizations with a limited number of positions and labels.
 
     Parameters
     ----------
@@ -30,13 +31,13 @@ cdef class SumConstraint:
 
     Notes
     -----
-    With n places and k = most_labels - 1: memory O(n k log n), time O(n^2 k^2).
+    With n positions and k = most_labels - 1: memory O(n k log n), time O(n^2 k^2).
     """
 
     def __cinit__(self, Py_ssize_t most_places, Py_ssize_t most_labels):
         cdef Py_ssize_t depth = 2
         if most_places < 1 or most_labels < 1:
-            raise ValueError(f"{most_places} places of {most_labels} labels, expected 1 or more")
+            raise ValueError(f"got {most_places} places and {most_labels} labels, expected at least 1")
         self.most_places, self.most_labels = most_places, most_labels
         while 1 << (depth - 2) < most_places:
             depth += 1
@@ -50,7 +51,7 @@ cdef class SumConstraint:
         return min(self.total, (self.K - 1) * size)
 
     cdef int fill(self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end) except -1 nogil:
-        """phi of a part, from its lowest sum on."""
+        """Compute phi of a part, starting at its lowest sum."""
         cdef Py_ssize_t middle = (begin + end) // 2, size = end - begin
         cdef Py_ssize_t low = self.lowest(size), high = self.highest(size)
         cdef Py_ssize_t left, right
@@ -75,7 +76,7 @@ cdef class SumConstraint:
 
     cdef int divide(
             self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t total) except -1 nogil:
-        """Labels of a part from its sum."""
+        """Compute the labels of a part from its sum."""
         cdef Py_ssize_t middle = (begin + end) // 2, a, best, left, right
         cdef const double* first
         cdef const double* second
@@ -95,11 +96,11 @@ cdef class SumConstraint:
     cdef int minimize(
             self, const double* costs, Py_ssize_t n, Py_ssize_t K, Py_ssize_t total,
             int32_t* labels) except -1 nogil:
-        """Write labels of the least sum of costs, by the given sum of labels.
+        """Write the labels that minimize the sum of costs subject to their given sum.
 
         costs : (n, K) float64, finite or +inf    IN    labels : (n,)    OUT
         total : 0 to n (K - 1)
-        Ties: the lowest sum of the first half. Where all are forbidden, any labels of that sum.
+        Ties: the lowest sum of the first half. If all labelings are forbidden, any labels of that sum.
         """
         self.costs, self.n, self.K, self.total, self.labels = costs, n, K, total, labels
         self.used = 0

@@ -1,16 +1,16 @@
 /* Min-plus products of a vector and a table: the messages of pairwise models.
  *
- * Each is compiled for AVX-512 and AVX2 too, with gcc; the path is the one that kernels.h chose.
- * Compilers vectorize the first product by themselves, but not the minima of the second, so that
- * the instructions are named. +inf forbids; there is no NaN: a weight is positive where its table
- * has +inf. */
+ * With gcc, each is also compiled for AVX-512 and AVX2; kernels.h selects the variant. Compilers
+ * vectorize the first product automatically, but not the minima of the second, which uses explicit
+ * vector instructions. +inf forbids; there is no NaN, because weights of tables with +inf are
+ * positive. */
 #ifndef SSTRUCT_MIN_PLUS_H
 #define SSTRUCT_MIN_PLUS_H
 
 #include "sstruct/_kernels/kernels.h"
 
-/* least = min_j source[j] + weight row[j], n >= 1: in scalars, and in vectors from W numbers on.
- * The last vector may overlap the one before: minima do not mind. */
+/* least = min_j source[j] + weight row[j], n >= 1: in scalars, or in vectors if n is at least W. The
+ * last vector may overlap the previous one, which does not change a minimum. */
 #define SSTRUCT_SCALAR_MINIMUM()                                                             \
     for (int64_t j = 0; j < n; j++) {                                                        \
         const double value = source[j] + weight * row[j];                                    \

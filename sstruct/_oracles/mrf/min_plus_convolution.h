@@ -1,13 +1,13 @@
-/* The plain min-plus convolution: out[l] = min over a + b = l of first[a] + second[b].
+/* The direct min-plus convolution: out[l] = min over a + b = l of first[a] + second[b].
  *
- * For each a a row of sums is compared with the outputs from a on, which compilers vectorize; it is
- * compiled for AVX-512 and AVX2 too, with gcc, as kernels.h says. +inf forbids; there is no NaN. */
+ * For each a, a row of sums is compared with the outputs from a on, which compilers vectorize. With
+ * gcc it is also compiled for AVX-512 and AVX2 (see kernels.h). +inf forbids; there is no NaN. */
 #ifndef SSTRUCT_MIN_PLUS_CONVOLUTION_H
 #define SSTRUCT_MIN_PLUS_CONVOLUTION_H
 
 #include "sstruct/_kernels/kernels.h"
 
-/* out[l - low] for l = low, ..., high; indices of first and second begin at 0. */
+/* out[l - low] for l = low, ..., high; indices of first and second start at 0. */
 #define SSTRUCT_CONVOLUTION(TARGET, NAME)                                                        \
     TARGET SSTRUCT_KERNEL void sstruct_min_plus_convolution_##NAME(                              \
         const double *__restrict first, int64_t n, const double *__restrict second, int64_t m,   \

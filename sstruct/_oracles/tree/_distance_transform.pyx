@@ -1,12 +1,12 @@
 # Design:
-# (a) The generalised distance transform of costs on a line or a grid under a parabola: the
-#     max-sum message between two parts of a pictorial structure, in time linear in the places.
-# (b) A line: the lower envelope of one parabola a place (Felzenszwalb and Huttenlocher, 2012,
-#     algorithm 1); a linear term shifts costs. A grid: lines along x, then lines along y.
-# (c) Values are those of the formula at the place that was chosen: rounding can move a border
-#     of the envelope, and then costs no more than rounding.
-# (d) +inf: a forbidden place, that has no parabola. Among equal places the lowest is taken.
-"""Generalised distance transforms."""
+# (a) The generalized distance transform of costs on a line or a grid under a parabola: the max-sum
+#     message between two parts of a pictorial structure, in time linear in the number of places.
+# (b) A line: the lower envelope of one parabola per place (Felzenszwalb and Huttenlocher, 2012,
+#     algorithm 1); a linear term shifts the costs. A grid: lines along x, then lines along y.
+# (c) Values are computed by the formula at the selected place: rounding can move a border of the
+#     envelope, which changes values only by rounding.
+# (d) +inf: a forbidden place, which has no parabola. Ties are resolved by the lowest place.
+"""Generalized distance transforms."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
@@ -17,7 +17,7 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._checks.shown import shortened
 from sstruct._checks.arrays import real_array
 
-# Places of a line between two looks for signals.
+# Places of a line between checks for signals.
 cdef enum: STRETCH = 1 << 18
 
 
@@ -31,7 +31,7 @@ cdef int transform_line(
     """values[p] = min_q costs[q] + quadratic (p - q)^2 + linear (p - q); place[p] its argmin.
 
     costs : n    IN    values, place : n    OUT    site, begin : n    scratch
-    Where every place is forbidden, values are +inf and places -1. O(n).
+    If every place is forbidden, values are +inf and places -1. O(n).
     """
     cdef Py_ssize_t p, q, k = -1
     cdef double a = shape.quadratic, b = shape.linear, border, least = INFINITY
@@ -43,7 +43,7 @@ cdef int transform_line(
                 k = 0
         begin[0] = -INFINITY
     else:
-        # site[0 ... k]: whose parabolas make the envelope; that of site[j] from begin[j] on.
+        # site[0 ... k] are the parabolas of the envelope; that of site[j] starts at begin[j].
         for q in range(n):
             if q & (STRETCH - 1) == STRETCH - 1:
                 look_after(10.0 * STRETCH)
@@ -51,7 +51,7 @@ cdef int transform_line(
                 continue
             border = -INFINITY
             while k >= 0:
-                # Right of the border q is below site[k]: both are equal there.
+                # To the right of the border, where both are equal, q is below site[k].
                 border = 0.5 * (
                     ((costs[q] - costs[site[k]]) / (q - site[k]) - b) / a + (q + site[k]))
                 if border > begin[k]:
@@ -79,7 +79,7 @@ cdef int transform_line(
 cdef int transform_grid(
         const double* costs, Py_ssize_t height, Py_ssize_t width, Parabola down, Parabola right,
         double* values, int32_t* place, double* scratch, int32_t* int_scratch) except -1 nogil:
-    """The same on a grid: a parabola of the difference of rows plus one of that of columns.
+    """The same on a grid: a parabola of the row difference plus one of the column difference.
 
     costs : height x width    IN    values, place : height x width    OUT, place row-major
     scratch : (height + 3) x max(height, width), int_scratch the same    scratch. O(places).
@@ -106,15 +106,15 @@ cdef int transform_grid(
             place[y * width + x] = (
                 -1 if row[y] < 0
                 else <int32_t> (row[y] * width + column_of[row[y] * width + x]))
-            look_after(30 if x > 0 else 4000)   # the first column meets new memory
+            look_after(30 if x > 0 else 4000)   # the first column touches new memory
     return 0
 
 
 def _coefficients(value, name, ndim):
-    """Return one finite coefficient an axis."""
+    """Return a finite coefficient for each axis."""
     out = real_array(value, name)
     if out.shape not in ((), (ndim,)):
-        raise ValueError(f"{name} must be a number or {ndim}, one an axis; found shape {out.shape}")
+        raise ValueError(f"{name} must be a number or {ndim}, one per axis; found shape {out.shape}")
     out = np.broadcast_to(out, (ndim,))
     if not np.isfinite(out).all():
         raise ValueError(f"{name} must be finite, found {shortened(value)}")
@@ -122,38 +122,38 @@ def _coefficients(value, name, ndim):
 
 
 def distance_transform(costs, quadratic, linear=0.0):
-    """Find the cheapest place to come from, for every place of a line or a grid.
+    """Compute the distance transform of costs on a line or a grid.
 
-    In one dimension ``values[p] = min_q costs[q] + quadratic (p - q)^2 + linear (p - q)``; in two
-    the second and third term are summed over both axes.
+    In one dimension, ``values[p] = min_q costs[q] + quadratic (p - q)^2 + linear (p - q)``. In two
+    dimensions, the second and third term are summed over both axes.
 
     Parameters
     ----------
     costs : array-like of shape (n,) or (height, width)
-        Cost of each place, finite or ``+inf``, which forbids it.
+        Cost of each place, finite or ``+inf`` if it is forbidden.
     quadratic : float or pair of floats
-        Nonnegative; a pair has one for each axis: differences of rows, then of columns.
+        Nonnegative coefficient, or one for each axis: differences of rows, then of columns.
     linear : float or pair of floats, default=0.0
-        Of any sign; likewise.
+        Coefficient of any sign, or one for each axis.
 
     Returns
     -------
     values : ndarray of the shape of `costs`
-        The transformed costs; ``+inf`` where every place is forbidden.
+        The transformed costs; ``+inf`` if every place is forbidden.
     places : ndarray of the shape of `costs`, dtype int32
-        The places q that attain them; on a grid ``row * width + column``. Among equal places
-        (up to rounding) the lowest; -1 where every place is forbidden.
+        The minimizers q; on a grid ``row * width + column``. Ties (up to rounding) are resolved by
+        the lowest place; -1 if every place is forbidden.
 
     Raises
     ------
     ValueError
-        If `costs` is empty or has another number of dimensions, a cost is NaN or ``-inf``, or a
-        coefficient is not finite or a quadratic one negative.
+        If `costs` is empty or has the wrong number of dimensions, a cost is NaN or ``-inf``, a
+        coefficient is not finite, or a quadratic coefficient is negative.
 
     Notes
     -----
-    O(number of places) time. This is the very transform by which :class:`sstruct.TreeSSVM`
-    decodes score maps.
+    The time is linear in the number of places. :class:`sstruct.TreeSSVM` uses this transform to
+    decode score maps.
 
     References
     ----------
@@ -170,7 +170,7 @@ def distance_transform(costs, quadratic, linear=0.0):
     table = real_array(costs, "costs")
     if table.ndim not in (1, 2) or table.size == 0:
         raise ValueError(
-            f"costs must have shape (n,) or (height, width), not empty; found {table.shape}")
+            f"costs must be nonempty with shape (n,) or (height, width); found {table.shape}")
     if np.isnan(table).any() or np.isneginf(table).any():
         raise ValueError("costs must not contain NaN or -inf (+inf forbids a place)")
     if table.size > np.iinfo(np.int32).max:

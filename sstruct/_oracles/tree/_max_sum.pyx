@@ -1,11 +1,11 @@
 # Design:
-# (a) Max-sum on rooted forests whose nodes have label sets of their own: messages go up in the
-#     reverse of an order that has parents first, then labels are read off from the roots down.
-# (b) A node's scores turn into its belief: the best score of the tree below it, by label. What
-#     an edge sends up is decided by the caller of `tree_labels`: a table here; a distance
-#     transform for parts on a grid (TreeProblem).
-# (c) Flat arrays: node v has the entries start[v] ... start[v + 1] - 1. A node without labels is
-#     not there and gets -1. -inf forbids.
+# (a) Max-sum on rooted forests whose nodes have individual label sets: messages are passed up in the
+#     reverse of an order with parents first, then labels are determined from the roots down.
+# (b) A node's scores become its belief: the best score of the tree below it, by label. The caller of
+#     `tree_labels` computes the messages of edges: from a table here, or by a distance transform for
+#     parts on a grid (TreeProblem).
+# (c) Flat arrays: node v has the entries start[v] ... start[v + 1] - 1. Nodes without labels are
+#     ignored and get label -1. Labels of score -inf are forbidden.
 """Max-sum on trees and forests."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -34,9 +34,9 @@ cdef double tree_labels(
         Py_ssize_t n_nodes, const int32_t* order, const int32_t* parents, const int64_t* start,
         const double* belief, const int32_t* origin, const int64_t* origin_at,
         int32_t* labels) noexcept nogil:
-    """Read off the best labels, from the roots down; return their score.
+    """Determine the best labels from the roots down; return their score.
 
-    origin[origin_at[v] + j]: best label of v where its parent has label j.
+    origin[origin_at[v] + j]: best label of v if its parent has label j.
     """
     cdef Py_ssize_t k, v, s, best
     cdef double value = 0
@@ -86,7 +86,7 @@ cdef double tree_max_sum_labels(
 
 
 def depth_by_depth(parents):
-    """List the nodes that lead to a root, in an order that depends on the tree alone.
+    """Return the nodes connected to a root, in an order that depends only on the tree.
 
     parents : (n_nodes,), -1 at a root, in range
     """
@@ -104,12 +104,12 @@ def depth_by_depth(parents):
 
 
 def parents_first(parents):
-    """Order the nodes of a forest so that parents come before their children.
+    """Sort the nodes of a forest so that parents come before their children.
 
     Parameters
     ----------
     parents : array-like of int of shape (n_nodes,)
-        -1 at a root.
+        Parent of each node, -1 at a root.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def parents_first(parents):
     Raises
     ------
     ValueError
-        If it is no array of integers, empty, names a node that does not exist, or has a cycle.
+        If `parents` is not an array of integers, empty, out of range, or has a cycle.
     """
     array = array_of(parents, "parents")
     if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
         raise ValueError(
-            "parents must be a 1-D array of integers, not empty, with -1 at a root; found "
+            "parents must be a nonempty 1-D array of integers, with -1 at a root; found "
             f"{shortened(parents)}")
     n = len(array)
     wrong = np.flatnonzero((array < -1) | (array >= n))
@@ -136,12 +136,12 @@ def parents_first(parents):
         seen = np.zeros(n, dtype=bool)
         seen[order] = True
         v = np.flatnonzero(~seen)[0]
-        raise ValueError(f"parents has a cycle: node {v} does not lead to a root")
+        raise ValueError(f"parents has a cycle: node {v} is not connected to a root")
     return array, np.array(order, dtype=np.int32)
 
 
 def _node_scores(node_scores):
-    """Return the scores of all nodes, one after another, and where each node's begin."""
+    """Return the concatenated scores of all nodes, and the start of each node."""
     if isinstance(node_scores, np.ndarray) and node_scores.dtype != object:
         if node_scores.ndim != 2:
             raise ValueError(
@@ -155,7 +155,7 @@ def _node_scores(node_scores):
     for v, item in enumerate(items):
         if item.ndim != 1 or len(item) == 0:
             raise ValueError(
-                f"node_scores[{v}] must be 1-D and not empty; found shape {item.shape}")
+                f"node_scores[{v}] must be 1-D and nonempty; found shape {item.shape}")
     if not items:
         raise ValueError("node_scores is empty, expected at least one node")
     start = np.zeros(len(items) + 1, dtype=np.int64)
@@ -164,7 +164,7 @@ def _node_scores(node_scores):
 
 
 def _edge_scores(edge_scores, parents, sizes):
-    """Return all tables, one after another, and where that of each node's edge begins."""
+    """Return the concatenated tables, and the start of each node's table."""
     n = len(parents)
     edge_scores = without_view(edge_scores)
     if not is_sized(edge_scores):
@@ -174,7 +174,7 @@ def _edge_scores(edge_scores, parents, sizes):
     if given and array_of(given[0], "edge_scores[0]").ndim == 1:   # the rows of one table
         given = [real_array(edge_scores, "edge_scores")] * n
     if len(given) != n:
-        raise ValueError(f"edge_scores has {len(given)} tables, expected one for each of {n} nodes")
+        raise ValueError(f"edge_scores has {len(given)} tables, expected {n}, one for each node")
     tables, at, begins, size = [], np.zeros(n, dtype=np.int64), {}, 0
     for v in range(n):
         if parents[v] < 0:
@@ -187,8 +187,8 @@ def _edge_scores(edge_scores, parents, sizes):
         expected = (int(sizes[parents[v]]), int(sizes[v]))
         if np.shape(given[v]) != expected:
             raise ValueError(
-                f"edge_scores of node {v} must have shape {expected}, labels of the parent and of "
-                f"the node; found {np.shape(given[v])}")
+                f"edge_scores of node {v} must have shape {expected}, the labels of the parent and "
+                f"of the node; found {np.shape(given[v])}")
         at[v] = begins[id(given[v])]
     return concatenated(tables, "edge_scores") if tables else np.zeros(1), at
 
@@ -196,38 +196,38 @@ def _edge_scores(edge_scores, parents, sizes):
 def tree_max_sum(node_scores, parents, edge_scores):
     """Find the highest-scoring labeling of a tree or forest.
 
-    Maximizes ``sum_v node_scores[v][y_v] + sum_v edge_scores[v][y_parent, y_v]``, the second sum
-    over nodes with a parent.
+    Maximizes ``sum_v node_scores[v][y_v] + sum_v edge_scores[v][y_parent, y_v]``, where the second
+    sum is over nodes with a parent.
 
     Parameters
     ----------
     node_scores : list of V array-likes of shape (S_v,), or array-like of shape (V, K)
         Score of each label of each node; ``-inf`` forbids a label.
     parents : array-like of int of shape (V,)
-        Parent of each node, -1 at a root; several roots make a forest.
+        Parent of each node, -1 at a root; a forest has several roots.
     edge_scores : array-like of shape (K, K) or (V, K, K), or list of V (S_parent, S_v) arrays
-        Score of each pair of labels, rows the parent's, columns the node's: one table for all
-        edges, or that of the edge from each node to its parent. A root's is ignored and may be
-        None. ``-inf`` forbids a pair.
+        Score of each pair of labels, with rows for the parent and columns for the node: a single
+        table for all edges, or one for the edge from each node to its parent. Entries of roots are
+        ignored and may be None. ``-inf`` forbids a pair.
 
     Returns
     -------
     labels : ndarray of shape (V,), dtype int32
-        The best labeling; among equals each root has its lowest label, and each other node the
-        lowest that goes with its parent's.
+        The best labeling. Ties are resolved by the lowest label of each root, and then the lowest
+        label of each other node given that of its parent.
     value : float
-        Its score; ``-inf`` where every labeling is forbidden.
+        The score of the labeling; ``-inf`` if every labeling is forbidden.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, a score is NaN or ``+inf``, or `parents` names nodes that
-        do not exist or has a cycle.
+        If shapes are inconsistent, a score is NaN or ``+inf``, or `parents` is out of range or has a
+        cycle.
 
     Notes
     -----
-    O(sum over edges of S_parent S_v) time; exact. This is the very decoder that
-    :class:`sstruct.TreeSSVM` trains and predicts with.
+    The time is O(sum over edges of S_parent S_v). This is the exact decoder that
+    :class:`sstruct.TreeSSVM` uses for training and prediction.
 
     References
     ----------
@@ -236,7 +236,7 @@ def tree_max_sum(node_scores, parents, edge_scores):
 
     Examples
     --------
-    A star: node 0 is the parent of nodes 1 and 2, which have other labels than it.
+    A star: node 0 is the parent of nodes 1 and 2, which have different label sets.
 
     >>> from sstruct.inference import tree_max_sum
     >>> labels, value = tree_max_sum(
@@ -249,13 +249,13 @@ def tree_max_sum(node_scores, parents, edge_scores):
     parent_of, nodes = parents_first(parents)
     cdef Py_ssize_t n = len(begin) - 1
     if len(parent_of) != n:
-        raise ValueError(f"parents has {len(parent_of)} entries for {n} nodes")
+        raise ValueError(f"parents has {len(parent_of)} entries, but there are {n} nodes")
     sizes = np.diff(begin)
     all_tables, begins = _edge_scores(edge_scores, parent_of, sizes)
     for name, values in (("node_scores", scores), ("edge_scores", all_tables)):
         if np.isnan(values).any() or np.isposinf(values).any():
             raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or pair)")
-    # An origin for each label of each node's parent.
+    # One origin for each label of the parent of each node.
     n_origins = np.where(parent_of >= 0, sizes[parent_of], 0)
     labels = np.empty(n, dtype=np.int32)
     cdef double[::1] belief = scores

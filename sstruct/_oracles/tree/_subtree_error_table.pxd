@@ -4,7 +4,7 @@ from sstruct._kernels._storage cimport Storage
 
 
 cdef class TreeErrorTable(Storage):
-    cdef double* best            # best[d]: the best score with d errors, -inf where there is none
+    cdef double* best            # best[d]: the best score with d errors, -inf if there is none
     cdef Py_ssize_t n_nodes, n_errors
     cdef const int32_t* order
     cdef const int32_t* parents

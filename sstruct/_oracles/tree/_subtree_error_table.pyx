@@ -1,14 +1,14 @@
 # Design:
-# (a) What _error_table.pyx is for chains, for rooted forests whose nodes have label sets of their
-#     own, where a label that is not the node's true one is an error.
-# (b) B_v(d, s): the best score of the tree below v with label s at v and d errors. Children join
-#     one by one: B_v(d, s) <- max_e B_v(d - e, s) + m_c(e, s), with m_c the child's message, a
-#     maximum over its labels for each e. A tree has no more errors than nodes, so that all joins
-#     of a forest of n nodes look at O(n^2) pairs (d, e) for each label. Roots join in the same way.
-# (c) The join of child c keeps e for each (d, s of its parent) in `share`, a message the child's
-#     label in `origin`. Labels are read off parents first, the last child that joined first.
-# (d) A table has a row of labels for each d, room for n + 1 of them: that of node v begins at
-#     (n + 1) start[v], those of its edge at (n + 1) origin_at[v]. Nodes without labels are not there.
+# (a) The equivalent of _error_table.pyx for rooted forests whose nodes have individual label sets. An
+#     error is a label that differs from the true label of its node.
+# (b) B_v(d, s): best score of the tree below v with label s at v and d errors. Children are merged
+#     one at a time: B_v(d, s) <- max_e B_v(d - e, s) + m_c(e, s), where m_c is the child's message, a
+#     maximum over its labels for each e. A tree has no more errors than nodes, so that all merges of a
+#     forest of n nodes visit O(n^2) pairs (d, e) for each label. Roots are merged in the same way.
+# (c) The merge of child c stores e for each (d, s of its parent) in `share`, and a message stores the
+#     child's label in `origin`. Backtracking visits parents first, and the last merged child first.
+# (d) A table has a row of labels for each d, allocated for n + 1 rows: that of node v starts at
+#     (n + 1) start[v], those of its edge at (n + 1) origin_at[v]. Nodes without labels are ignored.
 """Best scores of trees and forests by number of errors."""
 
 from libc.math cimport INFINITY
@@ -40,11 +40,11 @@ cdef int join(
 
 
 cdef class TreeErrorTable:
-    """Best scores by number of errors, of one forest at a time; scratch that grows."""
+    """Best scores by number of errors, for one forest at a time; its scratch memory grows."""
 
     cdef int reserve(
             self, Py_ssize_t n_labels, Py_ssize_t most, Py_ssize_t n_origins) except -1 nogil:
-        """Have room for n_nodes, so many labels, the most of a node, and those of all parents."""
+        """Allocate memory for nodes, labels, the most labels of a node, and the labels of all parents."""
         cdef Py_ssize_t n = self.n_nodes, rows = n + 1
         self.grow(<void**> &self.best, rows, sizeof(double))
         self.grow(<void**> &self.root_share, n * rows, sizeof(uint16_t))
@@ -61,12 +61,12 @@ cdef class TreeErrorTable:
             self, Py_ssize_t n_nodes, const int32_t* order, const int32_t* parents,
             const int64_t* start, const int64_t* origin_at, const double* scores,
             const double* tables, const int64_t* table_at, const int32_t* truth) except -1 nogil:
-        """Compute `best` for 0 ... n_errors errors, the number of nodes that have labels.
+        """Compute `best` for 0 ... n_errors errors, where n_errors is the number of nodes with labels.
 
         order : n_nodes, parents first    parents : n_nodes, -1 at a root    truth : n_nodes
         tables + table_at[v] : labels of the parent x labels of v
-        origin_at[v] : labels of the parents of the nodes with parents before v, added up
-        Order, parents, start and origin_at are still needed by `labels`.
+        origin_at[v] : total number of labels of the parents of nodes with parents before v
+        Order, parents, start and origin_at must remain valid for `labels`.
         O(sum over edges of (nodes below) S_parent S_child, and n_nodes^2 times the labels).
         """
         cdef Py_ssize_t k, v, p, s, j, e, S, n, rows = n_nodes + 1, most = 1, n_origins = 1
@@ -124,7 +124,7 @@ cdef class TreeErrorTable:
         return 0
 
     cdef void labels(self, Py_ssize_t d, int32_t* labels) noexcept nogil:
-        """Read off the best labeling of d errors, whose score must not be -inf."""
+        """Backtrack the best labeling with d errors, whose score must not be -inf."""
         cdef Py_ssize_t k, v, p, s, S, n, place, rows = self.n_nodes + 1
         cdef int32_t* left = self.left
         cdef const double* own
