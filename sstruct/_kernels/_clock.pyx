@@ -1,5 +1,5 @@
 # Design:
-# (a) Passes read the clock without the GIL (`_watch`); policy in Python reads the same one here.
+# (a) Passes read the clock without the GIL (`_watch`); Python code uses the same clock.
 """The clock that deadlines refer to."""
 
 cdef extern from "sstruct/_kernels/clock.h":
@@ -7,5 +7,5 @@ cdef extern from "sstruct/_kernels/clock.h":
 
 
 def seconds():
-    """Seconds of a clock that never goes back: the one that passes look at."""
+    """Return the seconds of the monotonic clock that passes use."""
     return sstruct_seconds()

@@ -1,4 +1,4 @@
-# Long loops look for signals: `look_after(work)` where work is done, in units of about a nanosecond.
+# Checks for signals in long loops: call `look_after(work)` after work, in units of about a nanosecond.
 from libc.stdint cimport int64_t
 
 cdef extern from "sstruct/_kernels/threads.h":
@@ -16,12 +16,12 @@ cdef void obey(sstruct_counter* stop) noexcept nogil
 
 
 cdef inline int look_after(double work) except -1 nogil:
-    """Count work; now and then raise what a signal raised, or end the thread's task."""
+    """Count work; from time to time handle signals, which may raise, or end the thread's task."""
     return look() if sstruct_is_look_due(work) else 0
 
 
 cdef inline int is_over(double deadline, double work) except -1 nogil:
-    """The same; return 1 where it has looked and the deadline (of `sstruct_seconds`) has passed."""
+    """The same; return 1 if a check found that the deadline (of `sstruct_seconds`) has passed."""
     if not sstruct_is_look_due(work):
         return 0
     look()

@@ -1,13 +1,13 @@
 # Design:
-# (a) Python raises what a signal raised where somebody asks for it (PyErr_CheckSignals), and only in
-#     the main thread. Compiled loops ask every SIGNAL_INTERVAL: they count work, read the clock when
-#     there is enough of it, and take the GIL when it is time. So what they do costs a comparison.
-# (b) Threads of a pool hear of no signal. They have the pool's flag, which their caller raises when it
-#     leaves a pass (`obey`), and leave their task by an exception that nobody sees.
-# (c) After a signal there may be something left that is worth a moment (a certificate). `LastMoment`
-#     is how long: then whoever looks is interrupted as by a second signal.
-# (d) Whoever calls `look_after` must be ready to be left there, as it is for want of memory: what it
-#     has changed is its own scratch, or is put right at the next call.
+# (a) Python handles signals only when PyErr_CheckSignals is called in the main thread. Compiled loops
+#     call it every SIGNAL_INTERVAL: they count work, read the clock after a certain amount of it, and
+#     acquire the GIL when the interval has passed. The typical cost is one comparison.
+# (b) Threads of a pool do not receive signals. They check the flag of the pool, which the caller sets
+#     when it leaves a pass (`obey`), and end their task by an exception that is discarded.
+# (c) After a signal, a short computation may remain to be done, such as a certificate. `LastMoment`
+#     limits its duration: after that, checks interrupt it like a second signal.
+# (d) Callers of `look_after` must tolerate an exception, as for a lack of memory: they only modify
+#     their own scratch memory, or restore the state at the next call.
 """Signals in long loops without the GIL."""
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -37,21 +37,21 @@ cdef extern from *:
     """
     sstruct_counter* sstruct_stop
     double sstruct_next_look
-    double sstruct_limit        # of the thread's own seconds; 0: none
+    double sstruct_limit        # of the thread's CPU seconds; 0 if there is none
     double sstruct_thread_seconds() noexcept nogil
 
-# What is left to do after a first signal may take so long.
+# Limit on the duration of the remaining computation after a first signal.
 LAST_SECONDS = 0.15
 
 
 cdef int look() except -1 nogil:
-    """Raise what a signal raised, if it is time to ask; KeyboardInterrupt in a thread that must stop."""
+    """Handle signals if the interval has passed; raise KeyboardInterrupt in a thread that must stop."""
     global sstruct_next_look
     cdef double now
     if sstruct_stop != NULL:
         if sstruct_load(sstruct_stop):
             with gil:
-                raise KeyboardInterrupt("the pass that this thread works for has ended")
+                raise KeyboardInterrupt("the pass of this thread has ended")
         return 0
     now = sstruct_seconds()
     if now < sstruct_next_look:
@@ -59,27 +59,28 @@ cdef int look() except -1 nogil:
     sstruct_next_look = now + (SIGNAL_INTERVAL if sstruct_limit == 0 else 0.01)
     if sstruct_limit > 0 and sstruct_thread_seconds() >= sstruct_limit:
         with gil:
-            raise KeyboardInterrupt("what a signal had left to do takes too long")
+            raise KeyboardInterrupt("the computation after a signal takes too long")
     with gil:
         PyErr_CheckSignals()
     return 0
 
 
 cdef void obey(sstruct_counter* stop) noexcept nogil:
-    """Have `look` raise in this thread once `stop` is not 0; NULL: signals again."""
+    """Make `look` raise in this thread once `stop` is not 0; NULL restores the check for signals."""
     global sstruct_stop
     sstruct_stop = stop
 
 
 def look_for_signals():
-    """Raise what a signal raised, if it is time to ask: for loops in Python within a `LastMoment`."""
+    """Handle signals if the interval has passed: for Python loops within a `LastMoment`."""
     look()
 
 
 class LastMoment:
-    """A ``with`` block that raises KeyboardInterrupt where it takes longer than LAST_SECONDS.
+    """A ``with`` block that raises KeyboardInterrupt if it takes longer than LAST_SECONDS.
 
-    Of this thread's own time, so that a busy machine does not take it away; where compiled loops look.
+    The time is the CPU time of this thread, which is independent of the load of the machine. It is
+    checked in compiled loops.
     """
 
     def __enter__(self):
@@ -92,16 +93,16 @@ class LastMoment:
 
     @staticmethod
     def runs():
-        """Whether this thread is within one."""
+        """Return True if this thread is within such a block."""
         return sstruct_limit > 0
 
 
 class TerminationCallback:
-    """What a solver calls between its steps to hear whether to stop: once a signal has raised.
+    """Callback of a solver that returns True once a signal has raised an exception.
 
-    For solvers in compiled code of others, which an exception must not leave; callers raise `error`
-    when they are back. Compiled, since the interpreter would raise on the way into a function of
-    its own.
+    For solvers in other compiled libraries, through which an exception cannot propagate; callers
+    raise `error` after they return. Compiled, since the interpreter would raise on entry to a Python
+    function.
     """
 
     error = None

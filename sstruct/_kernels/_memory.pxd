@@ -1,9 +1,9 @@
-# Room that grows without the GIL. Header only.
+# Memory that grows without the GIL. Header only.
 from libc.stdlib cimport realloc
 
 
 cdef inline int grow(void** items, Py_ssize_t count, size_t size) except -1 nogil:
-    """Make room for `count` items of `size` bytes; those there stay."""
+    """Allocate memory for `count` items of `size` bytes and keep previous contents."""
     cdef void* memory = realloc(items[0], <size_t> max(count, 1) * size)
     if memory == NULL:
         with gil:

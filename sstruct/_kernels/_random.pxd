@@ -1,5 +1,5 @@
-# xoshiro256++ (Blackman and Vigna 2019), seeded by splitmix64: small, fast, and its whole
-# state is four words that a warm start can keep. Header only, so that it inlines.
+# xoshiro256++ (Blackman and Vigna 2019), seeded by splitmix64: small and fast, with a state of four
+# words that a warm start can store. Header only, so that it is inlined.
 from libc.stdint cimport uint64_t
 
 from sstruct._kernels._splitmix cimport next_random
@@ -32,7 +32,7 @@ cdef inline uint64_t random_next(Random* random) noexcept nogil:
 
 
 cdef inline Py_ssize_t random_below(Random* random, Py_ssize_t n) noexcept nogil:
-    """An integer of 0 ... n - 1, without bias (rejection on the high bits)."""
+    """Return an integer from 0 to n - 1, without bias (rejection on the high bits)."""
     cdef uint64_t mask = <uint64_t> (n - 1), draw
     mask |= mask >> 1
     mask |= mask >> 2
@@ -47,7 +47,7 @@ cdef inline Py_ssize_t random_below(Random* random, Py_ssize_t n) noexcept nogil
 
 
 cdef inline void random_shuffle(Random* random, Py_ssize_t* order, Py_ssize_t n) noexcept nogil:
-    """Fisher-Yates."""
+    """Fisher-Yates shuffle."""
     cdef Py_ssize_t k, j, swap
     for k in range(n - 1, 0, -1):
         j = random_below(random, k + 1)

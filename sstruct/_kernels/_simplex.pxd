@@ -1,16 +1,16 @@
-# Exact quadratic programs over a simplex. Header only, so that they inline.
+# Exact quadratic programs over a simplex. Header only, so that they are inlined.
 
 
 cdef inline double put_on_simplex(
         double* d, Py_ssize_t m, double width, double* total) noexcept nogil:
-    """Replace d by max(d - b, 0), for the level b at which these sum to `width`; return b.
+    """Replace d by max(d - b, 0) for the level b at which the result sums to `width`; return b.
 
-    d : m    IN and OUT    width >= 0. `total` is the computed sum: divide by it, so that rounding in
-    b does not take d off the simplex. With width = 0 the first of the largest becomes 1, all others
-    0.
+    d : m    IN and OUT    width >= 0. `total` is the computed sum: divide by it, so that rounding of
+    b does not move d off the simplex. With width = 0 the first of the largest entries becomes 1 and
+    all others 0.
 
-    b is found by Michelot's method: entries at or below b are left out until there are none; O(m)
-    each time, and few times.
+    b is found by Michelot's method: entries at or below b are removed until there are none, in O(m)
+    per iteration and few iterations.
     """
     cdef Py_ssize_t k, n_free = m + 2, n_before = m + 3, top = 0
     cdef double b, high
@@ -18,16 +18,16 @@ cdef inline double put_on_simplex(
         if d[k] > d[top]:
             top = k
     high = d[top]
-    # Relative to the largest: differences alone matter, and b - high is at least -width.
+    # Relative to the largest entry: only differences matter, and b - high is at least -width.
     b = -width
-    while n_free < n_before:   # rounding might add one again, and not end
+    while n_free < n_before:   # rounding might add an entry again and not terminate
         n_before = n_free
         n_free, total[0] = 0, 0
         for k in range(m):
             if d[k] - high > b:
                 total[0] += d[k] - high
                 n_free += 1
-        if n_free == 0:   # width = 0, or lost beside d
+        if n_free == 0:   # width = 0, or negligible relative to d
             break
         if n_free < n_before:
             b = (total[0] - width) / n_free
@@ -45,11 +45,11 @@ cdef inline double simplex_minimum(
         const double* c, double Q, double C, Py_ssize_t m, double* a) noexcept nogil:
     """Minimize sum_k c_k a_k + Q/2 a_k^2 subject to sum_k a_k = 0, a_0 <= C, a_k <= 0 for k > 0.
 
-    c : m    IN    a : m    OUT    Q >= 0, C > 0. Entry 0 is the truth.
-    Returns the multiplier b of the sum: c_k + Q a_k = b wherever a_k is below its bound, and is not
-    above b where a_k is at it. With Q = 0 all of C goes to the first entry of the largest c.
+    c : m    IN    a : m    OUT    Q >= 0, C > 0. Entry 0 is the true labeling.
+    Returns the multiplier b of the sum: c_k + Q a_k = b if a_k is below its bound, and <= b if a_k is
+    at its bound. With Q = 0 all of C is assigned to the first entry of the largest c.
 
-    With D = c + Q u, u the bounds, the masses C q = u - a are (D - b)_+ / Q, and they sum to C
+    With D = c + Q u and the bounds u, the masses C q = u - a are (D - b)_+ / Q and sum to C
     (`put_on_simplex`).
     """
     cdef Py_ssize_t k

@@ -1,4 +1,4 @@
-# Random orders inside decoders. Header only; not `_kernels/_random`: oracles know no solver.
+# Random orders in decoders. Header only; not `_kernels/_random`, since decoders must not use solvers.
 from libc.stdint cimport uint64_t
 
 

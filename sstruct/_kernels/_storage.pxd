@@ -2,8 +2,8 @@ cdef enum: MOST_FIELDS = 16
 
 
 cdef class Storage:
-    cdef void** field[MOST_FIELDS]         # the pointers of this object that own memory
-    cdef size_t room[MOST_FIELDS]          # bytes behind each
+    cdef void** field[MOST_FIELDS]         # pointers of this object that own memory
+    cdef size_t room[MOST_FIELDS]          # allocated bytes of each
     cdef int n_fields
 
     cdef int grow(self, void** field, Py_ssize_t count, size_t size) except -1 nogil

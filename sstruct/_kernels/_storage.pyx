@@ -1,15 +1,15 @@
 # Design:
-# (a) Workspaces have many arrays behind pointers, which grow with the problems and are freed with
-#     the workspace. This base class keeps the book: which pointers, how much room, and frees them.
-# (b) A field is known by its address, which does not change as long as the object lives. There are
-#     few, and they are asked for once a problem, so that they are searched for in a row.
-"""Workspaces whose arrays grow without the GIL."""
+# (a) Workspaces have many arrays, which grow with the problems and are freed with the workspace. This
+#     base class stores their pointers and allocated sizes, and frees them.
+# (b) A field is identified by its address, which is constant during the life of the object. There are
+#     few fields, and they are requested once per problem, so that a linear search is sufficient.
+"""Workspaces with arrays that grow without the GIL."""
 
 from libc.stdlib cimport free, realloc
 
 
 cdef class Storage:
-    """Owns the memory behind pointers of a subclass: those that `grow` was called with."""
+    """Owns the memory of the pointers in a subclass for which `grow` was called."""
 
     def __dealloc__(self):
         cdef int k
@@ -17,9 +17,9 @@ cdef class Storage:
             free(self.field[k][0])
 
     cdef int grow(self, void** field, Py_ssize_t count, size_t size) except -1 nogil:
-        """Make room for `count` items of `size` bytes behind a field of this object.
+        """Allocate memory for `count` items of `size` bytes in a field of this object.
 
-        What is there stays. By a quarter more each time, so that it is rarely moved.
+        Previous contents are kept. It grows by at least a quarter, to avoid frequent moves.
         """
         cdef int k = 0
         cdef size_t n_bytes = <size_t> max(count, 1) * size

@@ -1,4 +1,4 @@
-/* Seconds of a clock that never goes back; read inside passes without the GIL. */
+/* Seconds of a monotonic clock; used in passes without the GIL. */
 #ifndef SSTRUCT_CLOCK_H
 #define SSTRUCT_CLOCK_H
 

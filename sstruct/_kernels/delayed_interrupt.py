@@ -1,4 +1,4 @@
-"""SIGINT that waits until what a call has found is where it belongs."""
+"""Delay of SIGINT until the results of a call are stored."""
 
 import signal
 
@@ -6,11 +6,11 @@ from sstruct._kernels._interruption import LastMoment
 
 
 class DelayedInterrupt:
-    """A ``with`` block, in which SIGINT waits from `begin` on until the block is left.
+    """A ``with`` block in which SIGINT is delayed from `begin` until the block is left.
 
-    Then the handler that was there is called, whosever it is. A LastMoment does not wait: a signal
-    ends it. Nothing is held back in other threads than the main one, which hear of no signal, nor
-    where SIGINT is ignored or is not Python's to handle.
+    Then the previous handler is called. A LastMoment is not delayed: a signal ends it. SIGINT is
+    not delayed in threads other than the main one, which do not receive signals, nor if it is
+    ignored or not handled by Python.
     """
 
     def __init__(self):
@@ -21,7 +21,7 @@ class DelayedInterrupt:
         return self
 
     def begin(self):
-        """Hold SIGINT back, within the block; a second call changes nothing."""
+        """Start to delay SIGINT; further calls within the block have no effect."""
         handler = signal.getsignal(signal.SIGINT)
         if not self.entered or self.handler is not None or not callable(handler):
             return
@@ -40,7 +40,7 @@ class DelayedInterrupt:
         handler, self.handler = self.handler, None
         if handler is None:
             return
-        if signal.getsignal(signal.SIGINT) == self._wait:  # nobody has set another one
+        if signal.getsignal(signal.SIGINT) == self._wait:  # not replaced by another handler
             signal.signal(signal.SIGINT, handler)
         arrived, self.arrived = self.arrived, None
         if arrived is not None:

@@ -1,6 +1,6 @@
-/* Whether it is time to look for signals, told by work that is counted: without a clock or a lock.
+/* Decides by counted work, without a clock or a lock, whether to check for signals.
  *
- * A thread has a count of its own in every module, so that loops of many short calls add up too. */
+ * Each thread has a separate count in every module, so that many short calls are summed. */
 #ifndef SSTRUCT_INTERRUPTION_H
 #define SSTRUCT_INTERRUPTION_H
 
@@ -10,7 +10,7 @@
 #define SSTRUCT_THREAD_LOCAL static __thread
 #endif
 
-/* Units of about a nanosecond, as `work` of oracles. */
+/* In units of about a nanosecond, like the work of decoders. */
 #define SSTRUCT_WORK_PER_LOOK 2e6
 
 SSTRUCT_THREAD_LOCAL double sstruct_work_since_look;

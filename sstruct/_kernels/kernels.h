@@ -1,18 +1,18 @@
 /* The hot loops over labels: potentials, max-plus products, products of feature rows.
  *
- * Design: (a) Label-indexed arrays are padded to KP = sstruct_padded(K) entries, so that
- * every loop over labels is cut into chunks of a few vectors, which stay in registers.
+ * Design: (a) Arrays indexed by labels are padded to KP = sstruct_padded(K) entries, so that
+ * loops over labels are divided into chunks of a few vectors, which stay in registers.
  * Padded weights are zero and stay zero.
- * (b) A wheel is built for plain x86-64. With gcc, wide_kernels.h is compiled for AVX-512
- * and AVX2 too, each with vectors of its own width (an AVX2 machine would keep arrays of
- * 64-byte ones in memory, thirty times slower), and the machine's best is chosen when the
- * module is loaded. Elsewhere (MSVC, clang, Arm) there is the one for any machine.
- * (c) The environment variable SSTRUCT_INSTRUCTIONS, read at that time, forbids the sets
- * above the one it names; so every path can be tested on one machine.
- * (d) No relaxed floating point: sums over features are written with several partial sums
- * where order does not matter to us, and infinities keep their meaning (forbidden
- * transitions are -inf). Bits may differ between machines (fused multiply-add), not
- * between runs on one. The max-plus product is the same everywhere.
+ * (b) A wheel is built for baseline x86-64. With gcc, wide_kernels.h is also compiled for AVX-512
+ * and AVX2, each with vectors of its native width (arrays of 64-byte vectors would be kept in
+ * memory on AVX2 machines, thirty times slower), and the best variant for the machine is selected
+ * when the module is loaded. Elsewhere (MSVC, clang, Arm) there is only the baseline.
+ * (c) The environment variable SSTRUCT_INSTRUCTIONS, read at that time, sets an upper limit on the
+ * instruction set, so that every variant can be tested on one machine.
+ * (d) No relaxed floating-point options: sums over features are written with several partial sums
+ * where order is irrelevant, and infinities are preserved (forbidden transitions are -inf).
+ * Results may differ in the last bits between machines (fused multiply-add), but not between
+ * runs on one machine. The max-plus product is the same everywhere.
  */
 #ifndef SSTRUCT_KERNELS_H
 #define SSTRUCT_KERNELS_H
@@ -30,7 +30,7 @@
 #define SSTRUCT_KERNEL static
 #endif
 
-/* Not on Windows: gcc does not align the stack for wide vectors there. */
+/* Not on Windows, where gcc does not align the stack for wide vectors. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) \
     && !defined(_WIN32)
 #define SSTRUCT_MULTIVERSION 1
@@ -42,8 +42,8 @@
 #endif
 
 /* Feature rows, dense (indices == NULL) or CSR, in single or double precision; CSR rows of ones
- * (indicators) need no values. Every value counts `factor` times. With a factor of 1 the kernels
- * return the same bits as without one. */
+ * (indicators) require no values. Every value is multiplied by `factor`. With a factor of 1 the
+ * results are bitwise equal to those without one. */
 enum { SSTRUCT_DOUBLE, SSTRUCT_SINGLE, SSTRUCT_ONES };
 typedef struct {
     const void *values;
@@ -73,7 +73,7 @@ SSTRUCT_INLINE int64_t sstruct_row_size(const sstruct_rows *rows, int64_t r)
     return rows->indices ? rows->indptr[r + 1] - rows->indptr[r] : rows->n_features;
 }
 
-/* Ask for memory that is read soon: `size` bytes. */
+/* Prefetch `size` bytes of memory. */
 SSTRUCT_INLINE void sstruct_prefetch(const void *memory, int64_t size)
 {
 #if defined(__GNUC__)
@@ -84,7 +84,7 @@ SSTRUCT_INLINE void sstruct_prefetch(const void *memory, int64_t size)
 #endif
 }
 
-/* Ask for feature rows that are read soon, of long ones for the first: hardware finds the rest. */
+/* Prefetch feature rows; only the first of long rows, since the hardware prefetches the rest. */
 SSTRUCT_INLINE void sstruct_prefetch_rows(const sstruct_rows *rows, int64_t first, int64_t count)
 {
     const int64_t start = sstruct_row_start(rows, first);
@@ -97,8 +97,8 @@ SSTRUCT_INLINE void sstruct_prefetch_rows(const sstruct_rows *rows, int64_t firs
         sstruct_prefetch((const double *)rows->values + start, size * sizeof(double));
 }
 
-/* Each path of wide_kernels.h. gcc does not find the instructions for "a where v > m, else b" by
- * itself, so they are named; the max-plus product takes a quarter less time for it. */
+/* The variants of wide_kernels.h. gcc does not generate the instructions for "a where v > m, else b"
+ * automatically, so intrinsics are used; the max-plus product takes a quarter less time with them. */
 #define SSTRUCT_LANES 2
 #define SSTRUCT_OF(name) name##_default
 #if defined(__SSE2__)
@@ -146,8 +146,8 @@ typedef int64_t sstruct_bits __attribute__((vector_size(16)));
 #pragma GCC pop_options
 #endif
 
-/* The path: 0 for any machine, 3 for x86-64-v3 (AVX2), 4 for x86-64-v4 (AVX-512). Written once,
- * before anything of the module runs. */
+/* The variant: 0 for the baseline, 3 for x86-64-v3 (AVX2), 4 for x86-64-v4 (AVX-512). Set once, before
+ * any function of the module is called. */
 static int sstruct_path = 0;
 
 #if SSTRUCT_MULTIVERSION
@@ -167,7 +167,7 @@ __attribute__((constructor)) static void sstruct_choose_path(void)
 #define SSTRUCT_ON(path, name, arguments) ((void)(path), name##_default arguments)
 #endif
 
-/* Rows of four labels have no vectors of eight. */
+/* Rows of four labels are shorter than vectors of eight. */
 SSTRUCT_INLINE int sstruct_path_of(int64_t KP)
 {
     return KP < 8 && sstruct_path == 4 ? 3 : sstruct_path;
@@ -181,7 +181,7 @@ SSTRUCT_INLINE void sstruct_potentials(
                (rows, first, count, w, KP, bias, cost, truth, scale, theta));
 }
 
-/* out[low:high] += X[r] @ w[:, low:high], and entries about them, as far as vectors reach. */
+/* out[low:high] += X[r] @ w[:, low:high], extended to full vectors. */
 SSTRUCT_INLINE void sstruct_range_potentials(
     const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t low, int64_t high,
     double *out)
@@ -229,8 +229,8 @@ SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)
     return SSTRUCT_ON(sstruct_path, sstruct_squared_norm, (w, size));
 }
 
-/* w[:, label[q]] += change[q] X[r], for two labels at a time. The changes are copied: for all that a
- * compiler knows, they might lie in w. */
+/* w[:, label[q]] += change[q] X[r], for two labels at a time. The changes are copied, since the
+ * compiler must assume that they may alias w. */
 #define SSTRUCT_ADD_ROW(TYPE)                                                                \
     SSTRUCT_INLINE void sstruct_add_row_##TYPE(                                              \
         const TYPE *x, const int32_t *index, int64_t size, double factor,                    \
@@ -274,7 +274,7 @@ SSTRUCT_INLINE void sstruct_add_row(
             (const double *)rows->values + start, index, size, rows->factor, label, change, count, w, KP);
 }
 
-/* Half of the squared distance of the transition counts of labelings a and b, which differ in
+/* Half of the squared distance between the transition counts of labelings a and b, which differ in
  * the transitions into the positions `where`. */
 SSTRUCT_INLINE int64_t sstruct_transition_distance(
     const int32_t *a, const int32_t *b, const int32_t *where, int64_t count)
@@ -291,8 +291,8 @@ SSTRUCT_INLINE int64_t sstruct_transition_distance(
 #undef SSTRUCT_SAME
 }
 
-/* First entry of the highest score, first active one (alpha > 0) of the lowest, mean under alpha.
- * No branches: where they are is hard to predict. */
+/* The first entry of the highest score, the first active one (alpha > 0) of the lowest score, and the
+ * mean under alpha. Without branches, which would be hard to predict. */
 SSTRUCT_INLINE void sstruct_extremes(
     const double *score, const double *alpha, int64_t count, int64_t *best, int64_t *lowest,
     double *mean)

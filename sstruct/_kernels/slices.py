@@ -1,25 +1,24 @@
-"""Array expressions of entries by themselves, some entries at a time.
+"""Elementwise array expressions, evaluated in slices.
 
-Python hears of signals between two calls, and one array operation on millions of weights takes a
-while, most of it for memory that is new. What lies between the slices here also stays in the
-processor's cache.
+Python handles signals between calls, and an operation on millions of weights takes a while, mostly
+to allocate memory. Intermediate results of slices also stay in the processor's cache.
 """
 
 import numpy as np
 
 from sstruct._kernels._interruption import look_for_signals
 
-# Entries: about a millisecond.
+# Number of entries, about a millisecond.
 SLICE = 2**17
 
 
 def by_slices(function, *vectors):
-    """Return function(*vectors) of vectors of one length, computed slice by slice.
+    """Return function(*vectors) of vectors of equal length, computed slice by slice.
 
     Parameters
     ----------
     function : callable
-        Of float64 vectors, for each entry by itself.
+        An elementwise function of float64 vectors.
     *vectors : ndarrays of shape (n,)
     """
     out = np.empty(len(vectors[0]))
@@ -31,7 +30,7 @@ def by_slices(function, *vectors):
 
 
 def zeros(n):
-    """Return zeros of shape (n,) whose memory is there, so that first writes to it take no time."""
+    """Return zeros of shape (n,) in memory that is already mapped, so first writes are fast."""
     out = np.empty(n)
     for first in range(0, n, SLICE):
         out[first : first + SLICE] = 0

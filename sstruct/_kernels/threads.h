@@ -1,11 +1,11 @@
-/* Counters that threads share, and waiting for one to move.
+/* Counters shared by threads, and waiting for a change.
  *
  * Design: oracle calls may take microseconds, so threads of a pass take tickets from a counter and
- * spin for the next batch; whoever waits longer than that gives the processor away. What a run hands
- * out goes by `store` and `load`, what its tasks have done by `add` and `load`. Tickets order nothing
- * (`replace`), so that ThreadSanitizer sees any two tasks of a run that meet; on x86 they are the
- * same instructions. In its builds whoever has a ticket lets others take one too, lest a short run
- * be over before there are others.
+ * spin for the next batch; threads that wait longer yield the processor. Data from the run to its
+ * tasks is published by `store` and `load`, results of tasks by `add` and `load`. Tickets do not order
+ * memory accesses (`replace`), so that ThreadSanitizer detects any two conflicting tasks of a run; on
+ * x86 they are the same instructions. In its builds, a thread with a ticket lets others take one too,
+ * since a short run might otherwise end before they start.
  */
 #ifndef SSTRUCT_THREADS_H
 #define SSTRUCT_THREADS_H
@@ -54,14 +54,14 @@ static inline void sstruct_sleep(void)
 }
 #endif
 
-/* One turn of waiting: soon again at first, later after everybody else had a turn. */
+/* One turn of waiting: a pause at first, later yielding to other threads. */
 static inline void sstruct_wait(int64_t turn)
 {
     if (turn < 2000) sstruct_pause();
     else sstruct_give_way();
 }
 
-/* The same of a thread that has nothing to do, and may have nothing for long. */
+/* The same for an idle thread, which may wait for long. */
 static inline void sstruct_rest(int64_t turn)
 {
     if (turn < 3000) sstruct_wait(turn);

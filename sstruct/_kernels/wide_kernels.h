@@ -1,6 +1,6 @@
-/* The kernels whose best code depends on the instruction set. kernels.h includes this file for
- * each set, with SSTRUCT_OF(name) for the names of its functions, SSTRUCT_LANES for the doubles of
- * its vectors, SSTRUCT_HIGHER(v, m, a, b) for "a where v > m, else b" on vectors, and
+/* The kernels whose best code depends on the instruction set. kernels.h includes this file for each
+ * set, with SSTRUCT_OF(name) for the names of its functions, SSTRUCT_LANES for the number of doubles
+ * in its vectors, SSTRUCT_HIGHER(v, m, a, b) for "a where v > m, else b" on vectors, and
  * SSTRUCT_MAXIMUM(v, m) for SSTRUCT_HIGHER(v, m, v, m).
  */
 #if defined(__GNUC__)
@@ -11,9 +11,9 @@ typedef double SSTRUCT_OF(sstruct_vector)
 #define SSTRUCT_STORE(p, v) (*(SSTRUCT_VECTOR *)(p) = (v))
 #endif
 
-/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels: N vectors; w has KP a feature)
- * U partial sums a label, over the features of each residue modulo U: a chain of additions waits
- * for every one of them, so eight vectors are in flight whatever N is. */
+/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels: N vectors; w has KP entries per feature)
+ * U partial sums per label, over the features of each residue modulo U: additions in one sum have to
+ * wait for each other, so eight vectors are in flight for any N. */
 #if defined(__GNUC__)
 #define SSTRUCT_ACCUMULATE(TYPE, N, U)                                                       \
     SSTRUCT_INLINE void SSTRUCT_OF(sstruct_accumulate_##TYPE##_##N)(                         \
@@ -87,15 +87,15 @@ SSTRUCT_ROW_POTENTIALS(float)
 SSTRUCT_ROW_POTENTIALS(double)
 SSTRUCT_ROW_POTENTIALS(sstruct_ones)
 
-/* out[0:n] += X[r] @ w[:, 0:n]; n a multiple of the vectors' lanes, at most KP. One loop each:
- * whether there are indices is not asked again for every feature. */
+/* out[0:n] += X[r] @ w[:, 0:n]; n is a multiple of the vectors' lanes and at most KP. Separate loops
+ * for dense and sparse rows, so that indices are not checked for every feature. */
 SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
     const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t n, double *out)
 {
     const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
     const int32_t *index = rows->indices ? rows->indices + start : NULL;
     const double factor = rows->factor, inverse = 1 / factor;
-    if (factor != 1)   /* f (out / f + sum) costs n products, f times each value would cost `size` */
+    if (factor != 1)   /* f (out / f + sum) takes n products, f times each value would take `size` */
         for (int64_t k = 0; k < n; k++) out[k] *= inverse;
     if (rows->kind == SSTRUCT_ONES)
         SSTRUCT_OF(sstruct_row_potentials_sstruct_ones)(NULL, index, size, w, KP, n, out);
@@ -116,7 +116,7 @@ SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
 }
 
 /* theta[0:count, :] = bias + X[first:first + count] @ W + scale * cost[truth]
- * bias (KP) or NULL; cost (K x KP) or NULL: then without the last term. */
+ * bias (KP) or NULL; cost (K x KP) or NULL to omit the last term. */
 SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_potentials)(
     const sstruct_rows *rows, int64_t first, int64_t count, const double *w, int64_t KP,
     const double *bias, const double *cost, const int32_t *truth, double scale, double *theta)
@@ -138,7 +138,7 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_add_potentials)(
 }
 
 /* out[q] = X[r] @ w[:, label[q]]: the potentials of M labels. Every label has two partial sums, and
- * all share what is read of the row. */
+ * all labels share one pass over the row. */
 #define SSTRUCT_LABEL_POTENTIALS(TYPE, M)                                                    \
     SSTRUCT_INLINE void SSTRUCT_OF(sstruct_label_potentials_##TYPE##_##M)(                   \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
@@ -208,7 +208,7 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_some_potentials)(
     for (int64_t q = 0; q < count; q++) out[q] *= rows->factor;
 }
 
-/* X[r] @ X[s]; column indices of a CSR row increase. Eight partial sums: they vectorize. */
+/* X[r] @ X[s]; the column indices of CSR rows increase. Eight partial sums, to be vectorized. */
 #define SSTRUCT_ROW_PRODUCT(TYPE)                                                            \
     SSTRUCT_INLINE double SSTRUCT_OF(sstruct_sparse_product_##TYPE)(                         \
         const TYPE *x, const int32_t *i, int64_t n, const TYPE *z, const int32_t *j, int64_t m) \
@@ -249,7 +249,7 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_some_potentials)(
 SSTRUCT_ROW_PRODUCT(float)
 SSTRUCT_ROW_PRODUCT(double)
 
-/* Rows of ones: the number of columns they share. */
+/* Rows of ones: the number of common columns. */
 SSTRUCT_INLINE double SSTRUCT_OF(sstruct_row_product_ones)(
     const sstruct_rows *rows, int64_t r, int64_t s)
 {
@@ -275,7 +275,7 @@ SSTRUCT_KERNEL double SSTRUCT_OF(sstruct_row_product)(const sstruct_rows *rows, 
         : SSTRUCT_OF(sstruct_row_product_double)(rows, r, s));
 }
 
-/* out = rows @ w, for dense rows one after another */
+/* out = rows @ w, for contiguous dense rows */
 SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_products)(
     const double *rows, int64_t count, int64_t n, const double *w, double *out)
 {
@@ -283,7 +283,7 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_products)(
 }
 
 /* best[k] = max_j previous[j] + edge[j, k], from[k] the lowest such j, for N vectors of labels k.
- * Labels travel as doubles. No branches: which label wins is hard to predict. */
+ * Labels are stored as doubles. Without branches, which would be hard to predict. */
 #if defined(__GNUC__)
 #define SSTRUCT_MAX_PLUS(N)                                                                  \
     SSTRUCT_INLINE void SSTRUCT_OF(sstruct_max_plus_##N)(                                    \
