@@ -1,1 +1,1 @@
-"""Checks of what comes from outside, which all layers share."""
+"""Validation of external input, shared by all layers."""

@@ -1,4 +1,4 @@
-"""Arguments of functions as arrays and numbers: what is none is named, not left to NumPy."""
+"""Conversion of arguments to arrays and numbers, with errors that name the argument."""
 
 import operator
 from collections.abc import Iterable, Iterator
@@ -11,13 +11,13 @@ from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
 
 NUMBERS = "an array of numbers"
-# What NumPy raises of items that make no array.
+# Exceptions that NumPy raises if items cannot be converted to an array.
 NO_ARRAY = TypeError, ValueError, ArithmeticError, NotImplementedError, np.ma.MaskError
-# Entries that are copied in one go.
+# Number of entries that are copied together.
 AT_ONCE = 2**20
-# Lists in lists, of which NumPy looks at every entry; those that hold themselves have no end.
+# Limit on the nesting of lists, which NumPy traverses in full; a list may contain itself.
 MOST_DEEP = 8
-# What NumPy's generators are made of, but for lists and arrays of integers.
+# Valid seeds of NumPy's generators, except for lists and arrays of integers.
 GENERATORS = (
     Integral, np.random.Generator, np.random.BitGenerator, np.random.SeedSequence,
     np.random.RandomState,
@@ -25,21 +25,21 @@ GENERATORS = (
 
 
 def _not(kind, name, error):
-    """The error for an argument that is no array of a kind: a TypeError where NumPy's is one."""
+    """Return an error for an invalid argument: a TypeError if NumPy raised one."""
     named = TypeError if isinstance(error, TypeError) else ValueError
     return named(f"{name} must be {kind}: {brief(error)}")
 
 
 def aligned(array):
-    """Return an array whose entries begin where compiled code may read them: itself, or a copy.
+    """Return an array with aligned entries, as compiled code requires: the same one or a copy.
 
-    Views of bytes may hold numbers that do not.
+    Views of bytes may be unaligned.
     """
     return array if array.flags.aligned else array.copy()
 
 
 def contiguous(values, dtype=None):
-    """Return values as an array that compiled code may read: C-contiguous and aligned."""
+    """Return values as a C-contiguous and aligned array, as compiled code requires."""
     return aligned(np.ascontiguousarray(values, dtype))
 
 
@@ -58,9 +58,9 @@ def array_of(values, name, kind="an array"):
 
 
 def check_unmasked(values, name):
-    """Raise ValueError if an array, or an array in a list of these, has masked entries.
+    """Raise ValueError if an array, or an array in a list of arrays, has masked entries.
 
-    NumPy would drop the mask and use the values below it.
+    NumPy would ignore the mask and use the underlying values.
     """
     objects = isinstance(values, np.ndarray) and values.dtype == object and values.ndim > 0
     if isinstance(values, list | tuple) or objects:
@@ -69,18 +69,18 @@ def check_unmasked(values, name):
                 check_unmasked(item, f"{name}[{i}]")
     elif isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
-            f"found {int(np.ma.getmaskarray(values).sum())} masked entries in {name}. Fill them "
+            f"{name} has {int(np.ma.getmaskarray(values).sum())} masked entries. Fill them "
             "first, for example with masked_array.filled(value) or an imputer"
         )
 
 
 def real_array(values, name):
-    """Return values as float64, a view where they are that.
+    """Return values as float64, without a copy if possible.
 
     Raises
     ------
     ValueError, TypeError
-        Where they are no real numbers, or beyond the range of double precision; names them.
+        If the values are not real numbers or exceed the range of float64.
     """
     check_depth(values, name)
     array = array_of(values, name, NUMBERS)
@@ -89,15 +89,15 @@ def real_array(values, name):
     try:
         return np.asarray(array, dtype=np.float64)
     except OverflowError:
-        raise ValueError(f"{name} has a number beyond the range of double precision") from None
+        raise ValueError(f"{name} contains a value too large for dtype('float64')") from None
     except NO_ARRAY as error:
         raise _not(NUMBERS, name, error) from None
 
 
 def concatenated(arrays, name):
-    """Put dense arrays of one width one below the other; `name` is what an error calls them.
+    """Concatenate dense arrays with the same number of columns; `name` is used in errors.
 
-    Some at a time, between which Python hears of signals.
+    Rows are copied in chunks, between which Python handles signals.
     """
     kinds = {array.dtype: array[:0] for array in arrays}
     try:
@@ -113,13 +113,13 @@ def concatenated(arrays, name):
         return out
     except TypeError:
         dtypes = ", ".join(sorted({str(array.dtype) for array in arrays}))
-        raise TypeError(f"{name} must be of dtypes that go together, found {dtypes}") from None
+        raise TypeError(f"incompatible dtypes in {name}: {dtypes}") from None
 
 
 def copy_rows(values, out):
-    """Copy values into an array of their shape, some rows at a time.
+    """Copy values into an array of the same shape, in chunks of rows.
 
-    Between these Python hears of signals: the first touch of new memory takes its time.
+    Python handles signals between chunks, since the first access to new memory is slow.
     """
     step = max(1, AT_ONCE * len(values) // max(values.size, 1))
     for first in range(0, len(values), step):
@@ -127,43 +127,43 @@ def copy_rows(values, out):
 
 
 def check_depth(values, name):
-    """Raise ValueError where lists are nested deeper than any array that is read.
+    """Raise ValueError if lists are nested deeper than the dimensions of any valid array.
 
-    Or where they are of a class of its own, whose length is not the number of their items.
-    TypeError of partitions on a cluster: whoever takes those looks for them first.
+    Also raise ValueError for subclasses of list whose length is not their number of items, and
+    TypeError for partitions on a cluster, which callers that support them detect first.
     """
     if is_partitioned(values):
         raise TypeError(
-            f"{name} is in partitions on a cluster, which fit, score and PathCV take: give lists, "
-            "or call this for each partition, as bag.map_partitions(model.predict) does"
+            f"{name} is in partitions on a cluster, which only fit, score and PathCV support: "
+            "pass lists, or process each partition, as in bag.map_partitions(model.predict)"
         )
     depth = 0
     while isinstance(values, list | tuple):
         kind = list if isinstance(values, list) else tuple
         if type(values) is not kind and len(values) != kind.__len__(values):
             raise ValueError(
-                f"{name} has a {type(values).__name__} whose length is {len(values)}, but which "
-                f"has {kind.__len__(values)} items; write list(...)"
+                f"{name} has a {type(values).__name__} of length {len(values)} that contains "
+                f"{kind.__len__(values)} items; convert it with list(...)"
             )
         if not values:
             return
         values, depth = values[0], depth + 1
         if depth > MOST_DEEP:
-            raise ValueError(f"{name} has lists nested more than {MOST_DEEP} deep")
+            raise ValueError(f"{name} has lists nested more than {MOST_DEEP} levels")
 
 
 def without_view(items):
-    """Return an array for a memoryview, which lists no items of several dimensions or objects."""
+    """Convert a memoryview to an array, since its items may not be accessible otherwise."""
     return np.asarray(items) if isinstance(items, memoryview) else items
 
 
 def is_sized(value):
-    """Whether it has a length, and lists the one that they say.
+    """Return True if a value has a length and can be listed.
 
-    Arrays of no dimension and sparse matrices have the method alone. Some of the latter answer, but
-    what is in them is read by compiled code, which trusts what they store.
+    Zero-dimensional arrays and sparse matrices define the method but do not support it. Some sparse
+    formats do, but listing them runs compiled code on data that has not been validated.
     """
-    if type(value) in (list, tuple):  # asked of every sample: nearly all are these, or arrays
+    if type(value) in (list, tuple):  # fast path, called for every sample
         return True
     if type(value) is np.ndarray:
         return value.ndim > 0
@@ -178,11 +178,11 @@ def is_sized(value):
 
 
 def is_empty(item):
-    """Whether an item has neither rows nor columns: a sample of no nodes, in any form.
+    """Return True if an item is a sample without nodes: it has neither rows nor columns.
 
-    One that has columns, such as ``np.empty((0, 3))``, is validated as all other items are.
+    Items with columns, such as ``np.empty((0, 3))``, are validated like all other items.
     """
-    if type(item) in (list, tuple):  # asked of every sample
+    if type(item) in (list, tuple):  # fast path, called for every sample
         return not item
     if isinstance(item, list | tuple):
         return is_sized(item) and len(item) == 0
@@ -191,7 +191,7 @@ def is_empty(item):
 
 
 def listed(values, name, kind):
-    """Return what an iterable holds as a list; `kind` says what an error expects."""
+    """Return the items of an iterable as a list; `kind` is the expected type in errors."""
     values = without_view(values)
     if not isinstance(values, Iterable) or not (is_sized(values) or isinstance(values, Iterator)):
         raise TypeError(f"{name} must be {kind}, found {shortened(values)}")
@@ -199,7 +199,7 @@ def listed(values, name, kind):
 
 
 def whole_number(value, name):
-    """Return an integer."""
+    """Return the value as an integer."""
     try:
         return operator.index(value)
     except TypeError:
@@ -207,22 +207,22 @@ def whole_number(value, name):
 
 
 def flag(value, name):
-    """Return a bool."""
+    """Return the value as a bool."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, found {shortened(value)}")
     return bool(value)
 
 
 def refuse_sparse(value, name, expected):
-    """Raise for a sparse matrix, which shows itself in the errors of others by compiled code."""
+    """Raise TypeError for sparse matrices, whose repr would run compiled code."""
     if sparse.issparse(value):
         raise TypeError(f"{name} is a {type(value).__name__}, expected {expected}")
 
 
 def generator_of(random_state):
     """Return NumPy's generator for an integer, a generator or None."""
-    expected = "an integer of at least 0, a generator or None"
-    # NumPy would take arrays too, and go down into rows that are matrices until the stack ends.
+    expected = "an integer >= 0, a generator or None"
+    # NumPy would accept arrays too, and recurse without limit into their rows.
     if not (random_state is None or isinstance(random_state, GENERATORS)):
         raise TypeError(f"random_state must be {expected}, found {shortened(random_state)}")
     try:

@@ -1,7 +1,7 @@
-"""Sparse matrices of SciPy, looked at before SciPy's compiled code follows what they store.
+"""Validation of SciPy's sparse matrices before compiled code uses their indices.
 
-SciPy looks at some of the places that a matrix stores when it is made, and never again; nor does it
-look whether what it remembers of their order is still true. Its compiled code goes where they lead.
+SciPy validates only part of the indices when a matrix is constructed, and never again; it does not
+verify cached flags such as has_sorted_indices either. Its compiled code relies on both.
 """
 
 from itertools import chain
@@ -13,75 +13,74 @@ from sstruct._checks.shown import shortened
 
 __all__ = ["as_csr", "check_attributes", "check_compressed", "check_rows", "stacked"]
 
-# Compiled code numbers columns by 32 bits, and rows without entries cost memory too.
+# Compiled code uses 32-bit column indices, and rows without entries require memory too.
 MOST = 2**31 - 1
-# Formats that take no memory for rows without entries, which take some when they are read. SciPy
-# does not live through a lack of it everywhere.
+# Formats that do not store empty rows, which require memory once the matrix is converted; SciPy
+# does not handle a lack of memory everywhere.
 UNSTORED, MOST_EMPTY = ("csc", "coo", "dia", "dok"), 10**7
-# Entries, perhaps on disk, that are looked at in one go.
+# Number of entries, possibly memory-mapped, that are checked together.
 AT_ONCE = 2**22
 KINDS = {"i": "integers", "fiub": "real numbers"}
 
 
 def check_compressed(matrix, name, ndims=(2,)):
-    """Raise unless a sparse matrix or array, of any format, stores what it says.
+    """Raise an error if a sparse matrix or array of any format is inconsistent.
 
-    What comes sparse from outside is given to this function before anything else is done with it.
-    One look at each entry; nothing is copied.
+    Must be called for sparse input before any other use. Each entry is read once, without a copy.
 
     Parameters
     ----------
     matrix : sparse matrix or array
     name : str
-        What an error calls it.
+        Name of the matrix in errors.
     ndims : tuple of int, default=(2,)
-        Numbers of dimensions that it may have.
+        Supported numbers of dimensions.
 
     Raises
     ------
     ValueError
-        If it has another number of dimensions, stores a place that is none of its own, or its
-        arrays do not fit together or are not in the order that its flags claim.
+        If the number of dimensions is not supported, an index is out of range, or arrays are
+        inconsistent or not in the order that the flags claim.
     TypeError
-        If an array is missing or of another kind.
+        If an array is missing or has the wrong type.
     """
     check_attributes(matrix, name, ndims)
     CHECKS[matrix.format](matrix, name)
     if matrix.format in UNSTORED and matrix.shape[0] > matrix.nnz + MOST_EMPTY:
         raise ValueError(
-            f"{name} has {matrix.shape[0]} rows and {matrix.nnz} entries, expected at most "
-            f"{MOST_EMPTY} rows without any"
+            f"{name} has {matrix.shape[0]} rows but only {matrix.nnz} entries, expected at most "
+            f"{MOST_EMPTY} empty rows"
         )
 
 
 def check_attributes(matrix, name, ndims=(2,)):
-    """Raise unless a sparse matrix is of a format and shape that there are: `check_compressed`'s.
+    """Raise an error if the format or the shape of a sparse matrix is invalid, in O(1).
 
-    O(1). What needs no more than a shape asks for this before it reads one.
+    Must be called before the shape is used; `check_compressed` includes it.
     """
     known = [format for format, types in FORMATS.items() if isinstance(matrix, types)]
     if matrix.format not in known:
-        raise TypeError(f"{name} is a {type(matrix).__name__}, which is no sparse format of scipy")
+        raise TypeError(f"{name} is a {type(matrix).__name__}, not a SciPy sparse format")
     shape = matrix.shape
     if not isinstance(shape, tuple):
-        raise TypeError(f"{name} has a shape that is a {type(shape).__name__}, expected a tuple")
+        raise TypeError(f"{name}.shape is a {type(shape).__name__}, expected a tuple")
     if len(shape) not in ndims:
         expected = " or ".join(f"{n}-D" for n in ndims)
         raise ValueError(f"{name} is a sparse {len(shape)}-D array, expected {expected}")
     if not all(0 <= n <= MOST for n in shape):
-        raise ValueError(f"{name} is sparse and of shape {shape}, expected at most {MOST} each")
+        raise ValueError(f"{name} is sparse with shape {shape}, expected at most {MOST} each")
 
 
 def as_csr(matrix):
-    """Return what has been checked as CSR; of numbers that SciPy does not convert, too."""
+    """Return a validated matrix as CSR, including dtypes that SciPy does not convert."""
     dtype = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
     return (matrix if matrix.dtype == dtype else matrix.astype(dtype)).tocsr()
 
 
 def check_rows(matrix, rows, name):
-    """Raise where some rows of a CSR matrix, which are to be taken from it, end elsewhere.
+    """Raise an error if some rows of a CSR matrix that are about to be selected are invalid.
 
-    O(rows taken). Their columns are looked at where they are used.
+    The complexity is O(number of rows). Column indices are validated when they are used.
     """
     if not isinstance(matrix, FORMATS["csr"]) or len(matrix.shape) != 2:
         raise ValueError(
@@ -92,7 +91,7 @@ def check_rows(matrix, rows, name):
     indptr = _array(matrix, "indptr", name, 1, "i")
     _same_length(f"{name}.indptr", len(indptr), matrix.shape[0] + 1, "one more than rows")
     if len(rows) and not 0 <= rows[0] <= max(rows[0], rows[-1]) < matrix.shape[0]:
-        raise ValueError(f"{name} has {matrix.shape[0]} rows, fewer than its offsets cut")
+        raise ValueError(f"{name} has {matrix.shape[0]} rows, fewer than its offsets require")
     starts, ends = indptr[rows], indptr[rows + 1]
     wrong = np.flatnonzero(
         (starts < 0) | (ends < starts) | (ends > min(n_stored, len(matrix.data)))
@@ -100,24 +99,24 @@ def check_rows(matrix, rows, name):
     if len(wrong):
         row = rows[wrong[0]]
         raise ValueError(
-            f"{name}.indptr[{row}] is {indptr[row]} and the next {indptr[row + 1]}, expected two "
-            f"that do not fall, of 0 to {n_stored}"
+            f"{name}.indptr[{row}] is {indptr[row]} and the next {indptr[row + 1]}, expected "
+            f"nondecreasing values from 0 to {n_stored}"
         )
 
 
 def stacked(items, name):
-    """Put sparse matrices of one width one below the other, as CSR, and check them.
+    """Stack sparse matrices with the same number of columns as CSR, and validate them.
 
     Parameters
     ----------
-    items : list of sparse matrices, not empty
+    items : nonempty list of sparse matrices
     name : str
-        What an error calls the list.
+        Name of the list in errors.
     """
     parts = []
     for i, item in enumerate(items):
         if item.format == "csr" and isinstance(item, FORMATS["csr"]) and len(item.shape) == 2:
-            # Columns are looked at in all at once, which is faster; wide ones would be cut there.
+            # Columns are validated after stacking, which is faster; int64 indices would overflow.
             _check_pointers(item, f"{name}[{i}]", item.shape[0])
             if item.indices.dtype.itemsize > 4:
                 check_compressed(item, f"{name}[{i}]")
@@ -129,14 +128,14 @@ def stacked(items, name):
     try:
         check_compressed(flat, name)
     except ValueError:
-        for i, part in enumerate(parts):  # which one was it?
+        for i, part in enumerate(parts):  # find the invalid item
             check_compressed(part, f"{name}[{i}]")
         raise
     return flat
 
 
 def _array(matrix, part, name, ndim, kinds):
-    """Return one of the arrays of a matrix."""
+    """Return an array of a matrix, validated."""
     array = getattr(matrix, part, None)
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name}.{part} is a {type(array).__name__}, expected an array")
@@ -154,7 +153,7 @@ def _same_length(what, found, expected, why):
 
 
 def _check_range(places, most, what):
-    """Raise at the first place that is not one of 0 to `most`, exclusively."""
+    """Raise at the first index that is not in the range from 0 to `most` - 1."""
     for first in range(0, len(places), AT_ONCE):
         part = places[first : first + AT_ONCE]
         if part.min() < 0 or part.max() >= most:
@@ -164,7 +163,7 @@ def _check_range(places, most, what):
 
 
 def _check_pointers(matrix, name, n_rows, ndim=1):
-    """Check the arrays of a compressed matrix for each other, but no place in `indices`."""
+    """Check that the arrays of a compressed matrix are consistent, except for `indices`."""
     data = _array(matrix, "data", name, ndim, "fiub")
     indices = _array(matrix, "indices", name, 1, "i")
     indptr = _array(matrix, "indptr", name, 1, "i")
@@ -175,11 +174,12 @@ def _check_pointers(matrix, name, n_rows, ndim=1):
     if falls.any():
         k = int(np.argmax(falls))
         raise ValueError(
-            f"{name}.indptr must not fall, found {indptr[k]} and then {indptr[k + 1]} at {k + 1}"
+            f"{name}.indptr must be nondecreasing, found {indptr[k]} and then {indptr[k + 1]} at "
+            f"{k + 1}"
         )
     for part, array in (("indices", indices), ("data", data)):
-        # SciPy allows a rest behind the last row; what reads all of `data` would read that too.
-        why = "where indptr ends" + "; prune() cuts the rest off" * bool(len(array) > indptr[-1])
+        # SciPy allows unused entries after the last row, but they would be read with `data`.
+        why = "the end of indptr" + "; prune() removes the rest" * bool(len(array) > indptr[-1])
         _same_length(f"{name}.{part}", len(array), int(indptr[-1]), why)
 
 
@@ -202,11 +202,11 @@ def _check_bsr(matrix, name):
 
 
 def _check_compressed_rows(matrix, name, n_rows, n_columns, ndim=1):
-    """Check a matrix of rows, of columns or of blocks, as it is compressed."""
+    """Check a matrix that is compressed by rows, columns or blocks."""
     _check_pointers(matrix, name, n_rows, ndim)
     indices, indptr = matrix.indices, matrix.indptr
     _check_range(indices, n_columns, f"{name}.indices")
-    # Asked for after the check: where it does not know, scipy finds out by compiled code.
+    # Only after validation, because SciPy may compute the flag in compiled code.
     canonical = bool(matrix.has_canonical_format)
     if not (canonical or matrix.has_sorted_indices):
         return
@@ -220,36 +220,36 @@ def _check_compressed_rows(matrix, name, n_rows, n_columns, ndim=1):
             flag = "has_canonical_format" if canonical else "has_sorted_indices"
             raise ValueError(
                 f"{name}.{flag} is True, but {name}.indices has {indices[k - 1]} and then "
-                f"{indices[k]} at {k}, in one row or column. Make it anew of its arrays, such as "
+                f"{indices[k]} at {k}, in one row or column. Rebuild it with "
                 f"scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)"
             )
 
 
 def _check_coo(matrix, name):
     data = _array(matrix, "data", name, 1, "fiub")
-    # SciPy before 1.13 has no `coords`.
+    # SciPy < 1.13 has no `coords`.
     coords = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     if len(coords) != len(matrix.shape):
         raise ValueError(f"{name}.coords has {len(coords)} arrays for a shape {matrix.shape}")
     for axis, (places, most) in enumerate(zip(coords, matrix.shape)):
         what = f"{name}.coords[{axis}]"
         if not isinstance(places, np.ndarray) or places.ndim != 1 or places.dtype.kind != "i":
-            raise TypeError(f"{what} must be an array of integers, 1-D")
-        _same_length(what, len(places), len(data), "as data")
+            raise TypeError(f"{what} must be a 1-D array of integers")
+        _same_length(what, len(places), len(data), "like data")
         _check_range(places, most, what)
 
 
 def _check_dia(matrix, name):
     data = _array(matrix, "data", name, 2, "fiub")
     offsets = _array(matrix, "offsets", name, 1, "i")
-    _same_length(f"{name}.offsets", len(offsets), len(data), "as rows of data")
+    _same_length(f"{name}.offsets", len(offsets), len(data), "the number of rows of data")
     n_rows, n_columns = matrix.shape
     wrong = np.flatnonzero((offsets <= -max(n_rows, 1)) | (offsets >= max(n_columns, 1)))
     if len(wrong):
         k = wrong[0]
-        raise ValueError(f"{name}.offsets[{k}] is {offsets[k]}, no diagonal of {matrix.shape}")
+        raise ValueError(f"{name}.offsets[{k}] is {offsets[k]}, not a diagonal of {matrix.shape}")
     if len(np.unique(offsets)) < len(offsets):
-        raise ValueError(f"{name}.offsets has a diagonal twice")
+        raise ValueError(f"{name}.offsets has duplicate diagonals")
 
 
 def _check_dok(matrix, name):
@@ -258,7 +258,7 @@ def _check_dok(matrix, name):
         if len(key) != len(matrix.shape) or not all(
             isinstance(k, int | np.integer) and 0 <= k < n for k, n in zip(key, matrix.shape)
         ):
-            raise ValueError(f"{name} has the key {key}, expected a place of {matrix.shape}")
+            raise ValueError(f"{name} has the key {key}, expected indices for shape {matrix.shape}")
     _check_kind(matrix.dtype, name)
 
 
@@ -270,7 +270,7 @@ def _check_lil(matrix, name):
     for i, (columns, values) in enumerate(zip(*lists)):
         if not isinstance(columns, list) or not isinstance(values, list):
             raise TypeError(f"{name}.rows[{i}] and {name}.data[{i}] must be lists")
-        _same_length(f"{name}.data[{i}]", len(values), len(columns), f"as {name}.rows[{i}]")
+        _same_length(f"{name}.data[{i}]", len(values), len(columns), f"like {name}.rows[{i}]")
     for column in chain.from_iterable(lists[0]):
         if not isinstance(column, int | np.integer) or not 0 <= column < n_columns:
             raise ValueError(

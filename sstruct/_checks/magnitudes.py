@@ -1,18 +1,18 @@
-"""How large a number of the data may be: with room for squares, sums and products in float64."""
+"""Limits on the magnitude of input, so that squares, sums and products are finite in float64."""
 
 import numpy as np
 
-# Features, costs and potentials. Squares, summed over 1e9 features of 1e9 nodes, stay far below
-# float64's 1.8e308.
+# For features, costs and potentials. Sums of squares over 1e9 features of 1e9 nodes stay far below
+# the largest float64, 1.8e308.
 LARGEST = 1e100
-# Entries that are looked at in one go: they stay in the processor's cache, and may be on disk.
+# Number of entries, possibly memory-mapped, that are checked together; fits into the cache.
 AT_ONCE = 2**16
 
 
 def first_beyond(values, largest=LARGEST):
     """Return (index along the first axis, value) of the first entry that is NaN or too large.
 
-    None where there is none. O(size), and no copy.
+    Returns None if all entries are valid. O(size), without a copy.
     """
     if values.size == 0 or values.dtype.kind != "f":
         return None
@@ -20,7 +20,7 @@ def first_beyond(values, largest=LARGEST):
     step = max(1, AT_ONCE * len(values) // values.size)
     for first in range(0, len(values), step):
         part = values[first : first + step]
-        if not (part.max() <= largest and part.min() >= -largest):  # NaN is neither
+        if not (part.max() <= largest and part.min() >= -largest):  # also True for NaN
             wrong = ~(np.abs(part) <= largest)
             at = np.unravel_index(int(wrong.argmax()), wrong.shape)
             return first + int(at[0]), float(part[at])
@@ -28,7 +28,7 @@ def first_beyond(values, largest=LARGEST):
 
 
 def complaint(value, largest=LARGEST):
-    """Say what is wrong with a feature that was found, and what to do about it."""
+    """Describe what is wrong with a feature, and how to fix it."""
     if not np.isfinite(value):
         return "NaN or infinity"
     return f"{value:g}, expected at most {largest:g}, whose square is a float64: scale the features"

@@ -1,10 +1,10 @@
-"""Samples in partitions on a Dask cluster, told from those at hand; nothing imports Dask."""
+"""Detection of samples in partitions on a Dask cluster, without importing Dask."""
 
 import sys
 
 
 def is_partitioned(values):
-    """Whether samples are a bag, or a list of futures or delayed objects."""
+    """Return True if samples are a bag, or a list of futures or delayed objects."""
     dask, distributed = sys.modules.get("dask"), sys.modules.get("distributed")
     if dask is None:
         return False

@@ -1,4 +1,4 @@
-"""Which values are numbers: for NumPy, a difference of times is an integer."""
+"""Type checks for numbers; NumPy treats timedelta as an integer."""
 
 import numbers
 
@@ -6,10 +6,10 @@ import numpy as np
 
 
 def is_real(value):
-    """Whether it is a real number, and not a bool."""
+    """Return True if a value is a real number, but not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64)
 
 
 def is_integer(value):
-    """Whether it is an integer, and not a bool."""
+    """Return True if a value is an integer, but not a bool."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)

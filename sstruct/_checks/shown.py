@@ -1,4 +1,4 @@
-"""Values in the messages of errors: short, and whatever they are."""
+"""Short representations of arbitrary values in error messages."""
 
 from reprlib import Repr
 
@@ -8,10 +8,10 @@ __all__ = ["brief", "plain", "shortened"]
 
 
 class _Shown(Repr):
-    """A repr that does not fail, and looks into nothing that computes to show itself.
+    """A repr that never fails and does not compute anything.
 
-    A table of pandas has its items show themselves in full, and a sparse matrix among them runs
-    compiled code to do so, which follows what the matrix stores wherever that leads.
+    A pandas data frame would call the repr of its items, and that of a sparse matrix runs compiled
+    code on indices that have not been validated.
     """
 
     def repr1(self, x, level):
@@ -24,7 +24,7 @@ class _Shown(Repr):
             )
             if shape is not None:
                 return f"{type(x).__name__} of shape {self.repr1(shape, level - 1)}"
-        except Exception:  # what it has of its own raises what it likes
+        except Exception:  # user classes may raise anything
             return f"a {type(x).__name__}"
         return super().repr_instance(x, level)
 
@@ -40,16 +40,16 @@ SHORT.maxstring = SHORT.maxother = MOST = 200
 
 
 def brief(error):
-    """Return what an error says, not all of it where it repeats a long value."""
+    """Return the message of an error, shortened if it repeats a long value."""
     text = str(error)
     return text if len(text) <= MOST else f"{text[:MOST]}..."
 
 
 def plain(label):
-    """Return a label as Python would print it: NumPy's scalars have wordy ones of their own."""
+    """Return a label as a Python object, since the repr of NumPy's scalars is longer."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def shortened(value):
-    """Return the repr of anything for an error: nested lists may be longer than memory in full."""
+    """Return a shortened repr for errors; the full repr of nested lists may exceed the memory."""
     return SHORT.repr(value)

@@ -1,14 +1,14 @@
-"""Warnings that show the line of the user's code."""
+"""Warnings that refer to the line of the user's code."""
 
 import sys
 import warnings
 
-# Frames of these packages are skipped: scikit-learn wraps methods that call callbacks.
+# Frames of these packages are skipped; scikit-learn wraps methods that call callbacks.
 INSIDE = ("sstruct.", "sklearn.callback.")
 
 
 def warn_user(message, category=UserWarning):
-    """Warn, at the line that called this package, however deep inside the warning arises."""
+    """Issue a warning that refers to the line that called this package."""
     frame, level = sys._getframe(1), 2
     while frame is not None and f"{frame.f_globals.get('__name__')}.".startswith(INSIDE):
         frame, level = frame.f_back, level + 1

@@ -1,1 +1,1 @@
-"""Checks of users' input, and labels to integers and back."""
+"""Validation of input, and encoding and decoding of labels."""

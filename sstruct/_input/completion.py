@@ -1,4 +1,4 @@
-"""Labels of which some are hidden, and what a model has completed them to."""
+"""Labels that are partly hidden, and their completion by a model."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,27 +8,26 @@ import numpy as np
 
 @dataclass(frozen=True)
 class KnownLabels:
-    """What is known of the labels that a fit is given.
+    """The known labels of the samples in a fit.
 
     Attributes
     ----------
     codes : ndarray of int32
-        Index of each label, -1 where it is hidden or does not train. In the structure's shape:
-        (n_nodes,); (n, P) of parts; (n, K), 0 or 1, of label sets.
+        Index of each label, -1 if it is hidden or not used for training. The shape depends on the
+        structure: (n_nodes,); (n, P) of parts; (n, K), 0 or 1, of label sets.
     trained : ndarray of bool
-        Of that shape: whether the sample trains; it does not if its weight is 0, or nothing of it
-        is known.
+        Of the same shape. Whether the sample is used for training: its weight is positive and some
+        of its labels are known.
     classes : ndarray of shape (K,) or None
-        Labels, where nodes have them.
+        Labels of nodes, if any.
     features : ndarray or CSR matrix of shape (n_nodes, n_features), or None
-        Of these nodes, where their labels may have states.
+        Features of the nodes, if their labels may have states.
     empty : ndarray of int
         Indices of the samples without nodes.
     plain : bool
-        Whether ``fit`` reads the labels as they were given, if no label of the samples that train
-        is hidden.
+        Whether ``fit`` can use the original labels if no label of the training samples is hidden.
     warm : bool
-        Whether a fit of other completions can go on from the working sets of one.
+        Whether the working sets remain valid for a fit of another completion.
     """
 
     warm: ClassVar = True
@@ -42,32 +41,32 @@ class KnownLabels:
 
     @property
     def in_loss(self):
-        """Which labels count in the loss: those that are known, of samples that train."""
+        """Mask of the labels that count in the loss: known labels of training samples."""
         return self.trained & (self.codes >= 0)
 
     def changed(self, codes, others):
-        """Count the labels, or states, of samples that train in which two completions differ."""
+        """Count the labels or states of training samples that differ between two completions."""
         return int((codes != others)[self.trained].sum())
 
     @property
     def n_hidden(self):
-        """Number of hidden labels of samples that train."""
+        """Number of hidden labels of training samples."""
         return int((self.trained & (self.codes < 0)).sum())
 
 
 @dataclass(frozen=True)
 class Completion:
-    """Labels, or states below them, of all that trains: the truth of a fit.
+    """Labels, or states of labels, of all training samples: the target of a fit.
 
     Attributes
     ----------
     codes : ndarray of int32, or list
-        In the shape of ``KnownLabels.codes``: labels, or states, S of each label in turn. Of
-        structures that are the user's a list of labelings.
+        Labels or states in the shape of ``KnownLabels.codes``, with S consecutive states for each
+        label. For user-defined structures, a list of labelings.
     in_loss : ndarray of bool or None
-        Of that shape: which of them count in the loss, those whose label is known.
+        Of the same shape. The labels that count in the loss, because they are known.
     n_states : int
-        S, of every label.
+        Number S of states of every label.
     """
 
     codes: Any
@@ -75,7 +74,7 @@ class Completion:
     n_states: int = 1
 
     def classes(self, classes):
-        """Return the labels of the model: with states, pairs of a label and its state."""
+        """Return the labels of the model; with states, pairs of a label and its state."""
         if self.n_states == 1:
             return classes
         states = np.empty(len(classes) * self.n_states, dtype=object)
@@ -85,7 +84,7 @@ class Completion:
         return states
 
     def spread(self, table, axes=(0, 1)):
-        """Repeat a table of labels for the states of each, along some axes; None: None."""
+        """Repeat a table of labels for their states along the given axes; None stays None."""
         for axis in axes if table is not None and self.n_states > 1 else ():
             table = np.repeat(table, self.n_states, axis=axis)
         return table

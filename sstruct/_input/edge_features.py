@@ -1,6 +1,6 @@
-"""Features of the transitions of sequences: told from those of the nodes, joined, checked.
+"""Edge features of sequences: separation from node features, concatenation and validation.
 
-Here they are called edge features, as those of graphs are.
+The features of transitions are called edge features, as for graphs.
 """
 
 import numpy as np
@@ -14,24 +14,24 @@ PAIR = "(features, edge features)"
 
 
 def split_edge_features(X):
-    """Take sequences with edge features apart.
+    """Separate node and edge features of sequences.
 
     Parameters
     ----------
     X : any object
-        Read are ``Sequences``, and lists or object arrays of tuples (features, edge features).
+        Supported are ``Sequences``, and lists or object arrays of tuples (features, edge features).
 
     Returns
     -------
     nodes : object
         `X` without edge features.
     edges : Sequences, list or None
-        Those of each sequence; None: there are none, and `nodes` is `X`.
+        The edge features of each sequence, or None if there are none and `nodes` is `X`.
     """
     if hasattr(type(X), "without_edge_features"):
         return X.without_edge_features(), X.edge_features
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.shape[1] == 2:
-        if len(X) and _is_table(X[0, 0]):  # what NumPy makes of a list of tuples
+        if len(X) and _is_table(X[0, 0]):  # NumPy's conversion of a list of tuples
             X = [tuple(item) for item in X]
     if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object):
         return split_pairs(X, "X")
@@ -39,14 +39,14 @@ def split_edge_features(X):
 
 
 def split_pairs(items, name):
-    """Take tuples (features, edge features) apart, as two lists; or return `items` and None.
+    """Separate tuples (features, edge features) into two lists, or return `items` and None.
 
-    The first item that is not empty decides. Empty items are pairs of empty lists.
+    The first nonempty item determines the format. Empty items become pairs of empty lists.
 
     Raises
     ------
     TypeError
-        Where some are such and others not; an error calls the items by `name`.
+        If tuples and other items are mixed; `name` is the name of the items in errors.
     """
     if not is_sized(items) or len(items) == 0:
         return items, None
@@ -57,13 +57,13 @@ def split_pairs(items, name):
     for i, item in enumerate(items):
         if not _has_parts(item) or len(item) != 2:
             found = f"a tuple of {len(item)} parts" if _has_parts(item) else type(item).__name__
-            hint = "; GraphCRFSSVM takes graphs" if found.startswith("a tuple") else ""
+            hint = "; use GraphCRFSSVM for graphs" if found.startswith("a tuple") else ""
             raise TypeError(f"{name}[{i}] is {found}, expected a tuple {PAIR}{hint}")
     return [item[0] for item in items], [item[1] for item in items]
 
 
 def _has_parts(item):
-    """Whether an item is a tuple of tables, rather than a table."""
+    """Return True if an item is a tuple of tables, rather than a table."""
     if not isinstance(item, tuple) or not is_sized(item) or len(item) < 2:
         return False
     return _is_table(item[0]) or all(map(is_empty, item))
@@ -78,24 +78,24 @@ def _is_table(part):
 
 
 def join_edge_features(parts, lengths, name, expected=None):
-    """Put the edge features of sequences one below the other.
+    """Concatenate the edge features of sequences.
 
     Parameters
     ----------
     parts : list of array-like or sparse of shape (L_i - 1, G)
-        A sequence of one node has none, in an array of any width.
+        Sequences of one node have no rows, and any number of columns.
     lengths : ndarray of int of shape (n,)
         L_i.
     name : str
-        What an error calls the list of sequences.
+        Name of the list of sequences in errors.
     expected : int, optional
-        G, if it is known.
+        Number G of edge features, if known.
 
     Returns
     -------
     flat : ndarray or CSR matrix of shape (n_edges, G)
     names : ndarray of str or None
-        Those of the columns, where these are of data frames.
+        Column names, if the features are data frames.
     """
     rows, names, first = [], None, None
     for i, (part, length) in enumerate(zip(parts, lengths.tolist(), strict=True)):
@@ -106,8 +106,8 @@ def join_edge_features(parts, lengths, name, expected=None):
             continue
         if len(part.shape) != 2 or part.shape[0] != n_edges:
             raise ValueError(
-                f"{what} have shape {part.shape}, expected {n_edges} rows: one for each step "
-                f"between its {length} nodes"
+                f"{what} have shape {part.shape}, expected {n_edges} rows: one for each pair of "
+                f"consecutive nodes ({length} nodes)"
             )
         expected = part.shape[1] if expected is None else expected
         if part.shape[1] != expected:
@@ -121,8 +121,8 @@ def join_edge_features(parts, lengths, name, expected=None):
     if not rows:
         if expected is None:
             raise ValueError(
-                f"no sequence of {name} has a step between two nodes, so that the number of edge "
-                "features is not known; give arrays of shape (0, n_edge_features)"
+                f"no sequence of {name} has an edge, so the number of edge features is unknown; "
+                "use arrays of shape (0, n_edge_features)"
             )
         return np.zeros((0, expected)), None
     n_sparse = sum(map(sparse.issparse, rows))
@@ -132,7 +132,7 @@ def join_edge_features(parts, lengths, name, expected=None):
 
 
 def _as_table(part, what):
-    """Return a sparse matrix, or an array of numbers."""
+    """Return a sparse matrix or a numeric array."""
     if sparse.issparse(part):
         check_attributes(part, what, ndims=(1, 2))
         return part

@@ -1,7 +1,7 @@
-"""Tables and columns of pandas and of polars, by what they have in common.
+"""Support for pandas and polars data frames through their common interface.
 
-Neither is imported unless it is there: NumPy reads both, and their names are attributes. That is
-all that is needed, so that no library between (narwhals) has to be installed.
+Neither library is imported unless it is already in use: NumPy converts both, and column names are
+attributes. No compatibility library, such as narwhals, is required.
 """
 
 import sys
@@ -14,11 +14,11 @@ from sstruct._checks.shown import plain, shortened
 
 LIBRARIES = ("pandas", "polars")
 PLAIN = (list, tuple, np.ndarray)
-FEW = 20  # names that an error may list
+FEW = 20  # limit on the number of names in an error
 
 
 def library_of(table):
-    """Return the library that a table is of, by name, or None: it is no data frame."""
+    """Return the name of a data frame's library, or None if the table is not a data frame."""
     for name in LIBRARIES:
         module = sys.modules.get(name)
         if module is not None and isinstance(table, module.DataFrame):
@@ -27,10 +27,10 @@ def library_of(table):
 
 
 def items_of(values):
-    """Return a column (series) of arrays, lists or other items with parts as a list of them.
+    """Return a column (series) of arrays, lists or other nested items as a list.
 
-    A memoryview, whose items NumPy must unpack, and an image of PIL are returned as an array, and
-    anything else, such as a column of numbers or strings, as it is.
+    Memoryviews and PIL images are converted to arrays. Other objects, such as a column of numbers
+    or strings, are returned unchanged.
     """
     if type(values) in PLAIN:
         return values
@@ -45,27 +45,25 @@ def items_of(values):
 
 
 def _is_image(values):
-    """Whether an object has an array but is not a sequence, as an image of PIL."""
+    """Return True if an object has an array but no length, such as a PIL image."""
     if isinstance(values, np.generic):
         return False
     return hasattr(values, "__array_interface__") and not hasattr(values, "__len__")
 
 
 def column_names(item):
-    """Return the names of a data frame's columns if all are strings, else None."""
+    """Return the column names of a data frame if all of them are strings, else None."""
     names = np.asarray(getattr(item, "columns", ()), dtype=object)
     return names if len(names) and all(isinstance(name, str) for name in names) else None
 
 
 def common_names(items, name):
-    """Return the column names of the first item that is not empty, or None.
-
-    Those of others must not differ.
+    """Return the column names of the first nonempty item, or None.
 
     Raises
     ------
     ValueError
-        That calls the items by `name`.
+        If the column names of other items differ; the error names the item by `name`.
     """
     names = first = None
     for i, item in enumerate(items):
@@ -80,7 +78,7 @@ def common_names(items, name):
 
 
 def check_names(found, known, what, expected):
-    """Raise where names of columns differ: with all of them, or the first that does."""
+    """Raise an error if column names differ; it lists all names, or the first difference."""
     if found is known or np.array_equal(found, known):
         return
     if len(known) != len(found) or len(known) <= FEW:
@@ -89,13 +87,13 @@ def check_names(found, known, what, expected):
         )
     k = int(np.flatnonzero(found != known)[0])
     raise ValueError(
-        f"the columns of {what} are not {expected}: number {k} is {shortened(found[k])}, not "
+        f"the columns of {what} are not {expected}: column {k} is {shortened(found[k])}, not "
         f"{shortened(known[k])}"
     )
 
 
 def label_names(table):
-    """Return the names of a table's columns as a list, of any kind; None where it has none."""
+    """Return the column names of a table as a list of any type, or None if it has none."""
     if library_of(table) is None:
         return None
     names = [plain(name) for name in table.columns]
@@ -103,7 +101,7 @@ def label_names(table):
 
 
 def joined(items):
-    """Put data frames of one library one below the other; None if they are not all such."""
+    """Concatenate data frames of one library; return None if any item is something else."""
     library = library_of(items[0]) if items else None
     if library is None or any(library_of(item) != library for item in items):
         return None
@@ -112,7 +110,7 @@ def joined(items):
 
 
 def cut(table, offsets, items):
-    """Cut a data frame into one for each of `items`, with its index where they are of pandas."""
+    """Split a data frame into one for each of `items`, with the index of pandas items."""
     out = []
     for item, start, stop in zip(items, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         part = table[start:stop]
@@ -123,7 +121,7 @@ def cut(table, offsets, items):
 
 
 def records(table):
-    """Return the rows of a data frame as dicts, and anything else as it is."""
+    """Return the rows of a data frame as dicts, and other objects unchanged."""
     library = library_of(table)
     if library is None:
         return table
@@ -131,7 +129,7 @@ def records(table):
 
 
 def frame_like(values, library, names, source=None):
-    """Return a 2-D array as a data frame.
+    """Convert a 2-D array to a data frame.
 
     Parameters
     ----------
@@ -139,21 +137,21 @@ def frame_like(values, library, names, source=None):
     library : str
         One of LIBRARIES.
     names : list
-        Of the columns.
+        Column names.
     source : object, optional
-        If it is a data frame of pandas, its index is taken.
+        If it is a pandas data frame, its index is used.
 
     Raises
     ------
     ImportError
-        Without the library: a model may have been fitted elsewhere.
+        If the library is not installed, because the model was fitted elsewhere.
     """
     try:
         module = import_module(library)
     except ImportError as error:
         raise ImportError(
-            f"this model was fitted on data frames of {library} and returns such, but {library} is "
-            f"not installed: pip install {library}"
+            f"this model was fitted on {library} data frames and returns the same, but "
+            f"{library} is not installed: pip install {library}"
         ) from error
     if library == "polars":
         return module.DataFrame(values, schema=[str(name) for name in names])

@@ -1,4 +1,4 @@
-"""Sets of labels: indicator matrices in, checked; indicator matrices out, of the same kind."""
+"""Indicator matrices of label sets: validation of input, and output of the same type."""
 
 import numbers
 from collections.abc import Set as AbstractSet
@@ -13,16 +13,16 @@ from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.partial import is_unknown
 
 KNOWN = (numbers.Real, np.bool_)
-LATENT = "Use LatentSSVM(MultilabelSSVM()), which accepts sets with unknown labels"
-BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
+LATENT = "Use LatentSSVM(MultilabelSSVM()), which supports label sets with unknown labels"
+BINARIZER = "such as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) of lists"
 
 
 def is_indicator(y):
-    """Whether y is a matrix with a column for each label; a single column must be binary."""
+    """Return True if y is a matrix with a column for each label; a single one must be binary."""
     if sparse.issparse(y):
         return True
     if isinstance(y, range) or (isinstance(y, list | tuple) and range in map(type, y)):
-        return False  # NumPy would write them out
+        return False  # NumPy would expand them
     try:
         array = np.asarray(y)
     except ValueError:  # rows of different lengths
@@ -33,7 +33,7 @@ def is_indicator(y):
 
 
 def refuse_label_lists(y):
-    """Say how sets of labels are given where y holds lists or sets of them."""
+    """Raise an error with instructions if y contains lists or sets of labels."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if sparse.issparse(y) or not is_sized(y) or kind != "O" or isinstance(y, range | memoryview):
         return
@@ -43,7 +43,7 @@ def refuse_label_lists(y):
             _refuse_labels(i, item)
         if isinstance(item, list | tuple | np.ndarray) and is_sized(item):
             of_length.setdefault(len(item), (i, item))
-    # All of one length may be a matrix, or a column of labels.
+    # Lists of equal length may be a matrix or a column of labels.
     if len(of_length) > 1:
         _refuse_labels(*of_length[max(of_length)])
 
@@ -56,16 +56,16 @@ def _refuse_labels(i, labels):
 
 
 def output_kind(y):
-    """Name the kind of matrix that predictions are to be."""
+    """Return the type of the matrix that predictions should have."""
     if isinstance(y, sparse.sparray | sparse.spmatrix):
         return type(y).__name__
     return library_of(y) or "dense"
 
 
 def as_output(codes, kind, names, X):
-    """Return zeros and ones, int64, as an array, CSR matrix, CSR array or data frame.
+    """Return zeros and ones of dtype int64 as an array, CSR matrix, CSR array or data frame.
 
-    names : ndarray of shape (K,), of the columns; X : the samples, which may have an index.
+    names : ndarray of shape (K,), column names; X : the samples, whose index is used if any
     """
     codes = codes.astype(np.int64)
     if kind == "dense":
@@ -76,23 +76,23 @@ def as_output(codes, kind, names, X):
 
 
 def check_label_names(y, classes, name="y"):
-    """Raise where the columns of a data frame are other labels, or in another order."""
+    """Raise an error if the columns of a data frame are not the classes in the same order."""
     names, known = label_names(y), classes.tolist()
     if names is not None and names != known and known != list(range(len(known))):
-        raise ValueError(f"the columns of {name} are {names}, expected {known}, as classes_")
+        raise ValueError(f"the columns of {name} are {names}, expected {known} as in classes_")
 
 
 def label_matrix(y, n_rows, n_labels=None):
-    """Return an indicator as CSR of ones, sorted.
+    """Return an indicator matrix as sorted CSR of ones.
 
     Raises
     ------
     ValueError
-        If the number of rows or, where given, of labels is another, or an entry is not 0 or 1.
+        If the number of rows or labels (if given) is wrong, or an entry is not 0 or 1.
     """
     if sparse.issparse(y):
         check_compressed(y, "y")
-        # Entries given twice are one; zeros that are stored are none.
+        # Duplicate entries are merged, and stored zeros removed.
         Y = sparse.csr_matrix(as_csr(y), copy=True)
         Y.sum_duplicates()
         wrong = ~np.isin(Y.data, (0, 1))
@@ -110,7 +110,7 @@ def label_matrix(y, n_rows, n_labels=None):
             raise ValueError(
                 f"y has {array.ndim} dimensions, expected an (n, K) matrix, {BINARIZER}"
             )
-        if array.dtype == object:  # whose comparisons may raise, or be no bool
+        if array.dtype == object:  # comparisons may raise, or not return a bool
             known = [isinstance(one, KNOWN) and one in (0, 1) for one in array.ravel().tolist()]
             wrong = ~np.reshape(np.array(known, dtype=bool), array.shape)
         else:
@@ -133,14 +133,14 @@ def label_matrix(y, n_rows, n_labels=None):
 
 
 def known_indicator(y, n_rows):
-    """Return 1 where a row has a label, 0 where not, -1 where it is not known: int32 (n, K).
+    """Return an int32 array (n, K): 1 if a row has a label, 0 if not, -1 if it is unknown.
 
-    Not known are NaN, None, -1 and what a masked array masks.
+    Unknown entries are NaN, None, -1 and masked entries.
 
     Raises
     ------
     ValueError, TypeError
-        As `label_matrix`.
+        See `label_matrix`.
     """
     if sparse.issparse(y):
         return label_matrix(y, n_rows).toarray().astype(np.int32)
@@ -150,7 +150,7 @@ def known_indicator(y, n_rows):
         values = array.ravel() if array.dtype.kind != "O" else array.ravel().tolist()
         hidden = hidden | is_unknown(values, [-1]).reshape(array.shape)
     if hidden is not False:
-        _check_kind(array)  # of times, which have no type in common with 0
+        _check_kind(array)  # datetimes have no common type with 0
         array = np.where(hidden, 0, array.astype(object) if array.dtype.kind in "US" else array)
     return np.where(hidden, -1, label_matrix(array, n_rows).toarray()).astype(np.int32)
 
@@ -163,6 +163,6 @@ def _check_kind(array):
 def _refuse(row, label, value):
     unknown = f". {LATENT}" if is_unknown([value], [-1])[0] else ""
     raise ValueError(
-        f"Unknown label type: y[{row}, {label}] is {shortened(value)}, expected 0 or 1, whether "
-        f"the row has the label, {BINARIZER}{unknown}"
+        f"Unknown label type: y[{row}, {label}] is {shortened(value)}, expected 0 or 1 as in an "
+        f"indicator matrix, {BINARIZER}{unknown}"
     )

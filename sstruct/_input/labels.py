@@ -1,4 +1,4 @@
-"""Labels of any hashable type: joined, ordered, turned into integers."""
+"""Labels of any hashable type: concatenation, order and encoding."""
 
 import numbers
 from collections import deque
@@ -15,15 +15,15 @@ from sstruct._checks.shown import plain, shortened
 NUMERIC = (float, np.floating)
 EQUAL_TO_THEMSELVES = {str, bytes, int, bool, np.str_, np.bool_}
 IGNORE = (
-    "ignore_label=None says that every label is known: set ignore_label to a value that is not a "
-    "class, such as ignore_label=-1, to leave out nodes with unknown labels"
+    "ignore_label=None requires all labels to be known: set ignore_label to a value that is not a "
+    "class, such as ignore_label=-1, to ignore nodes with unknown labels"
 )
-# More have no weights that fit into memory.
+# Weights for more classes would not fit into memory.
 MOST_CLASSES = 10**7
 
 
 def object_array(items):
-    """Return a 1-D array of objects, whatever their lengths."""
+    """Return a 1-D array of objects, regardless of their lengths."""
     items = list(without_view(items))
     out = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):
@@ -32,57 +32,57 @@ def object_array(items):
 
 
 def is_hashable(value):
-    """Whether a value can be a label: arrays and sparse matrices cannot, nor what holds them."""
+    """Return True if a value can be a label; arrays and sparse matrices and containers cannot."""
     try:
         hash(value)
-    except (TypeError, ValueError):  # the latter of memoryviews
+    except (TypeError, ValueError):  # memoryviews raise the latter
         return False
     return True
 
 
 def check_label(value, name):
-    """Raise unless a value, of which `name` is what an error calls it, can be a label."""
+    """Raise an error unless a value can be a label; `name` is used in errors."""
     if not is_hashable(value):
         raise TypeError(
             f"{name} is {shortened(value)}, which is not hashable and cannot be a label"
         )
     if is_missing(value):
-        raise ValueError(f"{name} is {shortened(value)}, which is no label")
+        raise ValueError(f"{name} is {shortened(value)}, which is not a valid label")
 
 
 def is_missing(label):
-    """Whether a label is None, masked, or not equal to itself, as NaN, pandas' NA and NaT are."""
+    """Return True if a label is None, masked, or not equal to itself, like NaN, NA and NaT."""
     if type(label) in EQUAL_TO_THEMSELVES:
         return False
     if label is None or label is np.ma.masked:
         return True
     try:
-        # Tables and sparse matrices compare their entries, the latter by compiled code, which goes
-        # where a damaged one leads.
+        # Data frames and sparse matrices compare their entries, the latter in compiled code on
+        # indices that have not been validated.
         if hasattr(label, "shape") and not isinstance(label, np.ndarray | Hashable):
             return True
         same = label == label
-        return same is label or not bool(same)  # NA answers with itself
+        return same is label or not bool(same)  # comparing pandas' NA returns NA
     except Exception:
         return True
 
 
 def is_one_label(item):
-    """Whether an item for a row is a label, or a list or array of a single one."""
+    """Return True if the item of a row is a label, or a list or array of a single label."""
     if isinstance(item, np.ndarray):
         return item.size == 1
     return not isinstance(item, list | tuple) or len(item) == 1
 
 
 def masked_as_none(items):
-    """Return a masked array as lists with None where it is masked, anything else as it is."""
+    """Return a masked array as lists with None for masked entries, other objects unchanged."""
     if not isinstance(items, np.ma.MaskedArray):
         return items
     return items.tolist() if np.ma.is_masked(items) else items.data
 
 
 def concatenate_labels(items):
-    """Return the labels of all items as one array if they share a kind, else as a list."""
+    """Concatenate the labels of all items: an array if they have a common type, else a list."""
     items = [masked_as_none(without_view(item)) for item in items]
     if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in items):
         kinds = {item.dtype.kind for item in items}
@@ -92,35 +92,35 @@ def concatenate_labels(items):
 
 
 def label_array(labels, place=None):
-    """Return labels as a 1-D array: numbers, strings, or, for any other hashable mix, objects.
+    """Return labels as a 1-D array of numbers, strings or, for other hashable types, objects.
 
-    Missing labels (None, NaN, pandas' NA, masked entries) remain.
+    Missing labels (None, NaN, pandas' NA, masked entries) are kept.
 
     Parameters
     ----------
     labels : ndarray or list
     place : callable, optional
-        From the position of a label to the beginning of an error message: "y[2] at node 5".
+        Maps the position of a label to the start of an error message, "y[2] at node 5".
     """
     labels = masked_as_none(labels)
     if isinstance(labels, np.ndarray):
         if labels.ndim != 1:
             raise ValueError(f"labels must be 1-D for each sample, found shape {labels.shape}")
-        labels = np.asarray(labels)  # a subclass would go into classes_
+        labels = np.asarray(labels)  # classes_ should not be a subclass
         if labels.dtype != object:
             if labels.dtype.kind not in "iubUSf":
                 raise TypeError(f"y has dtype {labels.dtype}, expected labels")
             return labels
     types = set(map(type, labels))
-    # NumPy's strings lose NULs at the end, and with them what tells two labels apart.
+    # NumPy's strings drop trailing NULs, so that distinct labels could become equal.
     if types and all(issubclass(t, str) for t in types) and "\0" not in "".join(labels):
         return np.array([*labels], dtype=np.str_)
     if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
         array = np.array([*labels])
-        if array.dtype != object:  # it is where an integer is too large, and for fractions
+        if array.dtype != object:  # object for large integers and fractions
             return label_array(array, place)
     if not types <= EQUAL_TO_THEMSELVES:
-        try:  # even comparing a sparse matrix would read it
+        try:  # hash only, since comparing sparse matrices would read them
             deque(map(hash, labels), maxlen=0)
         except (TypeError, ValueError):
             for at, label in enumerate(labels):
@@ -130,22 +130,22 @@ def label_array(labels, place=None):
 
 
 def as_labels(labels, ignore_label=None, place=None, advice=IGNORE):
-    """Return labels as `label_array` does, each a class.
+    """Return labels as `label_array` does, and raise an error for values that are not classes.
 
     Parameters
     ----------
     labels : ndarray or list
     ignore_label : object, optional
-        Takes the place of missing labels; None: these raise an error.
+        Replaces missing labels; if None, these raise an error.
     place : callable, optional
         As in `label_array`.
     advice : str
-        What an error about a missing label recommends.
+        Recommendation in the error about a missing label.
 
     Raises
     ------
     ValueError
-        If a label is missing, infinite, or a number that is not an integer.
+        If a label is missing, infinite, or a fraction.
     """
     labels = label_array(labels, place)
     missing = _missing(labels)
@@ -156,11 +156,11 @@ def as_labels(labels, ignore_label=None, place=None, advice=IGNORE):
             name = "NaN" if isinstance(found, NUMERIC) else shortened(found)
             name = "None or masked" if found is None else name
             where = "y contains" if place is None else f"{place(at)} is"
-            raise ValueError(f"{where} {name}, which means that the label is unknown. {advice}")
+            raise ValueError(f"{where} {name}, which marks an unknown label. {advice}")
         check_label(ignore_label, "ignore_label")
         kept = zip(labels.tolist(), missing.tolist())
         kept = [ignore_label if unknown else label for label, unknown in kept]
-        if label_array(labels[~missing]).dtype == bool:  # which numbers would make numbers
+        if label_array(labels[~missing]).dtype == bool:  # a numeric ignore_label would convert them
             return object_array(kept)
         return as_labels(kept)
     if labels.dtype.kind == "f":
@@ -176,7 +176,7 @@ def as_labels(labels, ignore_label=None, place=None, advice=IGNORE):
 
 
 def _missing(labels):
-    """Boolean array: which labels are missing; None if none is."""
+    """Return a mask of the missing labels, or None if there are none."""
     if labels.dtype.kind == "f":
         out = np.isnan(labels)
     elif labels.dtype == object and not set(map(type, labels)) <= EQUAL_TO_THEMSELVES:
@@ -187,20 +187,20 @@ def _missing(labels):
 
 
 def ordered(labels):
-    """Distinct hashable labels as a list: sorted where they can be, else by first appearance."""
+    """Return distinct hashable labels, sorted if possible, else by first appearance."""
     labels = list(labels)
     try:
         distinct = list(dict.fromkeys(labels))
-    except (TypeError, ValueError):  # the latter of memoryviews
+    except (TypeError, ValueError):  # memoryviews raise the latter
         raise _unhashable(labels) from None
     try:
         return sorted(distinct)
-    except Exception:  # whatever the comparison of two strange labels raises
+    except Exception:  # comparisons of user classes may raise anything
         return distinct
 
 
 def find_classes(labels):
-    """Return the distinct labels as a 1-D array in a fixed order."""
+    """Return the distinct labels as a 1-D array in a deterministic order."""
     if labels.dtype != object:
         return np.unique(labels)
     try:
@@ -210,23 +210,23 @@ def find_classes(labels):
 
 
 def training_classes(classes, labels, used, sample_of):
-    """Return all labels in order: those that a `classes` parameter gives, or those that occur.
+    """Return the classes in order: those given by the parameter `classes`, or those that occur.
 
-    `used` tells which labels train; `sample_of` turns the position of a label into its sample's.
+    `used` is the mask of training labels; `sample_of` maps the position of a label to its sample.
     """
     if classes is None:
         return find_classes(labels[used])
     strange = isinstance(classes, str) or getattr(classes, "ndim", 1) == 0
-    strange = strange or sparse.issparse(classes)  # to list whose rows would run compiled code
+    strange = strange or sparse.issparse(classes)  # listing it would run compiled code
     if strange or not isinstance(classes, Iterable):
         raise TypeError(f"classes must be a list of labels or None, found {shortened(classes)}")
-    classes = list(islice(without_view(classes), MOST_CLASSES + 1))  # iterators may have no end
+    classes = list(islice(without_view(classes), MOST_CLASSES + 1))  # iterators may be infinite
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"classes has more than {MOST_CLASSES} labels")
-    advice = "Leave it out, and set ignore_label"
+    advice = "Remove it, and set ignore_label"
     classes = as_labels(classes, place=lambda k: f"classes[{k}]", advice=advice)
     if len(classes) == 0 or len(find_classes(classes)) < len(classes):
-        raise ValueError("classes must name at least one label, and none twice")
+        raise ValueError("classes must contain at least one label and no duplicates")
     unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
     if len(unknown):
         at = unknown[0]
@@ -237,17 +237,17 @@ def training_classes(classes, labels, used, sample_of):
 
 
 def _unhashable(labels, place=""):
-    """The error that names the first label which cannot be one."""
+    """Return the error about the first label that is not hashable."""
     for label in labels:
         if not is_hashable(label):
-            hint = "; SequenceVectorizer reads dicts" if isinstance(label, dict) else ""
+            hint = "; use SequenceVectorizer for dicts" if isinstance(label, dict) else ""
             found = shortened(label)
             return TypeError(f"{place}{found} is not hashable and cannot be a label{hint}")
     return TypeError("labels cannot be compared with each other")
 
 
 def encode(labels, classes):
-    """Return the index of each label in `classes`, -1 where it is not there."""
+    """Return the index of each label in `classes`, -1 if it is not a class."""
     if _comparable(labels.dtype, classes.dtype):
         order = np.argsort(classes)
         at = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
@@ -262,14 +262,14 @@ def encode(labels, classes):
 
 
 def _comparable(a, b):
-    """Whether NumPy compares two types exactly: not through floats that hold no large integer."""
+    """Return True if NumPy compares two dtypes exactly, not as floats that round integers."""
     if a.kind in "biu" and b.kind in "biu":
         return np.result_type(a, b).kind != "f"
     return a.kind == b.kind != "O"
 
 
 def is_label(labels, wanted):
-    """Boolean array: where a label equals `wanted`, an ``ignore_label`` (None: nowhere)."""
+    """Return a mask of the labels that equal `wanted`, an ``ignore_label`` (None matches none)."""
     if wanted is None:
         return np.zeros(len(labels), dtype=bool)
     check_label(wanted, "ignore_label")

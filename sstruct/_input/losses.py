@@ -1,4 +1,4 @@
-"""Turn the parameters `loss` and `class_weight` into cost tables and weights."""
+"""Conversion of the parameters `loss` and `class_weight` to cost tables and weights."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sstruct._checks.shown import shortened
 
 NAMES = ("hamming", "hamming-count", "balanced")
 LABEL_SET_NAMES = (*NAMES, "asymmetric")
-# Cost of a missed label with loss="asymmetric", where a false one costs 1. So labels are predicted
-# from a probability of 1/3 on, which is best for an F1 score of 2/3: the best threshold is half
-# the score.
+# Cost of a missed label with loss="asymmetric"; a false label costs 1. Labels are then predicted if
+# their probability is at least 1/3, the optimal threshold for an F1 score of 2/3: it is half the
+# score.
 MISSED = 2.0
 
 
 def check_loss(loss: Any, names: tuple[str, ...] = NAMES) -> None:
-    """Raise ValueError if a `loss` parameter is a name that is not among `names`."""
+    """Raise ValueError if the parameter `loss` is a name that is not among `names`."""
     if isinstance(loss, str) and loss not in names:
         raise _unknown(loss, names)
 
@@ -36,7 +36,7 @@ def _name_or_array(
     expected: str,
     names: tuple[str, ...] = NAMES,
 ) -> str | NDArray[np.float64]:
-    """Check a `loss` parameter; return its name, or its costs as an array of one of the shapes."""
+    """Validate the parameter `loss`; return its name, or an array of one of the shapes."""
     check_loss(loss, names)
     if isinstance(loss, str):
         return loss
@@ -50,8 +50,8 @@ def _name_or_array(
         raise ValueError("loss must not contain negative or non-finite entries")
     if costs.max(initial=0) > LARGEST:
         raise ValueError(
-            f"loss contains {costs.max():g}, expected at most {LARGEST:g}: divide all costs by one "
-            "number, and lam too"
+            f"loss contains {costs.max():g}, expected at most {LARGEST:g}: divide all costs and "
+            "lam by the same number"
         )
     return costs
 
@@ -59,35 +59,35 @@ def _name_or_array(
 def node_costs(
     loss: str | ArrayLike, codes: np.ndarray, weights: np.ndarray, n_labels: int
 ) -> tuple[NDArray[np.float64], bool]:
-    """Turn a `loss` parameter into a table of node costs.
+    """Convert the parameter `loss` to a table of node costs.
 
-    The loss of a labeling is the sum of its nodes' costs, divided by the number of nodes that have
-    a label if `divided`.
+    The loss of a labeling is the sum of the costs of its nodes, divided by the number of labeled
+    nodes if `divided`.
 
     Parameters
     ----------
     loss : str or array-like
-        ``"hamming"``, ``"hamming-count"``, ``"balanced"``, an array (K,) of node weights by true
-        label, or a (K, K) cost matrix.
+        ``"hamming"``, ``"hamming-count"``, ``"balanced"``, an array (K,) of node weights for each
+        true label, or a (K, K) cost matrix.
     codes : ndarray of int of shape (n_nodes,)
         True labels of the labeled nodes, 0 ... K - 1.
     weights : ndarray of shape (n_nodes,)
-        Sample weight of each node's sample.
+        Sample weight of each node.
     n_labels : int
         K.
 
     Returns
     -------
     cost : ndarray of shape (K, K)
-        Rows the truth, zero diagonal.
+        Rows are true labels; the diagonal is zero.
     divided : bool
         Whether the loss of a labeling is a mean over its nodes.
 
     Raises
     ------
     ValueError
-        If `loss` is no known name, or an array of another shape, with negative or non-finite
-        entries, or with a diagonal that is not zero.
+        If `loss` is an unknown name, or an array with the wrong shape, negative or non-finite
+        entries, or a nonzero diagonal.
     """
     wrong = 1.0 - np.eye(n_labels)
     loss = _name_or_array(
@@ -102,12 +102,12 @@ def node_costs(
     if loss.ndim == 1:
         return loss[:, np.newaxis] * wrong, True
     if np.diag(loss).any():
-        raise ValueError("loss must have a zero diagonal: the truth costs nothing")
+        raise ValueError("loss must have a zero diagonal: the cost of the true label is 0")
     return loss, True
 
 
 def _balanced(codes: np.ndarray, weights: np.ndarray, n_labels: int) -> NDArray[np.float64]:
-    """Return N / (K N_k) for the K labels that occur, every N weighted; 0 for other labels."""
+    """Return N / (K N_k) for the K labels that occur, with weighted N; 0 for other labels."""
     count = np.bincount(codes, weights=weights, minlength=n_labels)
     occurs = count > 0
     return np.divide(count.sum(), occurs.sum() * count, out=np.zeros(n_labels), where=occurs)
@@ -120,19 +120,19 @@ def class_weighted_costs(
     codes: np.ndarray,
     weights: np.ndarray,
 ) -> NDArray[np.float64]:
-    """Multiply node costs by a `class_weight` parameter's weight of the true label.
+    """Multiply node costs by the weight of the true label according to `class_weight`.
 
     Parameters
     ----------
     cost : ndarray of shape (K, K)
-        Rows the truth.
+        Rows are true labels.
     class_weight : dict, "balanced" or None
         ``"balanced"`` is N / (K N_k) for the K labels that occur, as with ``loss="balanced"``.
     classes : ndarray of shape (K,)
     codes : ndarray of int of shape (n_nodes,)
         True labels of the labeled nodes, 0 ... K - 1.
     weights : ndarray of shape (n_nodes,)
-        Of the nodes: sample weights times their own.
+        Sample weights times node weights.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def class_weighted_costs(
     Raises
     ------
     ValueError
-        As `class_weights`; and if every node that is labeled has weight 0.
+        See `class_weights`; also if all labeled nodes have weight 0.
     """
     if class_weight is None:
         return cost
@@ -151,7 +151,7 @@ def class_weighted_costs(
         factor = class_weights(class_weight, classes, codes, weights)
     if not factor[codes].any():
         raise ValueError(
-            f"class_weight gives every labeled node weight 0: {shortened(class_weight)}"
+            f"class_weight gives all labeled nodes weight 0: {shortened(class_weight)}"
         )
     return factor[:, np.newaxis] * cost
 
@@ -159,35 +159,35 @@ def class_weighted_costs(
 def label_costs(
     loss: str | ArrayLike, on: np.ndarray, total: float | np.ndarray
 ) -> NDArray[np.float64]:
-    """Turn a `loss` parameter into the costs of errors in sets of labels.
+    """Convert the parameter `loss` to costs of errors in label sets.
 
-    The loss of a set is the sum of its labels' costs, those of wrong labels.
+    The loss of a label set is the sum of the costs of its wrong labels.
 
     Parameters
     ----------
     loss : str or array-like
-        ``"hamming"``: 1 / K for every error; ``"hamming-count"``: 1; ``"asymmetric"``: 1 for a
-        false and 2 for a missed label; ``"balanced"``: N / (2 K N_k) at label k, with N_k the
-        weight of the samples in which it has its true value; an array (K,): costs by label,
+        ``"hamming"``: 1 / K for each error; ``"hamming-count"``: 1; ``"asymmetric"``: 1 for a
+        false and 2 for a missed label; ``"balanced"``: N / (2 K N_k) at label k, where N_k is the
+        weight of the samples with the same true value; an array (K,): costs of each label,
         divided by K.
     on : ndarray of shape (K,)
         Weight of the samples with each label.
     total : float, or ndarray of shape (K,)
-        N, the weight of all samples; or of each label of those in which it is known.
+        N, the weight of all samples; or for each label, of the samples in which it is known.
 
     Returns
     -------
     ndarray of shape (2, K)
-        Costs of an error where the label is truly off, and on.
+        Costs of errors for labels whose true value is 0 and 1.
 
     Raises
     ------
     ValueError
-        If `loss` is no known name, or an array of another shape or with negative or non-finite
+        If `loss` is an unknown name, or an array with the wrong shape or negative or non-finite
         entries.
     """
     K = len(on)
-    expected = f"{(K,)}: for sets of labels, the cost of an error at each label"
+    expected = f"{(K,)}: for label sets, the cost of an error for each label"
     loss = _name_or_array(loss, [(K,)], expected, LABEL_SET_NAMES)
     if isinstance(loss, str):
         if loss == "asymmetric":
@@ -204,16 +204,17 @@ def label_set_weights(
     Y: Any,
     weights: np.ndarray,
 ) -> NDArray[np.float64]:
-    """Turn a `class_weight` parameter into a weight of each sample, the product over its labels.
+    """Convert the parameter `class_weight` to sample weights, the product over all labels.
 
-    As scikit-learn's ``compute_sample_weight`` for several outputs; sample weights count as copies.
+    As ``compute_sample_weight`` in scikit-learn for multiple outputs; sample weights count as
+    copies.
 
     Parameters
     ----------
     class_weight : list of K dicts with keys 0 and 1, "balanced" or None
-        Weights of each label's absence and presence.
+        Weights of the absence and presence of each label.
     Y : CSC matrix of shape (n, K)
-        Ones where a sample has a label.
+        Ones for the labels of each sample.
     weights : ndarray of shape (n,)
 
     Returns
@@ -225,7 +226,7 @@ def label_set_weights(
     if class_weight is None:
         return product
     if isinstance(class_weight, dict):
-        raise ValueError(f"for sets of labels class_weight must be a list of {K} dicts, found one")
+        raise ValueError(f"class_weight must be a list of {K} dicts for label sets, found a dict")
     listed = isinstance(class_weight, list | tuple | np.ndarray) and is_sized(class_weight)
     if not isinstance(class_weight, str) and not listed:
         raise TypeError(
@@ -233,7 +234,7 @@ def label_set_weights(
             f"{type(class_weight).__name__}"
         )
     if listed and len(class_weight) != K:
-        raise ValueError(f"class_weight has {len(class_weight)} dicts for {K} labels")
+        raise ValueError(f"class_weight has {len(class_weight)} dicts, expected {K}, one per label")
     for k in range(K):
         of_label = class_weight if isinstance(class_weight, str) else class_weight[k]
         codes = np.zeros(n, dtype=np.int64)
@@ -248,9 +249,9 @@ def class_weights(
     codes: np.ndarray,
     weights: np.ndarray,
 ) -> NDArray[np.float64]:
-    """Turn a `class_weight` parameter into the weight of each class, as scikit-learn does.
+    """Convert the parameter `class_weight` to the weight of each class, as scikit-learn does.
 
-    Sample weights count as copies, and any hashable label may be a key.
+    Sample weights count as copies, and keys may be any hashable labels.
 
     Parameters
     ----------
@@ -264,13 +265,13 @@ def class_weights(
     Returns
     -------
     ndarray of shape (K,)
-        A class that does not occur has weight 1 with "balanced".
+        Classes that do not occur have weight 1 with "balanced".
 
     Raises
     ------
     ValueError
-        If it is neither of these, a weight is negative or not finite, or a key is no class while
-        some class has no key.
+        If `class_weight` is invalid, a weight is negative or not finite, or a key is not a class
+        while some class is not a key.
     """
     K = len(classes)
     if class_weight is None:
@@ -289,16 +290,16 @@ def class_weights(
         missing = [label for label, weight in zip(classes.tolist(), given) if weight is None]
         unknown = [label for label in class_weight if label not in classes.tolist()]
         raise ValueError(
-            f"class_weight names {unknown}, which y does not have, and the classes {missing} are "
-            f"not in class_weight: {class_weight}. Where a fold of cross-validation may lack a "
-            "rare label, name all labels in `classes`"
+            f"class_weight has the keys {unknown}, which are not in y, and the classes {missing} "
+            f"are not in class_weight: {class_weight}. If a fold of cross-validation may lack a "
+            "rare label, pass all labels as `classes`"
         )
     try:
         out = np.array([1.0 if weight is None else weight for weight in given], dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         out = np.empty(0)
-    if out.shape != (K,):  # a value may be an array
-        raise ValueError(f"class_weight must hold real numbers, found {class_weight}")
+    if out.shape != (K,):  # values may be arrays
+        raise ValueError(f"class_weight must contain real numbers, found {class_weight}")
     if not np.isfinite(out).all() or (out < 0).any():
         raise ValueError(f"class_weight must be finite and not negative, found {class_weight}")
     if out.max(initial=0) > LARGEST:

@@ -1,4 +1,4 @@
-"""Features in files, mapped into memory and not read before they are wanted."""
+"""Memory-mapped features, which are read from disk on demand."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from scipy import sparse
 
 from sstruct._checks.shown import brief, shortened
 
-# Of a zip file: the part of a member's header that has a fixed size.
+# The part of fixed size in the header of a zip file's member.
 LOCAL_HEADER = struct.Struct("<4s22xHH")
 
 
 def open_mapped(path: str | os.PathLike[str]) -> Any:
-    """Map an array, or a sparse matrix, from its file.
+    """Memory-map an array or a sparse matrix from its file.
 
     Parameters
     ----------
     path : str or os.PathLike
-        An array that ``numpy.save`` wrote (``.npy``), or a CSR matrix that
-        ``scipy.sparse.save_npz(..., compressed=False)`` wrote (``.npz``).
+        A file written by ``numpy.save`` (``.npy``), or a CSR matrix written by
+        ``scipy.sparse.save_npz(..., compressed=False)`` (``.npz``).
 
     Returns
     -------
     ndarray or csr_matrix
-        Read-only; its entries are read from the file where they are used.
+        Read-only array or matrix; its entries are read from the file on access.
 
     Raises
     ------
     ValueError
-        If the file is compressed, or holds something else.
+        If the file is compressed or has another content.
 
     Examples
     --------
@@ -49,23 +49,23 @@ def open_mapped(path: str | os.PathLike[str]) -> Any:
     memmap (3, 3)
     """
     name = os.fsdecode(path)
-    with open(name, "rb") as file:  # the place for errors of the system's
+    with open(name, "rb") as file:  # raises OSError
         try:
             if zipfile.is_zipfile(file):
                 return _mapped_matrix(file)
             file.seek(0)
             return _mapped_array(file)
-        except Exception as error:  # NumPy, SciPy and zipfile raise a dozen kinds
-            raise ValueError(f"{name} cannot be mapped: {brief(error)}") from error
+        except Exception as error:  # NumPy, SciPy and zipfile raise many types
+            raise ValueError(f"cannot map {name}: {brief(error)}") from error
 
 
 def _mapped_matrix(file):
-    """Map the CSR matrix of a zip file."""
+    """Map the CSR matrix in a zip file."""
     with zipfile.ZipFile(file) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
     missing = {"format", "shape", "data", "indices", "indptr"} - members.keys()
     if missing:
-        raise ValueError(f"no sparse matrix of scipy's: it has no {min(missing)!r}")
+        raise ValueError(f"not a SciPy sparse matrix: it has no {min(missing)!r}")
     kind = _mapped_member(file, members["format"]).item()
     kind = kind.decode() if isinstance(kind, bytes) else kind
     if kind != "csr":
@@ -77,33 +77,33 @@ def _mapped_matrix(file):
     if parts[2].shape != (shape[0] + 1,):
         raise ValueError(f"indptr has shape {parts[2].shape}, expected ({shape[0]} + 1,)")
     matrix = sparse.csr_matrix(tuple(shape.tolist()), dtype=np.float64)
-    # Set, not passed to the constructor, which may copy.
+    # Bypass the constructor, which may copy.
     matrix.data, matrix.indices, matrix.indptr = parts
     matrix.check_format(full_check=False)
     return matrix
 
 
 def _mapped_member(file, member):
-    """Map an array that lies in a zip file as it is."""
+    """Map an uncompressed array in a zip file."""
     if member.compress_type != zipfile.ZIP_STORED:
-        raise ValueError("it is compressed, expected one saved with compressed=False")
+        raise ValueError("it is compressed, expected a file saved with compressed=False")
     file.seek(member.header_offset)
     signature, name_size, extra_size = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
     if signature != b"PK\3\4":
-        raise ValueError(f"it is damaged, no header at {member.header_offset}")
+        raise ValueError(f"the file is damaged: no header at {member.header_offset}")
     file.seek(name_size + extra_size, os.SEEK_CUR)
     return _mapped_array(file)
 
 
 def _mapped_array(file):
-    """Map the array that numpy.save wrote at a file's position."""
+    """Map the array written by numpy.save at the file's position."""
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }.get(version)
     if read is None:
-        raise ValueError(f"the array is of format {version}, expected (1, 0) or (2, 0)")
+        raise ValueError(f"the array has format {version}, expected (1, 0) or (2, 0)")
     shape, fortran, dtype = read(file)
     if 0 in shape:
         return np.empty(shape, dtype=dtype)

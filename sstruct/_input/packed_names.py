@@ -1,4 +1,4 @@
-"""Names in pickles and files: one array of bytes in place of thousands of strings.
+"""Compact storage of names in pickles and files: one byte array instead of many strings.
 
 skops writes about 300 bytes of JSON for each string of an object array, and pickle is several times
 slower.
@@ -8,24 +8,24 @@ import weakref
 
 import numpy as np
 
-KEY = "_packed_names"  # of the packed attributes, in a state
-SEPARATOR = b"\xff"  # which UTF-8 never contains
+KEY = "_packed_names"  # key of the packed attributes in a state
+SEPARATOR = b"\xff"  # does not occur in UTF-8
 
-# By id, weak references to an array and to the one made of it. Two attributes that are the same
-# array, such as the columns of a vectorizer and the features of the model behind it, are then the
+# By id: weak references to an array and to its converted array. Attributes that are the same array,
+# such as the columns of a vectorizer and the features of the model in the same pipeline, remain the
 # same array in a file and after loading.
 _converted = {}
 
 
 def pack_names(state):
-    """Return a copy of a dict of attributes, its arrays of strings packed."""
+    """Return a copy of a dict of attributes in which arrays of strings are packed."""
     packed = {name: _convert(value, _packed) for name, value in state.items() if _is_names(value)}
     state = {name: value for name, value in state.items() if name not in packed}
     return state | {KEY: packed} if packed else state
 
 
 def unpack_names(state):
-    """Return a copy of a dict of attributes that `pack_names` has returned.
+    """Return a copy of a dict of attributes from `pack_names` with arrays of strings restored.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def unpack_names(state):
     state = {name: value for name, value in state.items() if name != KEY}
     for name, value in packed.items():
         if name in state:
-            raise ValueError(f"{name} is given twice, also in {KEY}; the file is damaged")
+            raise ValueError(f"{name} occurs twice, also in {KEY}; the file is damaged")
         try:
             state[name] = _convert(value, _unpacked)
         except UnicodeDecodeError as error:
@@ -79,7 +79,7 @@ def _unpacked(array):
 
 
 def _convert(array, conversion):
-    """Return `conversion(array)`; the same array as before while both are in use."""
+    """Return `conversion(array)`; cached while both arrays are in use."""
     source, found = _converted.get(id(array), (None, None))
     result = found() if source is not None and source() is array else None
     if result is None:

@@ -1,4 +1,4 @@
-"""Values of y that mark padding or void nodes elsewhere, and would be learned as classes."""
+"""Detection of padding and void labels of other libraries, which are not meant as classes."""
 
 import numpy as np
 
@@ -6,23 +6,23 @@ from sstruct._checks.shown import plain, shortened
 from sstruct._checks.warn import warn_user
 
 PADDING = -1
-TORCH_PADDING = -100  # ignore_index of PyTorch's losses, and what Hugging Face pads labels with
-VOID = 255  # of image masks
+TORCH_PADDING = -100  # ignore_index of PyTorch's losses; padding of labels in Hugging Face
+VOID = 255  # in image masks
 PADDING_NAMES = {"pad", "padding"}
 
 
 def refuse_padding(estimator, y, labels, nodes):
-    """Raise where y is an array padded with -1 and `ignore_label` is None.
+    """Raise an error if y is an array padded with -1 and `ignore_label` is None.
 
-    -1 is taken for padding where it only fills the ends of rows (of images: of rows and columns),
-    after other labels, and neither are the labels -1 and 1 nor does `classes` name it. Lists of
-    labels are no padded array, unless X is one array of samples of the same size.
+    The value -1 is considered padding if it occurs only at the ends of rows (of images: of rows and
+    columns), after other labels, the labels are not just -1 and 1, and `classes` does not contain
+    it. Lists of labels are not padded arrays, unless X is one array of samples of equal size.
 
     Parameters
     ----------
     estimator : LabelingSSVM
-        With `ignore_label`; it is not changed.
-    y : as given to ``fit``
+        Its `ignore_label` is used; the estimator is not changed.
+    y : as passed to ``fit``
     labels : ndarray of shape (n_nodes,)
         All labels.
     nodes : Nodes
@@ -38,16 +38,16 @@ def refuse_padding(estimator, y, labels, nodes):
         return
     i, *place = np.argwhere(padded & ~padded.all(axis=tuple(range(1, y.ndim)), keepdims=True))[0]
     raise ValueError(
-        f"y[{i}] ends in {PADDING} from {_name(place)} on, and y has no other {PADDING} than at "
-        f"ends: padding, it seems, which would be learned as a label. Set ignore_label={PADDING}; "
-        f"if {PADDING} is a label, name it: classes={np.unique(y).tolist()}"
+        f"y[{i}] ends in {PADDING} from {_name(place)} on, and {PADDING} occurs only at the ends "
+        f"in y, like padding, which would be learned as a label. Set ignore_label={PADDING}; "
+        f"if {PADDING} is a label, pass classes={np.unique(y).tolist()}"
     )
 
 
 def _only_at_ends(padded):
-    """Whether, along each axis but the first, True is followed by True alone.
+    """Return True if, along each axis but the first, True is only followed by True.
 
-    And whether some sample has both: one that is all True tells nothing.
+    Some sample must contain both values, since samples that are all True are ambiguous.
     """
     for axis in range(1, padded.ndim):
         falls = np.diff(padded.astype(np.int8), axis=axis) < 0
@@ -62,11 +62,12 @@ def _name(place):
 
 
 def check_reserved(estimator, classes, codes=None, place=None):
-    """Raise or warn if a class is a value that other libraries reserve for padding or void.
+    """Raise an error or warn if a class is a value reserved for padding or void elsewhere.
 
-    Raise if it is hardly a class: -100 if all other labels are nonnegative, 255 of a uint8
-    mask if the others count from 0 or 1, "<PAD>" and "[PAD]". Warn if it may be a class, as
-    "pad" is. 255 may be gray instead: it is accepted if the other labels are 0, or some exceed 126.
+    Raise an error if it is almost certainly not a class: -100 if all other labels are nonnegative,
+    255 of a uint8 mask if the other labels are numbered from 0 or 1, "<PAD>" and "[PAD]". Warn for
+    ambiguous values such as "pad". 255 may be a gray value: it is accepted if the other labels are
+    only 0, or some exceed 126.
 
     Parameters
     ----------
@@ -74,9 +75,9 @@ def check_reserved(estimator, classes, codes=None, place=None):
     classes : ndarray of shape (K,)
         Labels that occur in training.
     codes : ndarray of int of shape (n_nodes,), optional
-        Index of each node's label.
+        Class index of each node.
     place : callable, optional
-        From the position of a node to what errors call its label: "y[3] at node 5".
+        Maps the position of a node to the name of its label in errors, "y[3] at node 5".
     """
     k, certain = _reserved(classes)
     if k is None:
@@ -84,9 +85,9 @@ def check_reserved(estimator, classes, codes=None, place=None):
     name, found = type(estimator).__name__, shortened(plain(classes[k]))
     where = "y contains" if place is None else f"{place(int((codes == k).argmax()))} is"
     text = f"{where} {found}, a value that other libraries use for padding or void"
-    keep = f"if {found} is a class, name it: classes={shortened(classes.tolist())}"
+    keep = f"if {found} is a class, pass classes={shortened(classes.tolist())}"
     if not hasattr(estimator, "ignore_label"):
-        text = f"{text} labels. {name} learns it as a class; leave such rows out, or {keep}"
+        text = f"{text} labels. {name} learns it as a class; remove such rows, or {keep}"
         warn_user(text)
     elif certain:
         raise ValueError(f"{text} labels. Set ignore_label={found}; {keep}")
@@ -96,7 +97,7 @@ def check_reserved(estimator, classes, codes=None, place=None):
 
 
 def _reserved(classes):
-    """Return the index of the first reserved class, or None, and whether it is hardly a class."""
+    """Return the index of the first reserved class, or None, and whether an error is certain."""
     if classes.dtype.kind in "UO":
         for k, label in enumerate(classes.tolist()):
             bare = label.strip("<>[](){}_|").lower() if isinstance(label, str) else ""

@@ -1,8 +1,7 @@
-"""Known labels among unknown ones, as `predict` takes them: to integers, -1 where unknown.
+"""Encoding of partially known labels for `predict`, with -1 for unknown labels.
 
-What marks an unknown label is the same for all estimators: None, NaN, or -1 where that is none of
-the classes; and `ignore_label`; and the mask of a masked array. None in the place of a whole
-sample: nothing is known of it.
+All estimators use the same markers of unknown labels: None, NaN, -1 if it is not a class,
+`ignore_label`, and masked entries. None instead of a sample marks all of its labels as unknown.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -23,35 +22,35 @@ from sstruct._input.labels import (
 )
 from sstruct.sequences import Sequences
 
-# Errors list at most so many labels.
+# Limit on the number of labels in an error.
 MOST_LISTED = 12
 
 
 def label_rules(estimator, place):
     """Return the keywords of `as_labels` for the y of an estimator.
 
-    place : as of `as_labels`
+    place : see `as_labels`
     """
     if hasattr(estimator, "ignore_label"):
         return {"ignore_label": estimator.ignore_label, "place": place}
     name = type(estimator).__name__
-    advice = f"{name} has no ignore_label: leave out samples with unknown labels"
+    advice = f"{name} has no ignore_label: remove samples with unknown labels"
     return {"place": place, "advice": advice}
 
 
 def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
-    """Return the index of each node's known label, -1 where it is not known.
+    """Return the class index of the known label of each node, -1 if it is unknown.
 
     Parameters
     ----------
-    y_partial : as ``predict`` takes it
-        For each sample a label a node, or None.
+    y_partial : as passed to ``predict``
+        For each sample, a label for each node, or None.
     nodes : Nodes
     classes : ndarray of shape (K,)
     ignore_label : object
-        Marks unknown labels too; None: nothing more does.
+        Additional marker of unknown labels, or None.
     shapes : ndarray of shape (n, 2), optional
-        Of images, whose labels have the image's shape.
+        Shapes of images, whose labels must have the same shapes.
 
     Returns
     -------
@@ -60,7 +59,7 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
     Raises
     ------
     ValueError, TypeError
-        If a shape is not that of X, or a label is none of the classes.
+        If a shape does not match X, or a label is not a class.
     """
     out = np.full(int(nodes.offsets[-1]), -1, dtype=np.int32)
     markers = unknown_markers(classes, ignore_label)
@@ -77,16 +76,16 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
         row = int(where[wrong[0]])
         raise ValueError(
             f"y_partial{place_of(row, nodes, shapes)} is {shortened(labels[wrong[0]])}, expected "
-            f"{one_of(classes)}, or {marker_names(markers)} where the label is not known"
+            f"{one_of(classes)}, or {marker_names(markers)} if the label is unknown"
         )
     return out
 
 
 def _known_labels(y_partial, nodes, markers, shapes):
-    """Return the places of the known labels among all nodes, and these labels as a list."""
+    """Return the indices of the nodes with known labels, and the list of these labels."""
     items = check_samples(y_partial, len(nodes))
     rows = nodes.form == "rows"
-    if rows:  # structures of one node: one label a row, perhaps as a column
+    if rows:  # single nodes: one label for each row, possibly as a column
         items = [items.ravel() if getattr(items, "shape", ())[1:] == (1,) else items]
     where, labels = [], []
     for i, item in enumerate(items):
@@ -108,41 +107,41 @@ def _known_labels(y_partial, nodes, markers, shapes):
 
 
 def check_samples(y_partial, n_samples):
-    """Return the items of `y_partial`, one a sample."""
+    """Return the items of `y_partial`, one for each sample."""
     y_partial = items_of(y_partial)
     strange = isinstance(y_partial, str | bytes | Mapping | Set) or sparse.issparse(y_partial)
     if strange or not isinstance(y_partial, Iterable) or not is_sized(y_partial):
         raise TypeError(
-            "y_partial must have the known labels of each sample, or None, found "
+            "y_partial must contain the known labels of each sample, or None, found "
             f"{type(y_partial).__name__}"
         )
     if len(y_partial) != n_samples:
         raise ValueError(f"X has {n_samples} samples but y_partial has {len(y_partial)}")
     if isinstance(y_partial, Sequences):
         return [y_partial[i] for i in range(n_samples)]
-    if hasattr(y_partial, "to_numpy"):  # a frame's items would be the names of its columns
+    if hasattr(y_partial, "to_numpy"):  # iterating a data frame would yield column names
         return y_partial.to_numpy()
     return y_partial if isinstance(y_partial, np.ndarray) else list(y_partial)
 
 
 def known_numbers(y_partial, sizes, ignore_label, expected):
-    """Return known numbers of samples of equal length as int32 (n, P), -1 where not known.
+    """Return known integers of samples of equal length as int32 (n, P), -1 if unknown.
 
     Parameters
     ----------
-    y_partial : as ``predict`` takes it
-        For each sample P integers, or None.
+    y_partial : as passed to ``predict``
+        For each sample, P integers, or None.
     sizes : ndarray of int of shape (n, P)
-        Numbers go from 0 to these, exclusively.
+        Exclusive upper limits of the integers.
     ignore_label : object
-        Marks unknown numbers too; None: nothing more does.
+        Additional marker of unknown values, or None.
     expected : callable
-        From row and column to what an error says of their place, and what is expected there.
+        Maps a row and a column to their name in errors and the description of expected values.
 
     Raises
     ------
     ValueError, TypeError
-        If a shape is not that of `sizes`, or what is known is no such number.
+        If a shape differs from that of `sizes`, or a known value is out of range.
     """
     out = np.full(sizes.shape, -1, dtype=np.int32)
     markers = _with_ignored([-1], ignore_label)
@@ -158,14 +157,14 @@ def known_numbers(y_partial, sizes, ignore_label, expected):
             where, wanted = expected(i, places[at])
             raise ValueError(
                 f"{where} is {shortened(given[at])}, expected {wanted}, or {marker_names(markers)} "
-                "where it is not known"
+                "if it is unknown"
             )
         out[i, places] = given
     return out
 
 
 def _are_numbers(values, ends):
-    """Boolean array: which values are integers from 0 to `ends`, exclusively."""
+    """Return a mask of the values that are integers from 0 to `ends` - 1."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         return (values >= 0) & (values < ends) & (values == np.floor(values))
     pairs = zip(values, ends.tolist())
@@ -177,7 +176,7 @@ def _is_number(value):
 
 
 def unknown_markers(classes, ignore_label):
-    """Return the values, beside None and NaN, that mark an unknown label."""
+    """Return the values that mark an unknown label, in addition to None and NaN."""
     return _with_ignored([] if -1 in classes.tolist() else [-1], ignore_label)
 
 
@@ -189,20 +188,20 @@ def _with_ignored(markers, ignore_label):
 
 
 def marker_names(markers):
-    """Name all marks of an unknown label, for an error."""
+    """List all markers of unknown labels for an error."""
     names = list(dict.fromkeys(["None", "NaN", *map(repr, markers)]))
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def one_of(labels):
-    """List labels, not too many, for an error."""
+    """List labels, up to a limit, for an error."""
     names = [shortened(label) for label in labels]
     more = "" if len(names) <= MOST_LISTED else f", ... ({len(names)} labels)"
     return ("one of " if len(names) > 1 else "") + ", ".join(names[:MOST_LISTED]) + more
 
 
 def place_of(row, nodes, shapes=None):
-    """Name the place of a node in `y_partial`: "[2] at node 5"."""
+    """Return the position of a node in `y_partial` for an error, "[2] at node 5"."""
     i = nodes.sample_of(row)
     if nodes.form == "rows":
         return f"[{i}]"
@@ -213,17 +212,17 @@ def place_of(row, nodes, shapes=None):
 
 
 def is_unknown(values, markers):
-    """Boolean array: which of some values mark an unknown label."""
+    """Return a mask of the values that mark an unknown label."""
     if isinstance(values, np.ndarray):
         out = values != values if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
         for marker in markers:
             alike = (values.dtype.kind in "US") == isinstance(marker, str | bytes)
-            if alike and np.ndim(marker) == 0:  # a tuple would be compared entry by entry
+            if alike and np.ndim(marker) == 0:  # a tuple would be compared elementwise
                 try:
                     same = values == marker
-                except OverflowError:  # an int beyond all floats
+                except OverflowError:  # an int that exceeds the range of floats
                     continue
-                if same.dtype == bool:  # pandas' NA answers with itself
+                if same.dtype == bool:  # comparing pandas' NA returns NA
                     out |= same
         return out
     return np.array([_marks(value, markers) for value in values], dtype=bool)
@@ -232,20 +231,20 @@ def is_unknown(values, markers):
 def _marks(value, markers):
     if value is None or value is np.ma.masked:
         return True
-    if not is_hashable(value):  # refused later; an array would be compared entry by entry
+    if not is_hashable(value):  # raises an error later; arrays would be compared elementwise
         return False
     if isinstance(value, bool):
         return False
     try:
         differs = value != value
-        # Pandas' NA answers with itself, which is neither true nor false.
+        # Comparing pandas' NA returns NA, which is neither True nor False.
         return differs is value or bool(differs) or value in markers
-    except (ArithmeticError, ValueError):  # Decimal's signaling NaN, a long double and a tuple
+    except (ArithmeticError, ValueError):  # a signaling NaN of Decimal; a long double and a tuple
         return False
 
 
 def _labels_of(item, i, expected):
-    """Return the labels of a sample as a 1-D array, or a list where they are of any type."""
+    """Return the labels of a sample as a 1-D array, or as a list for other types."""
     n_axes, item = len(expected), masked_as_none(items_of(item))
     if isinstance(item, str | bytes | Mapping | Set) or not is_sized(item):
         raise TypeError(
@@ -254,18 +253,18 @@ def _labels_of(item, i, expected):
         )
     if n_axes > 1 and not isinstance(item, np.ndarray):
         item = np.asarray(item, dtype=object)
-    # A frame's items are its columns' names.
+    # Iterating a data frame would yield column names.
     shape = tuple(item.shape) if hasattr(item, "shape") else (len(item),)
-    if 0 in shape and 0 in expected:  # of an empty sample, in any form
+    if 0 in shape and 0 in expected:  # any format of an empty sample
         return []
     if shape != expected and len(shape) == n_axes == 1:
         raise ValueError(
-            f"y_partial[{i}] has {shape[0]} labels, expected {expected[0]}, and None where one is "
-            "not known"
+            f"y_partial[{i}] has {shape[0]} labels, expected {expected[0]}, with None for labels "
+            "that are unknown"
         )
     if shape != expected:
-        raise ValueError(f"y_partial[{i}] has shape {shape}, expected that of X[{i}], {expected}")
+        raise ValueError(f"y_partial[{i}] has shape {shape}, expected {expected} to match X[{i}]")
     if not isinstance(item, np.ndarray):
         return list(item)
-    item = np.asarray(item).ravel()  # a matrix would keep two dimensions
+    item = np.asarray(item).ravel()  # ravel of np.matrix would be 2-D
     return item.tolist() if item.dtype == object or item.dtype.kind not in "iubfUS" else item

@@ -1,26 +1,26 @@
-"""What ``predict`` returns for samples of different sizes: an array of arrays."""
+"""The output of ``predict`` for samples of different sizes: an array of arrays."""
 
 import numpy as np
 
 from sstruct._input.labels import object_array
 
-# Design: metrics of scikit-learn, such as scoring="accuracy", cannot read an array for each sample,
-# and what they say of it is an accident of NumPy's comparisons ("operands could not be broadcast").
-# Accuracy, precision, recall and F1 begin with numpy.unique of the predictions, so that is where a
-# subclass of ndarray can say what to do (unless y is an object array, of which they begin with
-# that). In all else it is the array that it looks like; copies in pickles are plain ones.
+# Design: scikit-learn metrics, such as scoring="accuracy", do not support ragged predictions, and
+# their error depends on NumPy's comparison ("operands could not be broadcast"). Accuracy,
+# precision, recall and F1 start with numpy.unique of the predictions (or of y, if it is an object
+# array), so a subclass of ndarray can raise a helpful error there. In all other respects it behaves
+# like an array; pickles contain plain arrays.
 
 ADVICE = (
-    'predictions of sequences, images and graphs are an array a sample, which scoring="accuracy" '
-    "and the other metrics of scikit-learn do not read. Leave scoring=None for the share of right "
-    "labels (the estimator's score), or take one of sstruct.metrics: scoring=flat_accuracy_scorer, "
-    'make_flat_scorer(flat_f1_score, average="macro"), chunk_f1_scorer. All labels as one array '
-    "are numpy.concatenate(y_pred)"
+    "predictions of sequences, images and graphs contain an array for each sample, which "
+    'scoring="accuracy" and other scikit-learn metrics do not support. Use scoring=None for the '
+    "accuracy (the score of the estimator), or sstruct.metrics: scoring=flat_accuracy_scorer, "
+    'make_flat_scorer(flat_f1_score, average="macro"), chunk_f1_scorer. Use '
+    "numpy.concatenate(y_pred) for all labels as one array"
 )
 
 
 class PerSample(np.ndarray):
-    """A 1-D object array of arrays, one a sample."""
+    """A 1-D object array with an array for each sample."""
 
     @classmethod
     def of(cls, items):
@@ -33,7 +33,7 @@ class PerSample(np.ndarray):
         return super().__array_function__(function, types, arguments, keywords)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
-        # Of a sum, which is the array of a sample, NumPy would make an array of that array.
+        # The sum of arrays is an array, which NumPy would wrap into an array of this class.
         return array[()] if array.ndim == 0 else super().__array_wrap__(array, context)
 
     def __repr__(self):

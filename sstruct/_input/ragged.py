@@ -1,6 +1,6 @@
-"""Ragged input to flat arrays, labels to integers and back; what is wrong, and where.
+"""Conversion of ragged input to flat arrays, and encoding of labels, with errors that name samples.
 
-Everything here runs before any work and leaves the estimator as it was.
+Everything here runs before any computation and does not change the estimator.
 """
 
 import math
@@ -45,19 +45,19 @@ from sstruct._input.partial import label_rules, place_of
 from sstruct._input.per_sample import PerSample
 from sstruct.sequences import Sequences, check_sequences
 
-# Weights are 0 or this much: products with weights of classes keep their digits, and sums can be
-# divided by.
+# Positive weights must be at least this large, so that products with class weights do not lose
+# precision and sums can be divisors.
 TINY = 1e-300
 NO_NODES = "X has no nodes: all samples are empty, expected at least one node"
 
 FROM_LENGTHS = (
-    "For rows of all sequences in one array write fit(Sequences.from_lengths(X, lengths), "
+    "If X contains the rows of all sequences, use fit(Sequences.from_lengths(X, lengths), "
     "Sequences.from_lengths(y, lengths))"
 )
 
 
 class NoNodesError(ValueError):
-    """No node has a label and a positive weight: there is nothing to train on or to score.
+    """Raised if no node has a label and a positive weight for training or scoring.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ class NoNodesError(ValueError):
 
 @dataclass
 class Nodes:
-    """Feature rows of all structures, one after another.
+    """Concatenated feature rows of all structures.
 
-    ``form`` remembers what came in, so that predictions go out alike: ``"ragged"`` (lists,
-    object arrays, Sequences), ``"stacked"`` (one array (n, L, F)) or ``"rows"`` (2-D: structures
-    of one node). ``sample_shape`` is the shape of a stacked sample's nodes. Samples may be empty:
-    two neighboring offsets are then the same.
+    ``form`` is the format of the input, which predictions have too: ``"ragged"`` (lists, object
+    arrays, Sequences), ``"stacked"`` (one array (n, L, F)) or ``"rows"`` (2-D: structures of one
+    node). ``sample_shape`` is the shape of the nodes of a stacked sample. Samples may be empty;
+    consecutive offsets are equal then.
     """
 
     flat: object
@@ -101,15 +101,15 @@ class Nodes:
         return len(self.offsets) - 1
 
     def sample_of(self, row):
-        """Index of the sample that holds a row."""
+        """Return the index of the sample that contains a row."""
         return int(np.searchsorted(self.offsets, row, side="right")) - 1
 
     def shape_of(self, i):
-        """Shape of what has one value for each node of sample i."""
+        """Return the shape of arrays with one value for each node of sample i."""
         return (int(self.offsets[i + 1] - self.offsets[i]),)
 
     def like_input(self, values):
-        """Cut an array with an entry a node into what the caller expects."""
+        """Split an array with an entry for each node in the format of the input."""
         if self.form == "rows":
             return values
         if self.form == "stacked":
@@ -120,11 +120,10 @@ class Nodes:
 def pack_nodes(estimator, X, *, fitted, numeric=True):
     """Validate X and return its Nodes.
 
-    With `fitted`, the number of features (and names) must be those of the fit, and X may have no
-    nodes; otherwise the estimator is not changed, and X must have a node. Samples may be empty in
-    any case: lists and arrays of length 0, whose number of columns is checked unless it is 0.
-    Unless `numeric`, values of any kind are accepted, and 2-D input is left to the caller: the
-    answer is then None.
+    With `fitted`, the number of features (and names) must match the fit, and X may have no nodes.
+    Otherwise X must have a node; the estimator is not changed. Samples may always be empty: lists
+    and arrays of length 0, whose number of columns is checked unless it is 0. Unless `numeric`, all
+    dtypes are accepted, and None is returned for 2-D input, which is left to the caller.
     """
     check_depth(X, "X")
     X = items_of(X)
@@ -136,7 +135,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     if isinstance(X, Sequences):
         check_sequences(X, "X")
         if X.edge_features is not None:
-            raise TypeError(f"X has edge features, which {type(estimator).__name__} does not read")
+            raise TypeError(f"X has edge features, which {type(estimator).__name__} does not use")
         nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
         if is_empty(X.flat):
             nodes.flat = np.empty((0, expected or 0))
@@ -155,7 +154,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
         _check_width(0, X.shape[2], expected)
         n, length, n_features = X.shape
-        rows = X.reshape(n * length, n_features)  # -1 has no meaning where there are no features
+        rows = X.reshape(n * length, n_features)  # reshape(-1) is ambiguous without features
         nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0, None, (length,))
     else:
         _refuse_unreadable(X, numeric)
@@ -178,12 +177,12 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     known = getattr(estimator, "feature_names_in_", None) if fitted else None
     if known is not None and nodes.feature_names is not None:
         what = "X" if isinstance(X, Sequences) else "X[0]"
-        check_names(nodes.feature_names, known, what, "those of the fit")
+        check_names(nodes.feature_names, known, what, "those seen in fit")
     return nodes
 
 
 def _is_ragged(X):
-    """Whether X holds sequences (2-D or empty items), rather than being one 2-D array itself."""
+    """Return True if X contains sequences (2-D or empty items), rather than rows."""
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and (len(X) == 0 or (X.dtype == object and _is_item(X[0])))
     if isinstance(X, list | tuple):
@@ -197,11 +196,11 @@ def _is_item(item):
     if isinstance(item, list | tuple):
         return len(item) == 0 or isinstance(item[0], list | tuple | np.ndarray)
     shape = getattr(item, "shape", ())
-    return len(shape) == 2 or tuple(shape) == (0,)  # frames of polars have no ndim
+    return len(shape) == 2 or tuple(shape) == (0,)  # polars frames have no ndim
 
 
 def _refuse_unreadable(X, numeric):
-    """Say what is wrong with input that scikit-learn's validation would only call ragged."""
+    """Raise a specific error for input that scikit-learn's validation would only call ragged."""
     if sparse.issparse(X):
         return
     if isinstance(X, dict | set | range | Iterator):
@@ -223,25 +222,25 @@ def _refuse_unreadable(X, numeric):
         first = item[0] if len(item) and not isinstance(item, dict) else item
         if isinstance(first, dict):
             raise TypeError(
-                f"X[{i}] holds feature dicts, expected numbers; "
-                "sstruct.preprocessing.SequenceVectorizer turns dicts into rows"
+                f"X[{i}] contains feature dicts, expected numbers; "
+                "use sstruct.preprocessing.SequenceVectorizer to convert dicts to rows"
             )
         if numeric and isinstance(first, str):
-            raise TypeError(f"X[{i}] holds strings, expected numbers; are X and y swapped?")
+            raise TypeError(f"X[{i}] contains strings, expected numbers; are X and y swapped?")
         lengths.setdefault(len(item), i)
     if len(lengths) > 1:
-        texts = "; for texts, name the column: make_column_transformer((TfidfVectorizer(), 0))"
+        texts = "; for texts, select a column: make_column_transformer((TfidfVectorizer(), 0))"
         texts *= not numeric and len(X[0]) > 0 and isinstance(X[0][0], str)
         raise ValueError(
             f"X[0] is 1-D with {len(X[0])} entries, expected 2-D (nodes, features); a sequence "
-            f"with one feature a node has shape (L_i, 1){texts}"
+            f"with one feature per node has shape (L_i, 1){texts}"
         )
 
 
 def _refuse_one_sample(estimator, X):
-    """Raise where one 2-D array is given to a model of structures: it is one of them, most likely.
+    """Raise an error if a model of structures gets a 2-D array, probably a single structure.
 
-    Models of older versions do not know what they were fitted on.
+    Models saved by older versions do not contain the required attribute.
     """
     shape = getattr(X, "shape", ())
     rows = isinstance(X, list | tuple) and len(X) and isinstance(X[0], list | tuple | np.ndarray)
@@ -249,8 +248,8 @@ def _refuse_one_sample(estimator, X):
         return
     found = f"X is 2-D, of shape {tuple(shape)}" if shape else f"X is a 2-D {type(X).__name__}"
     raise ValueError(
-        f"{found}, but this {type(estimator).__name__} was fitted on {estimator._one_sample}. A "
-        "model that is fitted on 2-D X reads each row as a sample of one node"
+        f"{found}, but this {type(estimator).__name__} was fitted on {estimator._one_sample}. Only "
+        "a model that is fitted on 2-D X treats each row as a sample of one node"
     )
 
 
@@ -260,12 +259,12 @@ def _concatenated(X, expected, numeric):
     items, lengths, names = [], [], None
     n_sparse = 0
     for i, item in enumerate(X):
-        # Arrays, which are most items, are checked below.
+        # Arrays, the most common type, are checked below.
         if type(item) is not np.ndarray and is_empty(item):
             lengths.append(0)
             continue
         if sparse.issparse(item):
-            check_attributes(item, f"X[{i}]", ndims=(1, 2))  # 1-D ones are refused below
+            check_attributes(item, f"X[{i}]", ndims=(1, 2))  # 1-D raises an error below
             n_sparse += item.shape[0] > 0
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
             found = column_names(item)
@@ -289,7 +288,7 @@ def _concatenated(X, expected, numeric):
         raise NoNodesError(NO_NODES, range(len(X)))
     items = items or [np.empty((0, expected))]
     if n_sparse not in (0, len(items)):
-        raise TypeError("X mixes sparse and dense items, expected one kind")
+        raise TypeError("X mixes sparse and dense items, expected one of the two")
     offsets = np.zeros(len(X) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     flat = (stacked if n_sparse else concatenated)(items, "X")
@@ -297,12 +296,12 @@ def _concatenated(X, expected, numeric):
 
 
 def _item_array(item, i, numeric):
-    if isinstance(item, range):  # may be longer than memory, and is no table
+    if isinstance(item, range):  # may exceed the memory
         raise ValueError(f"X[{i}] has 1 dimensions, expected 2 (nodes, features)")
     check_unmasked(item, f"X[{i}]")
     try:
         array = np.asarray(item)
-        if not numeric:  # strings among numbers must not make strings of the numbers
+        if not numeric:  # do not convert numbers to strings in mixed lists
             mixed = array.dtype.kind in "US" and not hasattr(item, "dtype")
             return np.asarray(item, dtype=object) if mixed else array
         if array.dtype.kind not in "fiubO":
@@ -319,9 +318,9 @@ def _check_width(i, found, expected):
 
 
 def numeric_rows(array, name):
-    """Return float32 or float64 dense C-contiguous or canonical CSR; refuse anything else.
+    """Return dense C-contiguous float32 or float64, or canonical CSR; raise for other dtypes.
 
-    What is sparse has been checked.
+    Sparse input must have been validated.
     """
     if sparse.issparse(array):
         array = as_csr(array)
@@ -344,7 +343,7 @@ def _as_it_is(array, name):
 
 
 def pack_rows(estimator, X, fitted):
-    """2-D input by scikit-learn's own validation: every row is a structure of one node."""
+    """Validate 2-D input with scikit-learn; every row is a structure of one node."""
     check_depth(X, "X")
     check_unmasked(X, "X")
     if sparse.issparse(X):
@@ -353,12 +352,12 @@ def pack_rows(estimator, X, fitted):
     X = items_of(X)
     if hasattr(X, "to_list") and len(getattr(X, "shape", ())) == 1:
         raise ValueError(
-            f"Expected 2D array for X, found a {type(X).__name__} with {len(X)} entries; one "
-            "column is a table, X.to_frame()"
+            f"Expected 2D array for X, found a {type(X).__name__} with {len(X)} entries; use "
+            "X.to_frame() for a table with one column"
         )
     if isinstance(X, list | tuple):
         X = array_of(X, "X", NUMBERS)
-    # A stand-in takes the attributes, so that a refused fit leaves no trace.
+    # A temporary estimator receives the attributes, so that an error does not change this one.
     target = estimator if fitted else type(estimator)()
     try:
         flat = validate_data(
@@ -370,11 +369,11 @@ def pack_rows(estimator, X, fitted):
             order="C",
         )
     except OverflowError:
-        raise ValueError("X has a number beyond the range of double precision") from None
+        raise ValueError("X contains a value too large for dtype('float64')") from None
     except ValueError as error:
         if not str(error).startswith("could not convert"):
             raise
-        # A frame's own words.
+        # The error of a data frame.
         raise ValueError(f"X must be a table of numbers: {brief(error)}") from None
     nodes = Nodes(
         numeric_rows(flat, "X"),
@@ -404,25 +403,25 @@ def _check_magnitudes(nodes):
 
 
 def _nan_advice(nodes, i, row):
-    """Say what to do about NaN at a node."""
+    """Return advice about NaN at a node for an error."""
     end = int(nodes.offsets[i + 1])
     if not sparse.issparse(nodes.flat) and np.isnan(nodes.flat[row:end]).all():
         return (
-            ". All features are NaN from there on, like padding: remove it, and give lists of "
+            ". All features are NaN from there on, like padding: remove it, and use lists of "
             f"arrays of different lengths, here X[{i}][:length] and y[{i}][:length]"
         )
     return (
-        ". Fill in missing features, for example by PerNode(SimpleImputer()); nodes with "
-        "ignore_label need features too"
+        ". Impute missing features, for example with PerNode(SimpleImputer()); nodes with "
+        "ignore_label require features too"
     )
 
 
 def flat_labels(y, nodes, estimator, convert=as_labels):
-    """Return all labels as one array with an entry a node, of any dtype.
+    """Return all labels as one array with an entry for each node, of any dtype.
 
     Missing labels are replaced by the estimator's `ignore_label`.
 
-    convert : as_labels; or label_array, which accepts labels that are not classes
+    convert : as_labels, or label_array to accept labels that are not classes
     """
     check_target(y, estimator)
     rules = {"place": lambda row: f"y{_place_of(row, nodes)}"}
@@ -448,16 +447,16 @@ def flat_labels(y, nodes, estimator, convert=as_labels):
             if type(item) is not list:
                 check_label_sequence(item, f"y[{i}]", expected[i])
         lengths, flat = [len(item) for item in y], None
-        if 0 in lengths:  # empty arrays may be of any dtype
+        if 0 in lengths:  # empty arrays may have any dtype
             y = [item for item in y if len(item)]
     wrong = np.flatnonzero(np.asarray(lengths) != nodes.lengths)
     if len(wrong):
         i = wrong[0]
         raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
     labels = convert(concatenate_labels(y) if flat is None else flat, **rules)
-    if len(labels) != nodes.offsets[-1]:  # lists of classes of their own, say
+    if len(labels) != nodes.offsets[-1]:  # such as custom list classes
         wrong = np.flatnonzero([len([*item]) for item in y] != nodes.lengths)
-        raise ValueError(f"y[{wrong[0]}] has another number of labels than its length says")
+        raise ValueError(f"y[{wrong[0]}] contains a different number of labels than its length")
     return labels
 
 
@@ -466,7 +465,7 @@ def _place_of(row, nodes):
 
 
 def check_target(y, estimator):
-    """Raise if there is no y, or lists in it are nested too deep."""
+    """Raise an error if y is None or contains deeply nested lists."""
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
@@ -474,10 +473,10 @@ def check_target(y, estimator):
 
 
 def check_label_sequence(item, name, length):
-    """Raise unless an item is a list or 1-D array of labels; `length` is the expected number."""
+    """Raise unless an item is a list or 1-D array of `length` labels."""
     if type(item) in (list, tuple) or (type(item) is np.ndarray and item.ndim == 1):
         return
-    # Items of tables are their columns, of dicts their keys, and sets have no order.
+    # Iterating a data frame yields columns and a dict its keys, and sets are not ordered.
     strange = isinstance(item, str | bytes | Mapping | Set) or hasattr(item, "columns")
     if strange or not is_sized(item):
         raise TypeError(
@@ -486,9 +485,9 @@ def check_label_sequence(item, name, length):
     shape = tuple(getattr(item, "shape", ()))
     if len(shape) > 1:
         if shape == (length, 1):
-            hint = f". Write {name}.ravel()"
+            hint = f". Use {name}.ravel()"
         elif len(shape) == 2:
-            hint = f". If these are indicators (one-hot), write {name}.argmax(axis=1)"
+            hint = f". For indicators (one-hot), use {name}.argmax(axis=1)"
         else:
             hint = ""
         raise ValueError(
@@ -497,7 +496,7 @@ def check_label_sequence(item, name, length):
 
 
 def labels_of_rows(y, n_rows, **rules):
-    """Return one label for each of some rows as an array, of any dtype.
+    """Return one label for each row as an array of any dtype.
 
     rules : keywords of `as_labels`
     """
@@ -513,11 +512,11 @@ def labels_of_rows(y, n_rows, **rules):
             i = long[0]
             raise ValueError(
                 f"y[{i}] has {y.lengths[i]} labels, but X is 2-D: each row is a sequence of one "
-                "node. Cut X as y is cut: Sequences.from_lengths(X, y.lengths)"
+                "node. Split X in the same way: Sequences.from_lengths(X, y.lengths)"
             )
         y = y.flat
     if isinstance(y, range) and len(y) != n_rows:
-        _refuse_numbers(n_rows, len(y))  # before a copy, which may not fit into memory
+        _refuse_numbers(n_rows, len(y))  # before a copy, which may exceed the memory
     if isinstance(y, list | tuple) and not any(
         isinstance(k, list | np.ndarray) and k is not np.ma.masked for k in y
     ):
@@ -525,9 +524,10 @@ def labels_of_rows(y, n_rows, **rules):
     else:
         if isinstance(y, list | tuple) and not all(map(is_one_label, y)):
             raise ValueError(
-                "X is one 2-D array, read as chains of one node, but y holds sequences of labels; "
-                "for sequences X is a list of 2-D arrays, such as Sequences.from_lengths(X, "
-                "lengths); in a pipeline PerNode(transformer) transforms their nodes"
+                "X is one 2-D array, treated as chains of one node, but y contains sequences of "
+                "labels; for sequences, use a list of 2-D arrays, such as "
+                "Sequences.from_lengths(X, lengths); in a pipeline, PerNode(transformer) "
+                "transforms their nodes"
             )
         y = column_or_1d(array_of(y, "y", "an array of labels"), warn=True)
         labels = as_labels(y, **rules)
@@ -543,19 +543,19 @@ def _refuse_numbers(n_rows, n_labels):
 
 
 def feature_arrays(flat):
-    """Return the arrays of dense or CSR rows: what a warm start must find unchanged."""
+    """Return the arrays of dense or CSR rows, which a warm start compares."""
     return [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
 
 
 def check_weights(sample_weight, n_samples):
-    """Return float64 sample weights: finite, none negative, not all zero."""
+    """Return sample weights as float64: finite, nonnegative and not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
     check_unmasked(sample_weight, "sample_weight")
     try:
         weights = np.asarray(sample_weight)
     except ValueError:
-        raise ValueError("sample_weight must be one number a sample, found sequences") from None
+        raise ValueError("sample_weight must have one number per sample, found sequences") from None
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight has dtype {weights.dtype}, expected real numbers")
     _refuse_lengths(weights, n_samples)
@@ -569,7 +569,7 @@ def check_weights(sample_weight, n_samples):
         raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a finite number")
     if (weights < 0).any():
         i = np.flatnonzero(weights < 0)[0]
-        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected no negative weight")
+        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a nonnegative weight")
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample")
     with np.errstate(over="ignore"):
@@ -579,30 +579,30 @@ def check_weights(sample_weight, n_samples):
         i = wrong[0]
         raise ValueError(
             f"sample_weight[{i}] is {weights[i]:g} of a sum of {total:g}, expected 0, or at least "
-            f"{TINY:g} as it is and as a share of the sum"
+            f"{TINY:g} both in absolute terms and as a fraction of the sum"
         )
     return weights
 
 
 def _refuse_lengths(weights, n_rows):
-    """Raise if weights are the third argument of other packages' ``fit``: lengths of sequences."""
+    """Raise an error if weights are lengths of sequences, the third argument in other packages."""
     if weights.ndim != 1 or weights.dtype.kind not in "iu" or len(weights) == n_rows:
         return
     if (weights > 0).all() and weights.sum() == n_rows:
         raise ValueError(
             f"sample_weight has {len(weights)} integers that sum to the {n_rows} rows of X, like "
-            f"lengths of sequences; expected one weight a row. {FROM_LENGTHS}"
+            f"lengths of sequences; expected one weight per row. {FROM_LENGTHS}"
         )
 
 
 def refuse_lengths(sample_weight, lengths):
-    """Raise if the weights of sequences are integers and equal their lengths."""
+    """Raise an error if the weights of sequences are integers and equal their lengths."""
     sample_weight = items_of(sample_weight)
     if sample_weight is None or is_of_nodes(sample_weight):
         return
     try:
         weights = np.asarray(sample_weight)
-    except ValueError:  # sequences, which the check of weights names
+    except ValueError:  # sequences, which are reported by the validation of weights
         return
     if weights.ndim == 1 and len(weights) != len(lengths):
         _refuse_lengths(weights, int(lengths.sum()))
@@ -612,13 +612,13 @@ def refuse_lengths(sample_weight, lengths):
         and np.array_equal(weights, lengths)
     ):
         raise ValueError(
-            "sample_weight holds the lengths of the sequences in X, which are not needed: write "
+            "sample_weight contains the lengths of the sequences in X, which are not needed: use "
             f"fit(X, y). If they are meant as weights, pass them as floats. {FROM_LENGTHS}"
         )
 
 
 def is_of_nodes(sample_weight):
-    """Tell weights of nodes, an array for each sample, from one number for each sample."""
+    """Return True for node weights, an array per sample, and False for sample weights."""
     if isinstance(sample_weight, Sequences):
         return True
     if isinstance(sample_weight, memoryview):
@@ -633,23 +633,23 @@ def is_of_nodes(sample_weight):
 
 
 def sliceable_weights(sample_weight, n_samples):
-    """Return weights of which those of some samples can be taken by their indices.
+    """Return weights that can be indexed by samples.
 
-    Weights of nodes are looked at when a fit takes them.
+    Node weights are validated in fit.
     """
     sample_weight = items_of(sample_weight)
     if not is_of_nodes(sample_weight):
         weights, given = check_weights(sample_weight, n_samples), np.asarray(sample_weight)
-        return given if given.ndim else weights  # integers may turn out to be lengths
+        return given if given.ndim else weights  # integers are later checked against lengths
     if len(sample_weight) != n_samples:
         raise ValueError(f"sample_weight has {len(sample_weight)} arrays for {n_samples} samples")
     return object_array(sample_weight)
 
 
 def check_node_weights(sample_weight, nodes):
-    """Return the weight of each sample, and of each node: None where a sample has one number.
+    """Return the sample weights, and the node weights or None if samples have one number each.
 
-    Where nodes have weights, every sample has weight 1.
+    With node weights, the weight of every sample is 1.
     """
     check_depth(sample_weight, "sample_weight")
     sample_weight = items_of(sample_weight)
@@ -658,7 +658,7 @@ def check_node_weights(sample_weight, nodes):
     if len(sample_weight) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but sample_weight has {len(sample_weight)}")
     if nodes.offsets[-1] > len(nodes) and all(map(_is_single, sample_weight)):
-        check_weights(np.array(list(sample_weight)), len(nodes))  # raises: a column is neither
+        check_weights(np.array(list(sample_weight)), len(nodes))  # raises for columns
     parts = [_weights_of_nodes(item, i, nodes.shape_of(i)) for i, item in enumerate(sample_weight)]
     flat = np.concatenate(parts)
     if not flat.any():
@@ -672,7 +672,7 @@ def _is_single(item):
 
 
 def _weights_of_nodes(item, i, shape):
-    """Return the node weights of one sample, flat."""
+    """Return the node weights of one sample as a flat array."""
     check_unmasked(item, f"sample_weight[{i}]")
     try:
         weights = np.asarray(item)
@@ -681,7 +681,7 @@ def _weights_of_nodes(item, i, shape):
     if weights.shape != shape:
         raise ValueError(
             f"sample_weight[{i}] has shape {weights.shape}, expected {shape}: a weight for each "
-            "node; weights of samples are one number each"
+            "node, or one number per sample"
         )
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight[{i}] has dtype {weights.dtype}, expected real numbers")
@@ -697,21 +697,21 @@ def _weights_of_nodes(item, i, shape):
 
 @dataclass
 class LabeledNodes:
-    """What a fit over nodes begins with.
+    """Validated labels and weights of the nodes in a fit.
 
     Attributes
     ----------
     weights : ndarray of shape (n_samples,)
-        Of the samples; 0 where none of a sample's labeled nodes has a positive weight.
+        Sample weights; 0 for samples without a labeled node of positive weight.
     node_weights : ndarray of shape (n_nodes,) or None
-        Of the nodes in their sample's loss; None: 1.
+        Weights of the nodes in the loss of their sample. None: all weights are 1.
     sample : ndarray of shape (n_nodes,)
-        Index of each node's sample.
+        Sample index of each node.
     used : ndarray of bool of shape (n_nodes,)
-        Whether it takes part in training.
+        Whether the node is used for training.
     classes : ndarray of shape (K,)
     codes : ndarray of int32 of shape (n_nodes,)
-        Index of each node's label, -1 where it is no class.
+        Class index of each node, -1 for labels that are not classes.
     """
 
     weights: np.ndarray
@@ -722,7 +722,7 @@ class LabeledNodes:
     codes: np.ndarray
 
     def counts(self, sizes=None):
-        """Return what each node that is used counts for: sample weight, own weight and size."""
+        """Return the weight of each used node: sample weight times node weight times size."""
         counts = self.weights[self.sample]
         for factor in (self.node_weights, sizes):
             counts = counts if factor is None else counts * factor
@@ -730,10 +730,10 @@ class LabeledNodes:
 
 
 def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
-    """Check labels and weights of nodes; return the LabeledNodes.
+    """Validate labels and weights of nodes; return the LabeledNodes.
 
-    With a Completion all nodes of a sample of which a label is known are used. Their codes are
-    those of labels still, and those that were hidden have weight 0 in the loss.
+    With a Completion, all nodes of samples with some known label are used. Codes are labels, not
+    states, and completed labels have weight 0 in the loss.
     """
     weights, node_weights = check_node_weights(sample_weight, nodes)
     sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
@@ -744,7 +744,7 @@ def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
         if len(wrong):
             raise ValueError(
                 f"sample_weight[{wrong[0]}] sums to {total[wrong[0]]:g} over the labeled nodes, "
-                f"expected {LARGEST:g} at most"
+                f"expected at most {LARGEST:g}"
             )
         weights = (total > 0).astype(np.float64)
         if (node_weights[labeled] == 1).all():
@@ -766,7 +766,7 @@ def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
 
 
 def known_labels(estimator, nodes, labels, sample_weight):
-    """Return the KnownLabels of nodes: those that are not `ignore_label`."""
+    """Return the KnownLabels of nodes, the labels that differ from `ignore_label`."""
     labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
     codes, sample = labeled.codes, labeled.sample
     codes[~labeled.used] = -1
@@ -775,7 +775,7 @@ def known_labels(estimator, nodes, labels, sample_weight):
 
 
 def check_choice(name, value, choices):
-    """Raise unless a parameter has one of its values; 1 is not True, but NumPy's is."""
+    """Raise unless a parameter has one of the given values; True and 1 are distinguished."""
     for kind in (str, bool | np.bool_):
         if isinstance(value, kind):
             if any(isinstance(choice, kind) and choice == value for choice in choices):
@@ -790,10 +790,10 @@ def check_number(name, value, *, above=None, least=None, whole=False):
         raise TypeError(f"{name} must be {expected}, found {shortened(value)}")
     try:
         finite = math.isfinite(value)
-    except OverflowError:  # an integer beyond the floats
+    except OverflowError:  # an integer that exceeds the range of floats
         finite = False
     if finite and not whole:
-        value = float(value)  # a fraction may be nothing but zero
+        value = float(value)  # tiny fractions are rounded to zero
     if not finite or (above is not None and value <= above):
         bound = "" if above is None else f" and above {above}"
         raise ValueError(f"{name} must be finite{bound}, found {shortened(value)}")

@@ -1,26 +1,26 @@
-"""Pixels cut into segments by an array of labels, and the segments numbered as nodes."""
+"""Numbering of image segments as nodes, and conversion of node values to pixels."""
 
 import numpy as np
 
 from sstruct._checks.arrays import array_of, concatenated
 
-FEW = 4  # labels a pixel, up to the largest
+FEW = 4  # limit on the ratio of the largest label to the number of pixels for counting
 
 
 def numbered(segments, mask=None):
-    """Number the segments of an image from 0, in the order of their labels.
+    """Number the segments of an image from 0 in the order of their labels.
 
     Parameters
     ----------
     segments : array-like of int of shape (height, width)
-        Which segment each pixel is in; negative: none.
+        Segment of each pixel; negative for pixels in no segment.
     mask : array-like of bool of shape (height, width), optional
-        False: the pixel is in no segment.
+        Pixels with value False are in no segment.
 
     Returns
     -------
     nodes : ndarray of int of shape (height, width)
-        Number of each pixel's segment, -1 where it has none.
+        Index of each pixel's segment, -1 for pixels in no segment.
     n_nodes : int
     """
     segments = array_of(segments, "segments")
@@ -54,22 +54,22 @@ def numbered(segments, mask=None):
 
 
 def painted(nodes, n_nodes, values, fill):
-    """Give each pixel the value of its node, or `fill` where it has none."""
+    """Assign to each pixel the value of its node, or `fill` if it has none."""
     values = array_of(values, "node_labels")
     if values.ndim == 0 or len(values) != n_nodes:
         raise ValueError(
-            f"there are values of shape {values.shape} for {n_nodes} segments, expected one for "
-            "each; with a mask give the one that the graph was made with"
+            f"got values of shape {values.shape} for {n_nodes} segments, expected one for each; "
+            "if the graph was built with a mask, pass the same mask"
         )
     if nodes.min() >= 0:
         return values[nodes]
     if values.dtype.kind in "US" and not isinstance(fill, str | bytes):
-        values = values.astype(object)  # else -1 would become "-1"
+        values = values.astype(object)  # otherwise -1 would become "-1"
     filled, shape = array_of(fill, "fill"), values.shape[1:]
     try:
         last = np.broadcast_to(filled, shape)[None]
     except ValueError:
-        expected = f"a value of shape {shape}, as each segment has" if shape else "a single value"
+        expected = f"a value of shape {shape} like each segment" if shape else "a single value"
         raise ValueError(f"fill has shape {filled.shape}, expected {expected}") from None
-    # Nodes of -1 find it at the end.
+    # Index -1 refers to the last entry.
     return concatenated([values, last], "node_labels and fill")[nodes]

@@ -1,4 +1,4 @@
-"""Which labels may follow each other."""
+"""Masks of allowed and forbidden transitions."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from sstruct._input.partial import one_of
 
 
 def bio_transitions(before: Any, after: Any) -> bool:
-    """Tell whether a label may follow another in the BIO (IOB2) encoding of chunks.
+    """Return whether a label may follow another in the BIO (IOB2) encoding of chunks.
 
-    Labels are ``"O"`` (outside of chunks), ``"B-X"`` (begins a chunk of type X) and ``"I-X"``
-    (continues it), or ``"B"`` and ``"I"`` where chunks have no types.
+    Labels are ``"O"`` (outside of chunks), ``"B-X"`` (beginning of a chunk of type X) and ``"I-X"``
+    (inside of a chunk), or ``"B"`` and ``"I"`` if chunks have no types.
 
     Parameters
     ----------
     before, after : str or None
-        Neighboring labels; None: the boundary of the sequence.
+        Adjacent labels, or None for the boundary of the sequence.
 
     Returns
     -------
     bool
-        False where `after` continues (``I-X``) what `before` (``B-X`` or ``I-X``) has not begun.
+        False if `after` continues (``I-X``) a chunk that `before` (``B-X`` or ``I-X``) is not in.
 
     Raises
     ------
     ValueError
-        If a label is none of the encoding.
+        If a label is not part of the encoding.
 
     See Also
     --------
-    bioes_transitions : The encoding that marks ends too.
+    bioes_transitions : The encoding that also marks ends of chunks.
 
     Examples
     --------
@@ -49,30 +49,30 @@ def bio_transitions(before: Any, after: Any) -> bool:
 
 
 def bioes_transitions(before: Any, after: Any) -> bool:
-    """Tell whether a label may follow another in the BIOES encoding of chunks.
+    """Return whether a label may follow another in the BIOES encoding of chunks.
 
-    As BIO, but the last label of a chunk is ``"E-X"``, and a chunk of one node is ``"S-X"``. More
-    transitions are forbidden than in BIO, such as those that leave a chunk without an end.
+    As in BIO, but the last label of a chunk is ``"E-X"``, and a chunk of one node is ``"S-X"``.
+    More transitions are forbidden than in BIO, such as those that leave a chunk without an end.
 
     Parameters
     ----------
     before, after : str or None
-        Neighboring labels; None: the boundary of the sequence.
+        Adjacent labels, or None for the boundary of the sequence.
 
     Returns
     -------
     bool
-        True if either `after` continues the chunk (``I-X``, ``E-X``) that `before` (``B-X``,
-        ``I-X``) leaves open, or there is none open and `after` continues none.
+        True if either `after` continues (``I-X``, ``E-X``) the chunk that `before` (``B-X``,
+        ``I-X``) leaves open, or no chunk is open and `after` does not continue one.
 
     Raises
     ------
     ValueError
-        If a label is none of the encoding.
+        If a label is not part of the encoding.
 
     See Also
     --------
-    bio_transitions : The encoding without ends.
+    bio_transitions : The encoding without ends of chunks.
 
     Examples
     --------
@@ -88,12 +88,12 @@ def bioes_transitions(before: Any, after: Any) -> bool:
     return is_open == continues and (not is_open or kind == next_kind)
 
 
-# Where pickles and skops look for them.
+# Import path for pickle and skops.
 bio_transitions.__module__ = bioes_transitions.__module__ = "sstruct.masks"
 
 
 def _tag(label, scheme):
-    """Return the letter of a label and the type of its chunk; ("", "") for a boundary."""
+    """Return the letter and the chunk type of a label; ("", "") for a boundary."""
     if label is None:
         return "", ""
     if isinstance(label, str):
@@ -106,24 +106,24 @@ def _tag(label, scheme):
     other = "BIOES" if scheme == "BIO" else "BIO"
     raise ValueError(
         f"label {shortened(label)} does not follow the {scheme} scheme: expected 'O', {typed} (or "
-        f"{bare} where chunks have no types); for {other} labels there is "
+        f"{bare} if chunks have no types); for {other} labels, use "
         f"sstruct.masks.{other.lower()}_transitions"
     )
 
 
 def allowed_transitions(mask, classes):
-    """Turn a `transition_mask` parameter into arrays.
+    """Convert the parameter `transition_mask` to arrays.
 
     Returns
     -------
     edge_mask : ndarray of bool of shape (K, K), or None
     boundary_mask : ndarray of bool of shape (2, K), or None
-        Which labels may start, and end, a sequence.
+        Labels that may start and end a sequence.
 
     Raises
     ------
     ValueError
-        If the array has another shape or another type than bool.
+        If an array has the wrong shape or is not a bool array.
     """
     K = len(classes)
     if mask is None:
@@ -139,11 +139,11 @@ def allowed_transitions(mask, classes):
             f"transition_mask must be a bool array of shape {(K, K)} for {K} classes or a "
             f"callable, found dtype {edge.dtype} and shape {edge.shape}"
         )
-    return np.array(edge, order="C"), None  # the user's may change
+    return np.array(edge, order="C"), None  # a copy, since the user's array may change
 
 
 def _allows(mask, a, b):
-    """Ask a callable; an exception in it goes out as it is, with a note."""
+    """Call the callable; add a note to its exceptions."""
     try:
         return bool(mask(a, b))
     except Exception as error:
@@ -152,14 +152,14 @@ def _allows(mask, a, b):
 
 
 def check_labelings(codes, offsets, edge_mask, boundary_mask, classes, rule=None):
-    """Raise if a training labeling breaks the mask; codes -1 are not labeled.
+    """Raise an error if a training labeling violates the mask; codes of -1 are unlabeled.
 
-    rule : the `transition_mask` parameter, on which the message depends
+    rule : the parameter `transition_mask`, for the advice in the error
     """
     if edge_mask is None:
         return
     names = classes.tolist()
-    some = np.flatnonzero(np.diff(offsets))  # sequences that are not empty
+    some = np.flatnonzero(np.diff(offsets))  # nonempty sequences
     step = (codes[:-1] >= 0) & (codes[1:] >= 0)
     step[offsets[some[1:]] - 1] = False
     broken = np.flatnonzero(step & ~edge_mask[codes[:-1], codes[1:]])
@@ -189,14 +189,14 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes, rule=None
 
 
 def _scheme_advice(rule, codes, offsets, names, row):
-    """Say which scheme the labels seem to follow, and what to do; "" for another rule."""
+    """Return advice on the tagging scheme that the labels seem to follow; "" for other rules."""
     if rule is bioes_transitions:
         if any(name[0] in "ES" for name in names):
-            return ": the tags before it leave a chunk open, or begin none. Correct them"
-        return ": no tag is E or S. These are BIO tags: take sstruct.masks.bio_transitions"
+            return ": the tags before it leave a chunk open, or do not begin one. Correct them"
+        return ": no tag is E or S. For BIO tags, use sstruct.masks.bio_transitions"
     if rule is not bio_transitions:
         return ""
-    first = {"B": 0, "I": 0}  # tags of chunks that do not follow a chunk of the same type
+    first = {"B": 0, "I": 0}  # first tags of chunks that do not follow a chunk of the same type
     for start, stop in pairwise(offsets.tolist()):
         kind_before = None
         for code in codes[start:stop].tolist():
@@ -207,15 +207,15 @@ def _scheme_advice(rule, codes, offsets, names, row):
     fixed = shortened(f"B{names[codes[row]][1:]}")
     if first["B"]:
         n = first["I"]
-        return f": {n} of the chunks begin with I, not with B. Change these tags, here to {fixed}"
+        return f": {n} of the chunks start with I instead of B. Change these tags, here to {fixed}"
     return (
-        ": chunks begin with I, as in IOB1 tags, not with B, as in BIO (IOB2). Change the first "
+        ": chunks start with I, as in IOB1 tags, instead of B, as in BIO (IOB2). Change the first "
         f"tag of each chunk, here to {fixed}"
     )
 
 
 def check_known(codes, offsets, edge_mask, boundary_mask, classes):
-    """Raise where no labeling that the mask allows has the known labels; codes -1 are not known."""
+    """Raise an error if no allowed labeling has the known labels; codes of -1 are unknown."""
     if edge_mask is None:
         return
     known = np.flatnonzero(codes >= 0)
@@ -225,15 +225,15 @@ def check_known(codes, offsets, edge_mask, boundary_mask, classes):
 
 
 def _have_labelings(codes, offsets, samples, edge_mask, boundary_mask):
-    """Boolean array: whether any labeling that the mask allows has a sample's known labels.
+    """Return a mask of the samples that have an allowed labeling with their known labels.
 
-    All samples at once, the longest first: which labels can be reached, node by node.
+    Propagates the reachable labels of all samples together, node by node, longest sample first.
     """
     lengths = np.diff(offsets)[samples]
     order = np.argsort(-lengths, kind="stable")
     first, K = offsets[samples[order]], len(edge_mask)
     reached = np.ones((len(samples), K), dtype=bool)
-    steps = edge_mask.astype(np.float32)  # for a product, which counts ways
+    steps = edge_mask.astype(np.float32)  # matrix products count the paths
     if boundary_mask is not None:
         reached &= boundary_mask[0]
     for node in range(lengths.max(initial=0)):
@@ -250,9 +250,9 @@ def _have_labelings(codes, offsets, samples, edge_mask, boundary_mask):
 
 
 def _check_known(i, codes, edge_mask, boundary_mask, classes):
-    """Raise where one sequence's known labels cannot be: labels that can be reached, node by node.
+    """Raise an error if the known labels of a sequence are impossible, node by node.
 
-    A sequence without a labeling before its first known label is left to the decoder.
+    Sequences without any labeling before the first known label are left to the decoder.
     """
     names, last = classes.tolist(), -1
     reached = np.ones(len(names), dtype=bool) if boundary_mask is None else boundary_mask[0]
@@ -266,7 +266,7 @@ def _check_known(i, codes, edge_mask, boundary_mask, classes):
                 return
             raise ValueError(
                 f"y_partial[{i}] is {shortened(names[codes[last]])} at node {last}, expected a "
-                f"label that transition_mask lets others follow up to node {node}"
+                f"label for which transition_mask allows successors up to node {node}"
             )
         if code < 0:
             continue
@@ -279,5 +279,5 @@ def _check_known(i, codes, edge_mask, boundary_mask, classes):
     if boundary_mask is not None and last >= 0 and not (reached & boundary_mask[1]).any():
         raise ValueError(
             f"y_partial[{i}] is {shortened(names[codes[last]])} at node {last}, expected a label "
-            f"after which transition_mask lets the sequence end at node {len(codes) - 1}"
+            f"for which transition_mask allows the sequence to end at node {len(codes) - 1}"
         )

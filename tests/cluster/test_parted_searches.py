@@ -174,5 +174,7 @@ def test_what_takes_lists_alone_says_so(data):
         lambda: LatentSSVM(model).fit(*parts),
         lambda: clone(model).set_params(solver="pa").partial_fit(*parts, classes=[0, 1, 2]),
     ):
-        with pytest.raises(TypeError, match="X is in partitions on a cluster, which fit, score"):
+        with pytest.raises(
+            TypeError, match="X is in partitions on a cluster, which only fit, score"
+        ):
             call()

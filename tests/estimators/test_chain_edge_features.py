@@ -279,7 +279,11 @@ BAD = {
         ValueError,
         r"X\[3\] have shape \(2, 2\), expected 3 rows",
     ),
-    "too many": (lambda x, f: (x, [*f, f[0]]), ValueError, "one for each step between its 4 nodes"),
+    "too many": (
+        lambda x, f: (x, [*f, f[0]]),
+        ValueError,
+        r"consecutive nodes \(4 nodes\)",
+    ),
     "none": (lambda x, f: (x, []), ValueError, r"X\[3\] have shape \(0,\), expected 3 rows"),
     "wide": (lambda x, f: (x, np.c_[f, f]), ValueError, r"X\[3\] has 4 edge features, expected 2"),
     "flat": (lambda x, f: (x, f[:, 0]), ValueError, r"X\[3\] have shape \(3,\)"),
@@ -338,9 +342,9 @@ def test_what_the_fit_had_is_needed(chains):
             ChainSSVM().fit(given_, y)
     single = [(x[:1], []) for x, _ in X]
     assert len(with_edges.predict(single)) == len(X)
-    with pytest.raises(ValueError, match="no sequence of X has a step between two nodes"):
+    with pytest.raises(ValueError, match="no sequence of X has an edge"):
         ChainSSVM().fit(single, [labels[:1] for labels in y])
-    with pytest.raises(TypeError, match="X has edge features, which GraphCRFSSVM does not read"):
+    with pytest.raises(TypeError, match="X has edge features, which GraphCRFSSVM does not use"):
         GraphCRFSSVM().fit(Sequences.from_list(X), y)
 
 

@@ -278,14 +278,14 @@ def test_rows_have_scores_of_scikit_learn(rng):
 def test_a_scaler_of_rows_names_pernode(chains):
     X, y = Sequences.from_list(chains[0]), chains[1]
     model = ChainSSVM(lam=0.1, random_state=0)
-    with pytest.raises(TypeError, match=r"no array of float64.*write PerNode\(transformer\)"):
+    with pytest.raises(TypeError, match=r"an array of dtype float64.*PerNode\(transformer\)"):
         make_pipeline(StandardScaler(), model).fit(X, y)
     assert make_pipeline(PerNode(StandardScaler()), model).fit(X, y).score(X, y) > 0.5
 
 
 def test_sequences_that_were_joined_to_be_scaled(chains):
     X, y = np.concatenate(chains[0]), chains[1]
-    with pytest.raises(ValueError, match=r"y holds sequences.*Sequences.from_lengths.*PerNode"):
+    with pytest.raises(ValueError, match=r"y contains sequences.*Sequences.from_lengths.*PerNode"):
         make_pipeline(StandardScaler(), ChainSSVM()).fit(X, y)
 
 

@@ -90,7 +90,7 @@ def test_labels_of_no_scheme_are_refused_by_name(scheme, wrong):
 def test_a_mask_of_the_wrong_scheme_is_refused_before_the_fit():
     X, y = [np.eye(2)], [["B-X", "E-X"]]
     model = ChainSSVM(transition_mask=bio_transitions)
-    with pytest.raises(ValueError, match=r"label 'E-X' .* there is sstruct.masks.bioes_trans"):
+    with pytest.raises(ValueError, match=r"label 'E-X' .* use sstruct.masks.bioes_trans"):
         model.fit(X, y)
     assert not hasattr(model, "w_")
     ChainSSVM(transition_mask=bioes_transitions, lam=1.0).fit(X, y)

@@ -274,7 +274,7 @@ def test_class_weights_without_samples_or_keys():
         ({"class_weight": {0: np.nan}}, "finite and not negative"),
         (
             {"class_weight": {0: 1.0, 5: 1.0}},
-            r"names \[5\], which y does not have, and the classes \[1, 2\] are not in class_weight",
+            r"has the keys \[5\], which are not in y, and the classes \[1, 2\] are not",
         ),
         ({"class_weight": {0: 0, 1: 0, 2: 0}}, "gives every sample weight 0"),
         ({"loss": np.ones((2, 2))}, "loss has shape"),

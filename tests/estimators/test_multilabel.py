@@ -457,7 +457,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"edges": [[0, 1], [1, 0]]}, "joins the same nodes"),
         ({"edges": [[0, 1, 2]]}, r"found shape \(1, 3\)"),
         ({"edges": [-1, 0]}, "2 parents for 4 labels"),
-        ({"edges": [1, 2, 0, -1]}, r"labels \[0, 1, 2\] lead into a cycle"),
+        ({"edges": [1, 2, 0, -1]}, r"labels \[0, 1, 2\] form a cycle"),
         ({"edges": [-1, 9, 0, 0]}, "parent of label 1 is 9"),
         ({"edges": [-1, 2**63 - 1, 0, 0]}, "parent of label 1 is 9223372036854775807"),
         ({"edges": [-1, 0, 1, 2], "y": [[1, 1, 1, 1]] * 20 + [[1, 0, 1, 0]] * 4},

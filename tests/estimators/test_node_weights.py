@@ -154,7 +154,7 @@ def test_a_sample_weight_is_so_many_copies_under_balanced_class_weights(rng):
         ({0: -1.0}, "class_weight must be finite and not negative"),
         ({0: np.nan}, "class_weight must be finite and not negative"),
         ({"zero": 2.0}, "are not in class_weight"),
-        (dict.fromkeys(range(3), 0.0), "class_weight gives every labeled node weight 0"),
+        (dict.fromkeys(range(3), 0.0), "class_weight gives all labeled nodes weight 0"),
     ],
 )
 def test_bad_class_weights_are_refused(rng, class_weight, message):
@@ -376,7 +376,7 @@ CHAIN = [np.zeros((2, 1)), np.ones((3, 1))], [[0, 1], [1, 0, 1]]
     [
         ([[1, 1], [1, 1]], ValueError, r"sample_weight\[1\] has shape \(2,\), expected \(3,\): a"),
         ([[1, 1], 2.0], ValueError, r"sample_weight\[1\] has shape \(\), expected \(3,\)"),
-        ([2.0, [1, 1, 1]], ValueError, "sample_weight must be one number a sample, found seq"),
+        ([2.0, [1, 1, 1]], ValueError, "sample_weight must have one number per sample, found seq"),
         ([[1, 1]], ValueError, "X has 2 samples but sample_weight has 1"),
         ([[1, 1], [1, -1, 1]], ValueError, r"sample_weight\[1\] has -1.0 at node 1, expected fin"),
         ([[1, np.nan], [1, 1, 1]], ValueError, r"sample_weight\[0\] has nan at node 1"),

@@ -171,7 +171,7 @@ def test_files_that_cannot_be_mapped_are_refused(rng, tmp_path):
     for name, message in [
         ("c.npz", "compressed=False"),
         ("csc.npz", "format 'csc', expected 'csr'"),
-        ("a.npz", "no sparse matrix of scipy's: it has no 'data'"),
+        ("a.npz", "not a SciPy sparse matrix: it has no 'data'"),
     ]:
         with pytest.raises(ValueError, match=message):
             open_mapped(tmp_path / name)
@@ -195,7 +195,7 @@ def test_damaged_files_are_refused_by_name(tmp_path, kind):
             except ValueError as error:
                 messages.append(str(error))
     assert len(messages) > 10
-    assert all(message.startswith(f"{path} cannot be mapped: ") for message in messages)
+    assert all(message.startswith(f"cannot map {path}: ") for message in messages)
     path.unlink()
     with pytest.raises(FileNotFoundError, match="damaged"):
         open_mapped(path)

@@ -195,8 +195,8 @@ BIO = ["B-A", "B-B", "I-A", "I-B", "O"]
         ([["O", "O"], None], r"y_partial\[0\] has 2 labels, expected 3"),
         ([None], "X has 2 samples but y_partial has 1"),
         (["OOO", None], r"y_partial\[0\] must be an array of labels or None, found str"),
-        ({0: "O", 1: "O"}, "y_partial must have the known labels of each sample, .* found dict"),
-        ("OO", "y_partial must have .* found str"),
+        ({0: "O", 1: "O"}, "y_partial must contain the known labels of each sample, .* found dict"),
+        ("OO", "y_partial must contain .* found str"),
         ([np.zeros((3, 1)), None], r"y_partial\[0\] has shape \(3, 1\), expected .*\(3,\)"),
     ],
 )
@@ -483,7 +483,7 @@ def test_marks_of_trees(rng, ignore_label):
         ([[0, [0]], None], r"y_partial\[0\] of part 1 is \[0\], expected a state"),
         ([None, [0]], r"y_partial\[1\] has 1 labels, expected 2"),
         ([None], "X has 2 samples but y_partial has 1"),
-        (3, "y_partial must have the known labels of each sample, .* found int"),
+        (3, "y_partial must contain the known labels of each sample, .* found int"),
     ],
 )
 def test_trees_refuse_by_name(rng, known, message):

@@ -220,9 +220,9 @@ ITSELF_LAST = [1.0]
 ITSELF_LAST += [ITSELF_LAST]
 TABLES = [pd.DataFrame({0: labels}) for labels in CUT]
 UNCLEAR = [
-    (ChainSSVM, Longer(SEQUENCES), CUT, "X has a Longer whose length is 9, but which has 2 items"),
+    (ChainSSVM, Longer(SEQUENCES), CUT, "X has a Longer of length 9 that contains 2 items"),
     (ChainSSVM, SEQUENCES, Longer(CUT), "y has a Longer"),
-    (ChainSSVM, Longer(), CUT, "which has 0 items"),
+    (ChainSSVM, Longer(), CUT, "that contains 0 items"),
     (ChainSSVM, [ROWS[:1]], [TABLES[0][:1]], r"y\[0\] must be a sequence of labels, found DataF"),
     (
         ChainSSVM,
@@ -236,7 +236,7 @@ UNCLEAR = [
     (GridCRFSSVM, [1.0, ITSELF_LAST], LABELS, r"X\[1\] must be an array"),
     (GridCRFSSVM, [np.ones((2, 1, 0))], [[[0], [1]]], "X has 0 features"),
     (GridCRFSSVM, np.ones((2, 2, 2, 0)), LABELS, "X has 0 features"),
-    (GridCRFSSVM, np.ma.masked, LABELS, "1 masked entries in X"),
+    (GridCRFSSVM, np.ma.masked, LABELS, "X has 1 masked entries"),
     (MulticlassSSVM, ROWS[:2], [1.0, ITSELF_LAST], r"y\[1\] is .* expected one label"),
     (MulticlassSSVM, [pd.Series([[1, 2]])], [1], "setting an array element"),
     (MultilabelSSVM, ROWS[:2], np.zeros((2, 2), dtype="V8"), "y has dtype .V8, expected 0 and 1"),
@@ -311,7 +311,7 @@ def test_markers_that_answer_with_themselves():
 
 
 def test_numbers_beyond_doubles_in_a_transformer():
-    with pytest.raises(ValueError, match="beyond the range of double precision"):
+    with pytest.raises(ValueError, match="too large for dtype"):
         preprocessing.PerNode(StandardScaler()).fit_transform(10**400)
 
 

@@ -105,7 +105,7 @@ def test_known_bools_remain_bools(ignore_label):
 @unknown
 def test_without_ignore_label_they_are_refused(kind, data, labels, mark):
     y, known = labels(mark), labels(lambda codes: codes % 2)
-    place = r"y\[0\](\[0\])? at (node|pixel) .*means that the label is unknown.*set ignore_label"
+    place = r"y\[0\](\[0\])? at (node|pixel) .*marks an unknown label.*set ignore_label"
     model = kind(ignore_label=None, **ONCE)
     refuses(place, model, data, y)
     assert "classes_" not in vars(model)
@@ -132,7 +132,7 @@ def test_states_of_trees(mark):
 @unknown
 def test_rows_need_their_label(kind, mark):
     rows, codes = np.concatenate(X), np.concatenate(CODES)
-    message = rf"y\[\d\] is .*unknown.*{kind.__name__} has no ignore_label: leave out"
+    message = rf"y\[\d\] is .*unknown.*{kind.__name__} has no ignore_label: remove"
     refuses(message, kind(**ONCE), rows, mark(codes))
     model = kind(**ONCE).fit(rows, codes)
     refuses(message, model, rows, mark(codes), method="score")
@@ -299,7 +299,7 @@ def test_a_reserved_label_is_warned_of_once():
             ChainSSVM(**options, **ONCE).fit(X, y, **given)
         assert len([w for w in caught if "-100" in str(w.message)]) == 1
     rows, codes = np.concatenate(X), np.concatenate(y)
-    with pytest.warns(UserWarning, match="MulticlassSSVM learns it as a class; leave such rows"):
+    with pytest.warns(UserWarning, match="MulticlassSSVM learns it as a class; remove such rows"):
         MulticlassSSVM(**ONCE).fit(rows, codes)
 
 
@@ -377,17 +377,17 @@ FEATURES = {
 
 @pytest.mark.parametrize("kind, data, y, place", FEATURES.values(), ids=FEATURES)
 def test_masked_features(kind, data, y, place):
-    refuses(rf"found \d+ masked entries in .*{place}.* Fill them first", kind(), data, y)
+    refuses(rf"{place}.* has \d+ masked entries\. Fill them first", kind(), data, y)
 
 
 def test_masked_arrays_without_a_masked_entry_are_arrays():
     model = ChainSSVM(**ONCE).fit([np.ma.array(x) for x in X], [np.ma.array(y) for y in CODES])
     np.testing.assert_array_equal(model.w_, ChainSSVM(**ONCE).fit(X, CODES).w_)
     assert type(model.classes_) is np.ndarray
-    refuses("masked entries in X", model, masked(np.array(X)), method="predict")
-    with pytest.raises(ValueError, match="masked entries in sample_weight"):
+    refuses("X has 49 masked entries", model, masked(np.array(X)), method="predict")
+    with pytest.raises(ValueError, match=r"sample_weight has \d+ masked entries"):
         model.fit(X, CODES, masked(np.ones(N)))
-    with pytest.raises(ValueError, match=r"masked entries in items\[0\]"):
+    with pytest.raises(ValueError, match=r"items\[0\] has \d+ masked entries"):
         Sequences.from_list([masked(x) for x in X])
 
 
@@ -472,7 +472,7 @@ BROKEN = {
     "IOB1 start": (bio_transitions, ["I-x", "I-x", "O", "O"], r"starts with 'I-x'.*IOB1.*'B-x'"),
     "one": (bio_transitions, ["B-x", "O", "I-y", "B-y"], r"1 of the chunks .*'B-y'"),
     "no types": (bio_transitions, ["O", "I", "I", "O"], r"IOB1.*'B'"),
-    "BIO": (bioes_transitions, ["B-x", "I-x", "O", "O"], r"BIO tags: take .*bio_transitions"),
+    "BIO": (bioes_transitions, ["B-x", "I-x", "O", "O"], r"BIO tags, use .*bio_transitions"),
     "open": (bioes_transitions, ["B-x", "O", "S-x", "O"], r"chunk open"),
     "ends": (bioes_transitions, ["S-x", "O", "O", "B-x"], r"ends with 'B-x'.*chunk open"),
     "own": (lambda a, b: b != "I", ["O", "I", "O", "O"], r"which transition_mask forbids$"),
@@ -496,6 +496,6 @@ def test_nan_features_are_explained():
     inside = [x.copy() for x in X]
     inside[2][1, 0] = np.nan
     for kind, data in ((ChainSSVM, inside), (GraphCRFSSVM, [(x, [[0, 1]]) for x in inside])):
-        refuses(r"X\[2\] .*node 1. Fill in missing.*ignore_label", kind(), data, CODES)
+        refuses(r"X\[2\] .*node 1. Impute missing.*ignore_label", kind(), data, CODES)
     inside[2][1, 0] = np.inf
     refuses(r"X\[2\] contains NaN or infinity at node 1$", ChainSSVM(), inside, CODES)

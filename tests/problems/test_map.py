@@ -255,7 +255,7 @@ def test_what_is_not_allowed():
         MapProblem(model, tree_cover(3, model.edges))
     node[1], node[2] = [0.0, 0.0], [np.inf, np.inf]
     model = MRF(node, [[0, 1]], [table])
-    with pytest.raises(ValueError, match="a node without edges has no label"):
+    with pytest.raises(ValueError, match="a node without edges has no allowed label"):
         MapProblem(model, tree_cover(3, model.edges))
 
 
@@ -270,9 +270,9 @@ def test_the_doors_check_what_comes_in(rng):
         problem.code_loss(0, wrong)
     wrong = code.copy()
     wrong[-1] ^= 1 << 20
-    with pytest.raises(ValueError, match=r"free term .* is not that of its labels"):
+    with pytest.raises(ValueError, match=r"free term .* does not match its labels"):
         problem.code_loss(0, wrong)
-    with pytest.raises(ValueError, match="losses of a positive weight, found 0"):
+    with pytest.raises(ValueError, match="a positive loss_weight, found 0"):
         problem.best_code(0, np.zeros(problem.n_weights), 0.0)
     with pytest.raises(ValueError, match="weights, expected"):
         problem.recentre(np.zeros(problem.n_weights + 1))

@@ -241,7 +241,7 @@ def test_many_labels(rng, K):
         ({"labels": ([0, 0, 0, 3], [0, 2, 1])}, "labels of row 2 do not ascend"),
         ({"cost": np.ones((2, 4))}, r"cost must have shape \(2, 3\)"),
         ({"cost": -np.ones((2, 3))}, "finite and not negative"),
-        ({"decoder": LabelForest(3, parents=[-1, 0, -1])}, "block 1: a labeling code has label 1"),
+        ({"decoder": LabelForest(3, parents=[-1, 0, -1])}, "block 1: labeling code has label 1"),
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )
