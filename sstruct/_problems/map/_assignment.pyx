@@ -1,7 +1,7 @@
 # Design:
-# (a) Graph matching: a term that has all nodes and forbids two of them the same right node. Its
-#     minimum is a linear assignment, by scipy, which takes the GIL.
-# (b) A node has a right node of its own for its last label, to stay unassigned.
+# (a) Graph matching: a term over all nodes that forbids equal right nodes. Its minimum is a linear
+#     assignment, computed by SciPy with the GIL.
+# (b) The last label of each node has a separate right node, to stay unassigned.
 """The assignment term of a matching problem."""
 
 from libc.math cimport INFINITY
@@ -14,18 +14,18 @@ from scipy.optimize import linear_sum_assignment
 
 
 cdef class AssignmentTerm(MapTerms):
-    """All nodes of a model in different columns.
+    """Assigns all nodes of a model to different columns.
 
     Parameters
     ----------
     label_start : ndarray of shape (n_nodes + 1,), dtype int64
-        Of each node, its first label.
+        The first label of each node.
     columns : ndarray of shape (label_start[-1],), dtype int64
-        Of each label of each node its column in the assignment's costs, all different at a node.
+        The column of each label in the assignment costs, unique for the labels of a node.
     """
 
     cdef readonly object label_start, columns, rows, costs
-    cdef int32_t[::1] stamp                     # of a column: the node that took it last
+    cdef int32_t[::1] stamp                     # of a column: the last node assigned to it
     cdef const int64_t[::1] first, column
 
     def __init__(self, label_start, columns):
@@ -56,9 +56,9 @@ cdef class AssignmentTerm(MapTerms):
         return 0
 
     def assignment(self, costs):
-        """Return labels (n_nodes,) int32 in different columns of the least sum of costs.
+        """Return labels (n_nodes,) int32 in different columns that minimize the sum of costs.
 
-        costs : (label_start[-1],), of all labels of all nodes; inf where forbidden
+        costs : (label_start[-1],), of all labels of all nodes; inf if forbidden
         """
         self.costs[self.rows, self.columns] = costs
         _, chosen = linear_sum_assignment(self.costs)

@@ -8,23 +8,23 @@ from sstruct._problems.map._terms cimport MapTerms
 cdef class MapProblem(BlockProblem):
     cdef PackedMRF packed
     cdef readonly MapTerms terms                # or None
-    cdef readonly object model, trees, cover    # cover: the trees, then the nodes of terms
+    cdef readonly object model, trees, cover    # cover: the trees, followed by the nodes of terms
     cdef readonly Py_ssize_t n_trees
     cdef readonly bint published
     cdef readonly Py_ssize_t n_multipliers
-    cdef readonly double constant               # of the nodes without edges
-    # Of all places of all blocks, one after another; `start` of each block.
+    cdef readonly double constant               # minimum of the nodes without edges
+    # Of all positions of all blocks, concatenated; `start` of each block.
     cdef const int64_t[::1] start
     cdef const int32_t[::1] node, parent, edge
-    cdef const int64_t[::1] label_at            # begin of the place's labels in a tree's scratch
-    cdef const double[::1] share                # of the node's cost: one over its copies
-    # Places with multipliers: of label k, at weight_at + k stride; stride: copies of the node, of
-    # which this has a number.
+    cdef const int64_t[::1] label_at            # start of the position's labels in a tree's scratch
+    cdef const double[::1] share                # of the node's cost: one over its number of copies
+    # Positions with multipliers: that of label k is at weight_at + k stride, where stride is the
+    # number of copies of the node, and `number` is the index of this copy.
     cdef const int64_t[::1] shared_start, weight_at
     cdef const int32_t[::1] shared, stride, number
-    cdef readonly object copy_start             # begin of the copies of each label, and the end
+    cdef readonly object copy_start             # start of the copies of each label, and the end
     cdef const double[::1] tree_work
-    cdef readonly object first_codes            # of the truths, one after another
+    cdef readonly object first_codes            # concatenated codes of the truths
     cdef const int64_t[::1] code_start
     cdef int32_t[::1] truths
     cdef double[::1] centre, truth_cost

@@ -1,18 +1,18 @@
 # Design:
-# (a) MAP inference as a block problem (paper 003). Blocks are the trees t of a cover of a model;
-#     f_t shares a node's costs equally among its copies. Weights are multipliers, one a label and copy
-#     of the nodes that several trees have; those of a label's copies sum to zero. With E_t y the
-#     indicator of a labeling among them, P less the mean over copies, and a centre mu,
+# (a) MAP inference as a block problem [SK19]. Blocks are the trees t of a cover of a model; f_t divides
+#     the cost of a node equally among its copies. Weights are multipliers, one per label and copy of
+#     nodes in several trees; those of a label's copies sum to zero. With the indicator E_t y of a
+#     labeling in this space, P = identity minus the mean over copies, and a center mu,
 #         phi_t(y) = -P E_t y,    L_t(y) = f_t(y0) + <mu, E_t y0> - f_t(y) - <mu, E_t y>,
 #     so that sum_t H_t(w) = sum_t f_t(y0) + <mu + w, E_t y0> - h(mu + w): the engine minimizes
-#     |w|^2 / (2c) - h(mu + w) + <w, sum_t E_t y0> with lam = 1 / c. The last term is what a centre
-#     moved by -c P sum_t E_t y0 has: see sstruct/_solvers/proximal/ascent.py.
-# (b) A code is the label of each place of the tree, then the eight bytes of its free term f_t(y), so
-#     that its score is look-ups at the nodes that trees share. y0 is the first answer, at 0.
-# (c) A move of one label touches all copies of it: |psi|^2 has the factor 1 - 1 / copies, and the
-#     engine's line search is the exact one. `published`: distances without it, as in the paper.
-# (d) +inf forbids: it may be met in messages; no answer has it, or the tree has no labeling at all.
-# (e) Blocks after the trees are terms of other kinds (_map_terms), whose own cost is in f_t too.
+#     |w|^2 / (2c) - h(mu + w) + <w, sum_t E_t y0> with lam = 1 / c. A center that is moved by
+#     -c P sum_t E_t y0 includes the last term: see sstruct/_solvers/proximal/ascent.py.
+# (b) A code contains the label of each position in the tree, then the eight bytes of its free term
+#     f_t(y), so that its score requires only look-ups at shared nodes. y0 is the first answer, at 0.
+# (c) A change of one label moves all copies of it: |psi|^2 has the factor 1 - 1 / copies, and the
+#     engine's line search is exact. `published`: distances without this factor, as in the paper.
+# (d) +inf forbids: it may occur in messages, but no answer has it, or the tree has no labeling.
+# (e) Blocks after the trees are other terms (_terms), whose own cost is included in f_t.
 """Trees of a model and other terms, coupled by multipliers."""
 
 from libc.math cimport INFINITY
@@ -35,28 +35,28 @@ cdef enum:
 
 
 cdef class MapProblem(BlockProblem):
-    """The blocks are trees, then other terms.
+    """Block problem whose blocks are trees followed by other terms.
 
     Parameters
     ----------
     model : MRF
-        Without factors of three or four nodes.
+        A model without factors of three or four nodes.
     trees : TreeCover
-        Of the model's graph, with a tree at least if there are no terms.
+        A cover of the model's graph, with at least one tree if there are no terms.
     published : bool
-        Whether squared distances leave out that copies move together: steps are then the
-        paper's, half as long where nodes have two copies.
+        Whether squared distances ignore that copies move together. Steps are then those of the
+        paper, half as long for nodes with two copies.
     terms : MapTerms, default=None
-        Over nodes of the model.
+        Terms over nodes of the model.
 
     Raises
     ------
     NothingAllowed
-        If a tree, a term or a node in neither has no labeling that is allowed.
+        If a tree, a term or a node in neither has no allowed labeling.
 
     Notes
     -----
-    O(sum of the trees' tables) an oracle call, O(shared nodes) a score.
+    O(sum of the trees' tables) per oracle call, O(shared nodes) per score.
     """
 
     def __init__(self, model, trees, published=False, MapTerms terms=None, MapProblem of=None):
@@ -96,7 +96,7 @@ cdef class MapProblem(BlockProblem):
             self.begin(np.zeros(self.n_weights))
 
     def begin(self, const double[::1] multipliers):
-        """Let the truths be the answers at given multipliers; for problems that no state has yet."""
+        """Set the truths to the answers at given multipliers; for problems without a state."""
         cdef Py_ssize_t t
         cdef double value = 0
         self._check_weights(multipliers)
@@ -105,7 +105,7 @@ cdef class MapProblem(BlockProblem):
         self.recentre(np.array(self.centre))
 
     def recentre(self, const double[::1] centre):
-        """Move mu, in forks too; losses of labelings change, codes do not."""
+        """Move mu, also in forks; losses of labelings change, but codes do not."""
         cdef Py_ssize_t t
         self._check_weights(centre)
         self.centre[:] = centre
@@ -114,10 +114,10 @@ cdef class MapProblem(BlockProblem):
                 t, &self.centre[0], 1.0, &self.truths[self.code_start[t]])
 
     def bound(self, const double[::1] multipliers):
-        """Return the sum of the trees' minima at given multipliers, whatever the centre is.
+        """Return the sum of the trees' minima at given multipliers, independent of the center.
 
-        Where the multipliers of a label's copies sum to zero it is a lower bound of all energies,
-        up to rounding.
+        If the multipliers of each label's copies sum to zero, it is a lower bound on all energies, up
+        to rounding.
         """
         cdef Py_ssize_t t
         cdef int32_t[::1] code = np.empty(self.max_code_size, dtype=np.int32)
@@ -130,19 +130,19 @@ cdef class MapProblem(BlockProblem):
         return float(values.sum()) + self.constant
 
     def mean_planes(self, exported):
-        """Average the planes of working sets by their dual weights.
+        """Average the planes of working sets with their dual weights.
 
         Parameters
         ----------
         exported : dict
-            Of `DualState.export`.
+            Output of `DualState.export`.
 
         Returns
         -------
         y : ndarray of shape (n_weights,)
-            sum_t E_t of the mean labeling of t: marginals of labels, a copy each.
+            sum_t E_t of the mean labeling of t: marginals of labels for each copy.
         free : float
-            sum_t of the mean free terms, and the constant.
+            sum_t of the mean free terms, plus the constant.
         """
         cdef const int64_t[::1] size = exported["size"]
         cdef const double[::1] alpha = exported["alpha"]
@@ -171,7 +171,7 @@ cdef class MapProblem(BlockProblem):
         return 0
 
     cdef double free_term(self, Py_ssize_t t, const int32_t* code) noexcept nogil:
-        """f_t of the labels of a code, without a term's own cost; always summed in the same order."""
+        """Return f_t of the labels of a code, without a term's own cost; in fixed summation order."""
         cdef const MRFCosts* costs = &self.packed.costs
         cdef Py_ssize_t p, v, e, a, b, first = self.start[t]
         cdef double total = 0
@@ -187,7 +187,7 @@ cdef class MapProblem(BlockProblem):
 
     cdef double cost(
             self, Py_ssize_t t, const double* w, double weight, const int32_t* code) noexcept nogil:
-        """weight f_t(y) + <w, E_t y>"""
+        """Return weight f_t(y) + <w, E_t y>."""
         cdef Py_ssize_t s
         cdef double total = 0
         memcpy(&total, code + (self.start[t + 1] - self.start[t]), sizeof(double))
@@ -198,9 +198,9 @@ cdef class MapProblem(BlockProblem):
 
     cdef void beliefs(
             self, Py_ssize_t t, const double* centre, const double* w, double weight) noexcept nogil:
-        """belief = node costs of the tree with its multipliers, over weight; potential: the latter.
+        """belief = node costs plus multipliers / weight; potential = node costs plus multipliers.
 
-        centre : or NULL: weight times it is added to w
+        centre : or NULL; weight times it is added to w
         """
         cdef const MRFCosts* costs = &self.packed.costs
         cdef Py_ssize_t p, s, k, v, at, first = self.start[t]
@@ -226,9 +226,10 @@ cdef class MapProblem(BlockProblem):
     cdef int minimize(
             self, Py_ssize_t t, const double* centre, const double* w, double weight, int32_t* code,
             double* value) except -1 nogil:
-        """Write the labeling of least weight (f_t(y) + <centre, E_t y>) + <w, E_t y>, and that.
+        """Write the labeling that minimizes weight (f_t(y) + <centre, E_t y>) + <w, E_t y>, and the value.
 
-        Messages go up the tree; on the way down each place takes the best label below its parent's.
+        Messages are passed up the tree; on the way down each position takes the best label given its
+        parent's.
         """
         cdef const MRFCosts* costs = &self.packed.costs
         cdef Py_ssize_t p, k, best, n, first = self.start[t], size = self.start[t + 1] - first
@@ -264,7 +265,7 @@ cdef class MapProblem(BlockProblem):
     cdef int conclude(
             self, Py_ssize_t t, double weight, double own, int32_t* code,
             double* value) except -1 nogil:
-        """Write the free term of a code's labels, and their value by the potentials of `beliefs`.
+        """Write the free term of a code's labels, and their value with the potentials of `beliefs`.
 
         own : the term's own cost
         """
@@ -277,7 +278,7 @@ cdef class MapProblem(BlockProblem):
                     f"block {t}: the {kind} of node {self.node[first]} has no labeling that is "
                     "allowed")
         memcpy(code + size, &free, sizeof(double))
-        # Summed as `cost` does, to the same bits.
+        # Summed in the order of `cost`, for identical bits.
         free *= weight
         for s in range(self.shared_start[t], self.shared_start[t + 1]):
             p = self.shared[s]
@@ -291,7 +292,7 @@ cdef class MapProblem(BlockProblem):
         cdef double value = 0
         if not loss_weight > 0:
             with gil:
-                raise ValueError(f"trees have losses of a positive weight, found {loss_weight}")
+                raise ValueError(f"trees require a positive loss_weight, found {loss_weight}")
         self.minimize(i, &self.centre[0], w, loss_weight, code, &value)
         answer.value, answer.work, answer.exact = -value, self.tree_work[i], True
         answer.bound = answer.value
@@ -337,7 +338,7 @@ cdef class MapProblem(BlockProblem):
             double* out) except -1 nogil:
         cdef Py_ssize_t s, k, j, p, own, copies, differs
         cdef double total
-        # Many codes share few labels: what a label gains is summed before it goes to its copies.
+        # Many codes share few labels: sum the changes of a label before adding them to its copies.
         cdef double* change = &self.message[0]
         for s in range(self.shared_start[i], self.shared_start[i + 1]):
             p, copies = self.shared[s], self.stride[s]
@@ -359,7 +360,7 @@ cdef class MapProblem(BlockProblem):
         return 0
 
     cdef double own_cost(self, Py_ssize_t i, const int32_t* code) except? -1:
-        """What a block costs beyond nodes and edges."""
+        """Return the cost of a block beyond nodes and edges."""
         cdef double own = 0
         if i >= self.n_trees:
             self.terms.cost(i - self.n_trees, code, &own)
@@ -377,7 +378,7 @@ cdef class MapProblem(BlockProblem):
                     f"block {i}: label {code[p]} at position {p}, expected 0 to {n - 1}")
         memcpy(&free, &code[size], sizeof(double))
         if free != self.free_term(i, &code[0]) + self.own_cost(i, &code[0]) or not free < INFINITY:
-            raise ValueError(f"block {i}: the code's free term {free} is not that of its labels")
+            raise ValueError(f"block {i}: the code's free term {free} does not match its labels")
         return 0
 
     cpdef BlockProblem fork(self):
@@ -385,6 +386,6 @@ cdef class MapProblem(BlockProblem):
         return MapProblem(self.model, self.trees, self.published, terms, of=self)
 
     def weight_views(self, w):
-        """The multipliers, by node, label and copy."""
+        """Return the multipliers by node, label and copy."""
         self._check_weights(w)
         return {"multipliers": w[:self.n_multipliers]}

@@ -1,6 +1,6 @@
 # Design:
 # (a) Discrete tomography: each ray is a term whose labels have a given sum (_sum_constraint).
-# (b) All rays are one object: lists of nodes one after another, and scratch of the longest.
+# (b) One object represents all rays: concatenated lists of nodes, and scratch for the longest ray.
 """Sums of labels along rays."""
 
 from libc.math cimport INFINITY
@@ -13,15 +13,15 @@ import numpy as np
 
 
 cdef class RayTerms(MapTerms):
-    """Rays through a model whose nodes have the labels 0, ..., n_labels - 1 each.
+    """Rays through a model whose nodes have the labels 0, ..., n_labels - 1.
 
     Parameters
     ----------
     start : ndarray of shape (n_rays + 1,), dtype int64
-        The nodes of ray r are ``node[start[r]:start[r + 1]]``, all different, one at least.
+        The nodes of ray r are ``node[start[r]:start[r + 1]]``, distinct and at least one.
     node : ndarray of shape (start[-1],), dtype int32
     sums : ndarray of shape (n_rays,), dtype int64
-        0 to (nodes of the ray) (n_labels - 1): checked by the caller.
+        From 0 to (nodes of the ray) (n_labels - 1), validated by the caller.
     n_labels : int
     """
 
@@ -35,7 +35,7 @@ cdef class RayTerms(MapTerms):
         self.n_terms, self.start, self.node, self.sums = len(sums), start, node, sums
         self.begin, self.total, self.n_labels = start, sums, n_labels
         self.constraint = SumConstraint(int(sizes.max(initial=1)), n_labels)
-        # Pairs of the convolutions: at the root's children n^2 k^2 / 4 altogether, then half of it.
+        # Pairs of the convolutions: n^2 k^2 / 4 in total at the root's children, then half of it.
         self.work = 20.0 * sizes + (sizes * (n_labels - 1.0)) ** 2 / 8
 
     cdef int minimize(

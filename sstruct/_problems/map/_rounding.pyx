@@ -1,10 +1,10 @@
 # Design:
-# (a) Labels from the multipliers of a MapProblem: messages both ways along every edge of every tree,
-#     then nodes in turn take the best label given the labels of neighbours before them and the
-#     messages of those that are still to come, as TRW-S does. The multipliers of a node's own copies
-#     cancel in its sum of messages and costs.
-# (b) Not a decoder of potentials, which trees and multipliers are needed for: so it is here.
-"""Labels of models from multipliers of their trees."""
+# (a) Labels from the multipliers of a MapProblem: messages in both directions along every edge of every
+#     tree. Then nodes in turn take the best label given the labels of earlier neighbors and the
+#     messages of later ones, as in TRW-S. The multipliers of a node's own copies cancel in its sum of
+#     messages and costs.
+# (b) It requires trees and multipliers, not just potentials, and therefore is not a decoder.
+"""Labels of models from the multipliers of their trees."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -18,18 +18,18 @@ import numpy as np
 
 
 cdef class SequentialRounding:
-    """Rounds multipliers of a problem, whose scratch is used.
+    """Rounds multipliers of a problem, whose scratch memory is used.
 
     Parameters
     ----------
     problem : MapProblem
     order : ndarray of shape (V,), dtype int32
-        All nodes: a permutation, checked by the caller.
+        A permutation of all nodes, validated by the caller.
     """
 
     cdef MapProblem problem
     cdef const int32_t[::1] order
-    cdef const int64_t[::1] message_at     # of an edge: to its first node, then to its second
+    cdef const int64_t[::1] message_at     # of an edge: message to its first node, then to its second
     cdef double[::1] messages, source
     cdef signed char[::1] is_labeled
 
@@ -44,13 +44,13 @@ cdef class SequentialRounding:
         self.is_labeled = np.empty(model.n_nodes, dtype=np.int8)
 
     cdef double* message(self, Py_ssize_t e, Py_ssize_t v) noexcept nogil:
-        """What comes to v along edge e."""
+        """Return the message to v along edge e."""
         cdef const MRFCosts* costs = &self.problem.packed.costs
         cdef Py_ssize_t first = costs.edges[2 * e]
         return &self.messages[self.message_at[e] + (0 if v == first else costs.n_labels[first])]
 
     cdef int send(self, MapProblem problem, Py_ssize_t t) except -1 nogil:
-        """Messages of one tree: up, then down; after `MapProblem.beliefs`."""
+        """Compute the messages of one tree, up and then down, after `MapProblem.beliefs`."""
         cdef const MRFCosts* costs = &problem.packed.costs
         cdef Py_ssize_t first = problem.start[t], p, q, e, k, v, u
         cdef double* belief
@@ -69,7 +69,7 @@ cdef class SequentialRounding:
             belief = &problem.belief[problem.label_at[first + q]]
             out = self.message(e, u)
             for k in range(costs.n_labels[u]):
-                # A message is finite where the belief is.
+                # A message is finite wherever the belief is.
                 self.source[k] = INFINITY if belief[k] == INFINITY else belief[k] - out[k]
             out = self.message(e, v)
             problem.packed.send(e, u, &self.source[0], out)
@@ -80,7 +80,7 @@ cdef class SequentialRounding:
         return 0
 
     cdef int send_all(self, MapProblem problem, const double* multipliers) except -1 nogil:
-        """Messages of all trees; other terms have none."""
+        """Compute the messages of all trees; other terms have none."""
         cdef Py_ssize_t t
         for t in range(problem.n_trees):
             problem.beliefs(t, NULL, multipliers, 1.0)
@@ -88,7 +88,7 @@ cdef class SequentialRounding:
         return 0
 
     def sums(self, const double[::1] multipliers):
-        """Return costs of all labels of all nodes with their messages, one after another."""
+        """Return the concatenated costs of all labels of all nodes, including messages."""
         cdef MapProblem problem = self.problem
         cdef const MRFCosts* costs = &problem.packed.costs
         cdef Py_ssize_t v, i, k
@@ -107,9 +107,9 @@ cdef class SequentialRounding:
         return found
 
     def run(self, const double[::1] multipliers, bint forward):
-        """Return labels (V,) int32, found in the order or in its reverse.
+        """Return labels (V,) int32, computed in the given order or in reverse.
 
-        multipliers : as of `MapProblem.bound`
+        multipliers : as in `MapProblem.bound`
         """
         cdef MapProblem problem = self.problem
         cdef const MRFCosts* costs = &problem.packed.costs

@@ -1,15 +1,15 @@
 # Design:
-# (a) A sweep of TRW-S ends with an equal way to write the energy: bound + node terms + edge terms,
-#     none of them negative. Given to the trees, edge terms whole and node terms in equal shares, it
-#     makes multipliers at which no tree is below its share: h is at least the sweep's bound, and
-#     above it where trees see more than single edges do.
-# (b) After a sweep an edge st has the message m to t, the node it was sent to. What goes to s is
-#     min_b cost_st(., b) - m(b), the most that leaves no edge term negative. In a tree a node's costs
-#     are its share of the whole, less the messages of the tree's edges to it, so that
-#         lambda^t = -sum of the messages to the node along edges of t, less the mean over copies.
-# (c) +inf: an impossible label. Its multipliers are finite, as if its message were the largest that
-#     is; the bound is then what it is.
-"""Multipliers that begin where messages ended."""
+# (a) A sweep of TRW-S results in an equivalent form of the energy: bound + node terms + edge terms, all
+#     of them nonnegative. Assigned to the trees, with whole edge terms and equal shares of node terms,
+#     it defines multipliers at which no tree is below its share: h is at least the bound of the sweep,
+#     and higher if trees gain over single edges.
+# (b) After a sweep an edge st has the message m to t, the node it was sent to. The message to s is
+#     min_b cost_st(., b) - m(b), the largest that leaves all edge terms nonnegative. In a tree, the
+#     costs of a node are its share of the total, minus the messages of the tree's edges to it:
+#         lambda^t = -sum of the messages to the node along edges of t, minus the mean over copies.
+# (c) +inf: an impossible label. Its multipliers are finite, as if its message were the largest finite
+#     one, so that the bound may be lower.
+"""Initial multipliers from the messages of a sweep."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -41,14 +41,14 @@ def multipliers_of_messages(
     Parameters
     ----------
     problem : MapProblem
-        Its trees must have all edges; where +inf forbids labels the bound may be lower.
+        Its trees must contain all edges. If labels are forbidden by +inf, the bound may be lower.
     messages, message_start, rank
-        Of `MessagePassing.last_messages` on the same model.
+        Output of `MessagePassing.last_messages` on the same model.
 
     Returns
     -------
     multipliers : ndarray of shape (n_weights,)
-        Those of a label's copies sum to zero.
+        The multipliers, which sum to zero over the copies of each label.
     """
     cdef Py_ssize_t t, p, k, e, v, u, early, late, first, n, s
     cdef const int32_t* n_labels = problem.packed.costs.n_labels
@@ -59,7 +59,7 @@ def multipliers_of_messages(
     cdef double* to_early = &back[0]
     out = np.zeros(problem.n_weights)
     cdef double[::1] multipliers = out
-    # Of each place its entry among those with multipliers, -1: it has none.
+    # The index of each position among those with multipliers, or -1.
     slot = np.full(problem.start[problem.n_blocks], -1, dtype=np.int64)
     cdef int64_t[::1] slot_of = slot
     with nogil:

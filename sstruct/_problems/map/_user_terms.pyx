@@ -1,7 +1,7 @@
 # Design:
-# (a) A user's terms behind the seam: term_calls.py asks them and checks the answers; here costs are
-#     laid out for Python and labels come back. What a labeling costs at multipliers, the engine looks
-#     up itself: to a user's term a labeling is a plane.
+# (a) Adapter of user terms: term_calls.py calls them and validates the results; this class converts
+#     costs and labels. The engine looks up the cost of labelings at other multipliers itself, since a
+#     labeling of a user term is a plane.
 """Terms given by Python objects."""
 
 from libc.math cimport INFINITY
@@ -11,12 +11,12 @@ from sstruct._problems.map._terms cimport MapTerms
 
 import numpy as np
 
-# What a call counts for, in multiply-adds: about 50 microseconds.
+# Work of a call, in multiply-adds: about 50 microseconds.
 CALL_WORK = 1e5
 
 
 cdef class UserTerms(MapTerms):
-    """Terms with methods in Python.
+    """Terms with Python methods.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ cdef class UserTerms(MapTerms):
 
     cdef readonly object calls
     cdef const int64_t[::1] begin
-    cdef const int32_t[::1] n_labels            # of each place
+    cdef const int32_t[::1] n_labels            # of each position
 
     def __init__(self, calls):
         self.calls, self.n_terms = calls, len(calls)

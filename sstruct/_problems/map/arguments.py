@@ -1,4 +1,4 @@
-"""Where the multipliers of trees and terms of a model lie."""
+"""Layout of the multipliers of trees and terms of a model."""
 
 from dataclasses import replace
 
@@ -6,11 +6,11 @@ import numpy as np
 
 
 class NothingAllowed(ValueError):
-    """Some part of a model has no labeling that is allowed."""
+    """Raised if some part of a model has no allowed labeling."""
 
 
 def append_terms(trees, terms):
-    """Return a TreeCover with a block without edges for each of MapTerms after the trees."""
+    """Return a TreeCover in which each of MapTerms is a block without edges after the trees."""
     none = np.full(len(terms.node), -1, dtype=np.int32)
     return replace(
         trees,
@@ -22,23 +22,24 @@ def append_terms(trees, terms):
 
 
 def place_multipliers(model, cover):
-    """Lay out the multipliers of the nodes that several blocks have: by node, label and copy.
+    """Lay out the multipliers of nodes in several blocks: by node, label and copy.
 
     Parameters
     ----------
     model : MRF
     cover : TreeCover
-        With the terms.
+        The cover including the terms.
 
     Returns
     -------
     dict
-        share (places,): of a node's cost, one over its copies. label_at (places,): begin of a
-        place's labels among those of its block, of which the largest has most_labels. shared
-        (n_shared,): places of the block that have multipliers, for block t
-        ``shared[shared_start[t]:shared_start[t + 1]]``; label k's is at ``weight_at + k stride``;
-        stride: copies of the node, number: which of them. copy_start: begin of the copies of each
-        label, and the end. n_multipliers. constant: the least costs of nodes in no block.
+        share (places,): share of a node's cost, one over its number of copies. label_at (places,):
+        start of the labels of a position in its block; most_labels: size of the largest block.
+        shared (n_shared,): positions with multipliers, for block t
+        ``shared[shared_start[t]:shared_start[t + 1]]``; that of label k is at
+        ``weight_at + k stride``, where stride is the number of copies of the node and number the
+        index of this copy. copy_start: start of the copies of each label, and the end.
+        n_multipliers. constant: the sum of the minimum costs of nodes in no block.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def place_multipliers(model, cover):
     is_shared = copies > 1
     sizes = np.where(is_shared, n_labels * copies, 0)
     begin = np.cumsum(sizes) - sizes
-    # A node's copies are numbered in the order of trees.
+    # The copies of a node are numbered in the order of trees.
     order = np.argsort(node, kind="stable")
     number = np.empty(len(node), dtype=np.int64)
     number[order] = np.arange(len(node)) - (np.cumsum(copies) - copies)[node[order]]
@@ -62,7 +63,7 @@ def place_multipliers(model, cover):
     alone = np.flatnonzero(copies == 0)
     constant = float(sum(model.node_cost(v).min() for v in alone))
     if constant == np.inf:
-        raise NothingAllowed("a node without edges has no label that is allowed")
+        raise NothingAllowed("a node without edges has no allowed label")
     return {
         "share": 1.0 / copies[node],
         "label_at": begins - begins[start[:-1]][tree],
@@ -79,7 +80,7 @@ def place_multipliers(model, cover):
 
 
 def oracle_work(model, cover):
-    """About what a minimisation of each tree costs, in multiply-adds; of terms, their nodes."""
+    """Return the approximate work to minimize each tree, in multiply-adds; for terms, of nodes."""
     n_labels = model.n_labels.astype(np.int64)
     edge = cover.edge
     has_edge = edge >= 0
@@ -94,7 +95,7 @@ def oracle_work(model, cover):
 
 
 def project(copy_start, x):
-    """Subtract from each multiplier the mean over its label's copies, in place; return it."""
+    """Subtract from each multiplier the mean over the copies of its label, in place; return x."""
     if len(copy_start) > 1:
         sizes = np.diff(copy_start)
         x -= np.repeat(np.add.reduceat(x, copy_start[:-1]) / sizes, sizes)
@@ -102,7 +103,7 @@ def project(copy_start, x):
 
 
 def disagreement(copy_start, y):
-    """Sum over labels of the largest less the smallest marginal of its copies: B of paper 003."""
+    """Return the sum over labels of the range of its copies' marginals, B of [SK19]."""
     if len(copy_start) <= 1:
         return 0.0
     first = copy_start[:-1]

@@ -1,4 +1,4 @@
-"""Calls of a user's terms: what comes out is checked before anything is made of it."""
+"""Calls of user terms, with validation of their results."""
 
 from collections import OrderedDict
 
@@ -8,19 +8,19 @@ from sstruct._checks.scalars import is_real
 from sstruct._oracles.core.incidence import checked_nodes
 
 METHODS = ("minimize", "cost")
-# Answers of each term that are kept to compare others with.
+# Number of results of each term that are kept for comparison.
 KEPT = 8
-# What is better by less, of the size of the values, is rounding.
+# Relative differences of values below this are rounding.
 ROUNDING = 1e-9
 
 
 class TermCalls:
-    """A user's terms over the nodes of a model.
+    """User terms over the nodes of a model.
 
     Parameters
     ----------
     terms : list of objects
-        With `nodes` and the methods ``minimize`` and ``cost``: see `map_mrf`.
+        Each with `nodes` and the methods ``minimize`` and ``cost``, see `map_mrf`.
     model : MRF
 
     Attributes
@@ -31,9 +31,9 @@ class TermCalls:
     Raises
     ------
     TypeError
-        If a term lacks something.
+        If a term lacks an attribute or method.
     ValueError
-        If nodes are none of the model's, or given twice.
+        If nodes are out of range or duplicates.
     """
 
     def __init__(self, terms, model):
@@ -57,11 +57,11 @@ class TermCalls:
         return checked_nodes(term.nodes, self.model.n_nodes, f"terms[{t}].nodes")
 
     def nodes(self, t):
-        """The nodes of a term."""
+        """Return the nodes of a term."""
         return self.node[self.start[t] : self.start[t + 1]]
 
     def _call(self, t, name, argument):
-        """Call a method; an exception in it goes out as it is, with a note."""
+        """Call a method; add a note to its exceptions."""
         try:
             return getattr(self.terms[t], name)(argument)
         except Exception as error:
@@ -83,15 +83,15 @@ class TermCalls:
         return found
 
     def minimize(self, t, costs):
-        """Return labels (n,) int32 of a term's nodes, and its own cost of them.
+        """Return labels (n,) int32 of a term's nodes, and their own cost.
 
-        costs : (n, K) float64, K the most labels of its nodes; +inf forbids
+        costs : (n, K) float64, where K is the largest number of labels of its nodes; +inf forbids
         """
         found = self._call(t, "minimize", costs.copy())
         try:
             found = np.asarray(found)
         except ValueError:
-            raise TypeError(f"terms[{t}]: minimize returned no vector of labels") from None
+            raise TypeError(f"terms[{t}]: minimize did not return a vector of labels") from None
         if found.shape != (len(costs),) or found.dtype.kind not in "iu":
             raise ValueError(
                 f"terms[{t}]: minimize returned dtype {found.dtype} and shape {found.shape}, "
@@ -122,7 +122,7 @@ class TermCalls:
         return labels, own
 
     def _compare(self, t, costs, labels, own, value):
-        """Raise where an answer of before is better, or costs something else now."""
+        """Raise ValueError if an earlier result is better, or has a different cost now."""
         answers, key = self.answers[t], labels.tobytes()
         if key in answers and answers[key] != own:
             raise ValueError(
@@ -136,7 +136,7 @@ class TermCalls:
             if other_value < value - ROUNDING * (1 + abs(own) + np.abs(costs[place, labels]).sum()):
                 raise ValueError(
                     f"terms[{t}]: minimize returned labels of value {value:g}, but "
-                    f"{_shown(other)}, an answer of before, has {other_value:g}: it must find "
+                    f"{_shown(other)}, an earlier result, has {other_value:g}: it must find "
                     "a minimum"
                 )
         answers[key] = own
@@ -146,6 +146,6 @@ class TermCalls:
 
 
 def _shown(labels):
-    """The first labels, for errors."""
+    """Return the first labels as a string for errors."""
     text = ", ".join(map(str, labels[:8].tolist()))
     return f"[{text}, ...]" if len(labels) > 8 else f"[{text}]"
