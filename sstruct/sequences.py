@@ -520,7 +520,7 @@ def check_sequences(sequences, name):
         i = wrong[0]
         raise ValueError(
             f"{name}.edge_features[{i}] has {edges.lengths[i]} rows, expected {expected[i]}: one "
-            f"for each pair of consecutive rows in {name}[{i}], which has {sequences.lengths[i]}"
+            f"for each pair of consecutive rows of the {sequences.lengths[i]} in {name}[{i}]"
         )
 
 

@@ -197,9 +197,9 @@ class PerNode(
         **params : dict
             As in :meth:`fit`.
 
-        X_out : same type as X
+        Returns
         -------
-        X_out : of the kind of X
+        X_out : same type as X
             The transformed nodes.
         """
         return self._fit(X, y, params, transform=True)
