@@ -46,7 +46,7 @@ class Problem:
         estimator = clone(estimator).set_params(couple_windows=True)
         estimator._check_parameters()
         self.training = estimator._prepare(X, y, sample_weight)
-        options = estimator._options("mp-bcfw", self.training.problem)
+        options = estimator._options(MPBCFW(), self.training.problem)
         self.setup = estimator._setup(self.training, options)
 
     def public(self, w):
@@ -136,7 +136,7 @@ CHAINS = {
     "costs": {"loss": [[0, 1, 2], [1, 0, 1], [3, 1, 0]]},
     "weights": {"sample_weight": [0.5, 3.0, 1.0]},
     "no bias and boundaries": {"model": brute_force.Model(K, bias=False, boundaries=False)},
-    "gaps": {"cache": True, "sampling": "gap", "step": "corrective"},
+    "gaps": {"solver": MPBCFW(cache=True, sampling="gap", step="corrective")},
     "bcfw": {"solver": "bcfw"},
     "bounds": {"bounds": np.outer([-0.4, 0.3], np.ones(27))},
 }

@@ -236,7 +236,7 @@ def test_other_classes_are_refused(rng):
         model.partial_fit(X, y, classes=range(5))
     with pytest.raises(ValueError, match=r"y\[0\] contains 7, which is not in classes"):
         model.partial_fit(X[:1], [[7] * len(y[0])])
-    with pytest.raises(ValueError, match="none twice"):
+    with pytest.raises(ValueError, match="no duplicates"):
         clone(model).partial_fit(X, y, classes=[0, 0, 1, 2, 3])
     with pytest.raises(TypeError, match="classes must be a list"):
         clone(model).partial_fit(X, y, classes="abcd")

@@ -85,7 +85,7 @@ def test_rows_of_another_vectorizer_are_refused():
     many = [[{f"w{k}": 1 for k in range(1000)}]]
     model = ChainSSVM(lam=0.1, classes=[0, 1]).fit(SequenceVectorizer().fit_transform(many), [[0]])
     many = [[{f"w{k}": 1 for k in (*range(999), 1000)}]]
-    with pytest.raises(ValueError, match="number 999 is 'w1000', not 'w999'") as caught:
+    with pytest.raises(ValueError, match="column 999 is 'w1000', not 'w999'") as caught:
         model.predict(SequenceVectorizer().fit_transform(many))
     assert len(str(caught.value)) < 200
 

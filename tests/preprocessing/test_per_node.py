@@ -328,7 +328,7 @@ def test_other_bad_input(items):
     with pytest.raises(ValueError, match=r"shape \(5, 3\) for 10 nodes, expected one row per node"):
         halves.fit_transform(items)
     assert not hasattr(halves, "transformer_")
-    with pytest.raises(ValueError, match=r"shape \(10,\) of 10 nodes"):
+    with pytest.raises(ValueError, match=r"shape \(10,\) for 10 nodes"):
         PerNode(FunctionTransformer(lambda X: X[:, 0])).fit_transform(items)
 
 
