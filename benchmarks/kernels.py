@@ -58,7 +58,7 @@ def measure(n_labels, repeats):
                 X, Chains([0], [LENGTH]), ChainModel(K, transitions=kind == "viterbi")
             )
             w = aligned_zeros(problem.n_weights)
-            for part in problem.weight_views(w).values():
+            for part in problem.layout.views(w).values():
                 part[...] = rng.standard_normal(part.shape)
             out[K][kind] = nanoseconds(problem, w, repeats)
         out[K]["viterbi"] -= out[K]["indicators"]

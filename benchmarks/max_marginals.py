@@ -41,7 +41,7 @@ def problem_of(image, node_scores=None):
 
 def weights_of(problem, strength):
     w = np.zeros(problem.n_weights)
-    views = problem.weight_views(w)
+    views = problem.layout.views(w)
     views["coef"][1, 0], views["edge"][...] = 1, -strength
     return w
 

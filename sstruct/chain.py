@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._estimators.chain.fitted_state import CHAIN_STATE
+from sstruct._estimators.chain.fitted_state import CHAIN_STATE, chain_model
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.chain.training import LabeledChains
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.fitted_state import reads_one_fit
-from sstruct._estimators.core.named_weights import named_weights, no_label_weights
+from sstruct._estimators.core.named_weights import named_weights
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
@@ -25,7 +25,7 @@ from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
-from sstruct._problems.chain.arguments import ChainModel, Chains, chain_weight_views
+from sstruct._problems.chain.arguments import Chains
 from sstruct._problems.core._decode import decode
 from sstruct.sequences import Sequences
 
@@ -336,22 +336,12 @@ class ChainSSVM(Windows, LabelingSSVM):
     _one_sample = "sequences: one sequence is a list of one array, [X]"
 
     coef_ = named_weights("coef", "Node weights.")
-    intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
-    start_coef_ = named_weights(
-        "start", "Weight of each label at the start of a chain.", no_label_weights
-    )
-    end_coef_ = named_weights(
-        "end", "Weight of each label at the end of a chain.", no_label_weights
-    )
-    edge_coef_ = named_weights(
-        "edge",
-        "Weight of each transition, rows from, columns to.",
-        lambda estimator: np.zeros((len(estimator.classes_),) * 2),
-    )
+    intercept_ = named_weights("intercept", "Bias of each label.")
+    start_coef_ = named_weights("start", "Weight of each label at the start of a chain.")
+    end_coef_ = named_weights("end", "Weight of each label at the end of a chain.")
+    edge_coef_ = named_weights("edge", "Weight of each transition, rows from, columns to.")
     edge_feature_coef_ = named_weights(
-        "edge_feature",
-        "Weights of each feature of a transition, by labels from and to.",
-        lambda estimator: np.zeros((0, *(len(estimator.classes_),) * 2)),
+        "edge_feature", "Weights of each feature of a transition, by labels from and to."
     )
 
     rescaling: str = "margin"
@@ -457,7 +447,9 @@ class ChainSSVM(Windows, LabelingSSVM):
                 "feature_names_in_": data.nodes.feature_names,
                 "classes_": data.classes,
                 # What w_ means must not change when a parameter is set after the fit.
-                "_terms": (self.fit_intercept, self.boundaries, self.transitions),
+                "_bias": self.fit_intercept,
+                "_boundaries": self.boundaries,
+                "_transitions": self.transitions,
                 "_masks": data.masks,
                 "_form": data.nodes.form,
                 "n_edge_features_in_": data.nodes.n_edge_features or None,
@@ -504,26 +496,12 @@ class ChainSSVM(Windows, LabelingSSVM):
             return Sequences.from_list(X), Sequences.from_list(y)
         return X, y
 
-    _frame_columns = ("label", "next_label")
-
-    def _weight_axes(self, features):
-        label, after = {"label": self.classes_}, {"next_label": self.classes_}
-        chain = {"start": (label,), "end": (label,), "edge": (label, after)}
-        chain["edge_feature"] = ({"feature": self._edge_feature_names()}, label, after)
-        return super()._weight_axes(features) | chain
-
-    @property
-    def _n_edge_features(self):
-        """G, or 0; while a fit calls hooks, attributes that are not there are None."""
-        return getattr(self, "n_edge_features_in_", None) or 0
-
-    def _edge_feature_names(self):
+    def _axis_values(self):
         names = getattr(self, "edge_feature_names_in_", None)
-        return [f"edge{g}" for g in range(self._n_edge_features)] if names is None else names
-
-    def _views(self):
-        sizes = len(self.classes_), self.n_features_in_
-        return chain_weight_views(self._w, *sizes, self._terms, self._n_edge_features)
+        if names is None:
+            names = [f"edge{g}" for g in range(getattr(self, "n_edge_features_in_", None) or 0)]
+        values = super()._axis_values() | {"next_label": self.classes_}
+        return values | {"edge_feature": {"feature": names}}
 
     def _supports_gdmm(self, problem):
         refused = any(self._solvers["gdmm"].refused(self._parameters()))
@@ -542,13 +520,7 @@ class ChainSSVM(Windows, LabelingSSVM):
 
     def _fitted_attributes(self, solution, lam, solver, attributes):
         fitted = super()._fitted_attributes(solution, lam, solver, attributes)
-        views = chain_weight_views(
-            solution.w,
-            len(fitted["classes_"]),
-            fitted["n_features_in_"],
-            fitted["_terms"],
-            fitted.get("n_edge_features_in_") or 0,
-        )
+        views = self._fitted_state.layout(fitted).views(solution.w)
         if as_sparse(views, fitted["_masks"]) is not None:
             fitted["inference_"] += "; predictions: sparse viterbi (exact)"
         return fitted
@@ -576,9 +548,13 @@ class ChainSSVM(Windows, LabelingSSVM):
         """
         some = nodes.lengths > 0
         chains = Chains(nodes.offsets[:-1][some], nodes.lengths[some])
-        model = ChainModel(len(self.classes_), *self._terms, *self._masks)
         problem = chain_problem(
-            nodes, nodes.flat, chains, model, known=known, states_per_label=n_states
+            nodes,
+            nodes.flat,
+            chains,
+            chain_model(self.__dict__),
+            known=known,
+            states_per_label=n_states,
         )
         return problem, self._w
 

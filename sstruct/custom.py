@@ -400,16 +400,8 @@ class StructuredSVM(BaseSSVM):
             )
         return replace(solution, remarks=tuple(remarks))
 
-    def _views(self):
-        return {"w": self._w}
-
-    _frame_columns = ()
-
-    def _weight_axes(self, features):
-        return {"w": ({"feature": features},)}
-
-    def _default_feature_names(self):
-        return np.arange(len(self._w))
+    def _axis_values(self):
+        return {"feature": np.arange(len(self._w))}
 
     @property
     @reads_one_fit

@@ -12,7 +12,7 @@ from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.fitted_state import reads_one_fit
-from sstruct._estimators.core.named_weights import named_weights, no_label_weights
+from sstruct._estimators.core.named_weights import named_weights
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
@@ -31,7 +31,6 @@ from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number, known_labels
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
-from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
 from sstruct._solvers.core.seed import random_of
@@ -306,10 +305,8 @@ class GraphCRFSSVM(LabelingSSVM):
     _one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
 
     coef_ = named_weights("coef", "Node weights.")
-    intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
-    edge_coef_ = named_weights(
-        "edge", "Pairwise weights; None where they are fixed.", lambda _: None
-    )
+    intercept_ = named_weights("intercept", "Bias of each label.")
+    edge_coef_ = named_weights("edge", "Pairwise weights; None where they are fixed.")
 
     pairwise: str | float = "potts"
     inference: str = "auto"
@@ -425,6 +422,8 @@ class GraphCRFSSVM(LabelingSSVM):
             return pairwise, decoder, self.fit_intercept
 
         problem = data.problem(*given())
+        has_features = model["pairwise"] in WITH_FEATURES
+        model["n_edge_features"] = problem.pairwise.n_features if has_features else 0
         # Planes are relative to truths: with other ones no warm start could go on from them.
         explicit = self._with_planes(problem) if completion is None else problem
         if explicit is not problem:
@@ -445,8 +444,7 @@ class GraphCRFSSVM(LabelingSSVM):
                 "feature_names_in_": graphs.nodes.feature_names,
                 "classes_": data.classes,
                 # What w_ means must not change when a parameter is set after the fit.
-                "_terms": (self.fit_intercept, False, False),
-                "_edge_shape": problem.pairwise.shape,
+                "_bias": self.fit_intercept,
                 "_model": model,
                 "_form": graphs.nodes.form,
                 "_keeps_planes": explicit is not problem,
@@ -500,42 +498,30 @@ class GraphCRFSSVM(LabelingSSVM):
         if pairwise == "fixed" or not (always or isinstance(self.bounds, str)):
             return bounds
         if given:
-            if (problem.weight_views(bounds[1])["edge"] > 0).any():
+            if (problem.layout.table(bounds[1], "edge") > 0).any():
                 raise ValueError(
                     f'bounds let a weight of pairwise="{pairwise}" be positive: neighbors would '
                     "repel each other; expected upper bounds of at most 0 for edge_coef_"
                 )
             return bounds
-        bounds = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
+        bounds = problem.layout.unbounded()
         for bound, edge in zip(bounds, attractive_edges(pairwise, shape)):
-            problem.weight_views(bound)["edge"][...] = edge
+            problem.layout.table(bound, "edge")[...] = edge
         return bounds
 
     def _pack(self, X, model, *, fitted):
         """Check X and return its Graphs; model: ``_model`` of the fit."""
         pairwise, expected = model["pairwise"], None
         if fitted and pairwise in WITH_FEATURES:
-            expected = self._edge_shape[0]
+            expected = self._model["n_edge_features"]
         return pack_graphs(self, X, pairwise, expected, fitted=fitted)
 
-    def _views(self):
-        return graph_weight_views(
-            self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
-        )
-
-    _frame_columns = ("label", "other_label")
-
-    def _weight_axes(self, features):
-        pair = {"label": self.classes_}, {"other_label": self.classes_}
-        pairwise, edges = self._model["pairwise"], ({},)
-        if pairwise in WITH_FEATURES:
-            edges = ({"feature": self._edge_feature_names()},)
-        if pairwise in ("full", "directed"):
-            edges = pair if pairwise == "full" else (*edges, *pair)
-        return super()._weight_axes(features) | {"edge": edges}
+    def _axis_values(self):
+        values = super()._axis_values() | {"other_label": self.classes_}
+        return values | {"edge_feature": {"feature": self._edge_feature_names()}}
 
     def _edge_feature_names(self):
-        default = [f"edge{g}" for g in range(self._edge_shape[0])]
+        default = [f"edge{g}" for g in range(self._model["n_edge_features"])]
         return self._model.get("edge_names") or default
 
     def _predict_codes(self, X, y_partial=None):
@@ -552,7 +538,7 @@ class GraphCRFSSVM(LabelingSSVM):
         """Return the labels of all nodes, around known ones; -1 where they are free."""
         codes, free = known.copy(), known < 0
         if free.any():
-            edge, K = self._views().get("edge"), len(self.classes_)
+            edge, K = self._layout.table(self._w, "edge"), len(self.classes_)
             graphs, samples = graphs.with_nodes()
             rest = free_nodes(graphs, known, self._pairwise, edge, K)
             codes[free] = self._decoded(rest.graphs, samples[rest.samples], rest.node_scores)
@@ -582,9 +568,7 @@ class GraphCRFSSVM(LabelingSSVM):
         K = len(self.classes_)
         method = decoding_method(self._model, graphs, K, samples)
         decoder = decoder_of(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
-        return graphs.problem(
-            self._pairwise, K, decoder, bias=self._terms[0], node_scores=node_scores
-        )
+        return graphs.problem(self._pairwise, K, decoder, bias=self._bias, node_scores=node_scores)
 
     def _decoded(self, graphs, samples=None, node_scores=None):
         """Return the labels of all nodes."""

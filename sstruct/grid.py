@@ -329,8 +329,8 @@ class GridCRFSSVM(Windows, GraphCRFSSVM):
         return pack_grids(self, X, model["pairwise"], model["connectivity"], fitted=fitted)
 
     def _edge_feature_names(self):
-        names = GRID_FEATURES[self._model["pairwise"]]
-        return names[: self._edge_shape[0]]
+        names = GRID_FEATURES.get(self._model["pairwise"], ())
+        return names[: self._model["n_edge_features"]]
 
     def _labels_of(self, labels):
         return np.ravel(labels)

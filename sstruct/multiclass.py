@@ -12,7 +12,7 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.held_out import class_numbers
-from sstruct._estimators.core.named_weights import named_weights, no_label_weights
+from sstruct._estimators.core.named_weights import named_weights
 from sstruct._estimators.label_set.one_label import (
     class_scores,
     one_label_decisions,
@@ -217,7 +217,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     """
 
     coef_ = named_weights("coef", "Weights of each class.")
-    intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
+    intercept_ = named_weights("intercept", "Bias of each class.")
 
     _scaling = "{}"
     _fits_partitions = _samples_are_rows = True

@@ -13,7 +13,7 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.held_out import class_numbers
-from sstruct._estimators.core.named_weights import named_weights, no_label_weights
+from sstruct._estimators.core.named_weights import named_weights
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.label_set.fitted_state import LABEL_SET_STATE
@@ -54,7 +54,6 @@ from sstruct._input.labels import find_classes
 from sstruct._input.losses import LABEL_SET_NAMES, check_loss
 from sstruct._input.ragged import check_choice, check_weights, labels_of_rows, pack_rows
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
 
 __all__ = ["MultilabelSSVM"]
@@ -338,7 +337,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     _fits_partitions = _samples_are_rows = True
 
     coef_ = named_weights("coef", "Weights of each label.")
-    intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
+    intercept_ = named_weights("intercept", "Bias of each label.")
     edge_coef_ = named_weights("edge", "Weights of the edges.")
 
     edges: str | ArrayLike | None = "auto"
@@ -443,8 +442,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             )
         training.attributes |= {
             "edges_": np.empty((0, 2), dtype=np.int32),
-            "_edge_shape": (0, 2, 2) if self.pairwise == "full" else (0,),
-            "_model": {"method": "one label"},
+            "_model": {"method": "one label", "full": self.pairwise == "full"},
         }
         return training
 
@@ -465,11 +463,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     def _classes_to_share(self, y):
         return None if is_indicator(y) else class_numbers(y)
 
-    def _views(self):
-        return graph_weight_views(
-            self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
-        )
-
     def _fitted_attributes(self, solution, lam, solver, attributes):
         found = super()._fitted_attributes(solution, lam, solver, attributes)
         model = found["_model"]
@@ -479,16 +472,12 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
                 found |= {"dual_objective_": math.nan, "dual_gap_": math.nan}
         return found
 
-    @property
-    def _frame_columns(self):
-        values = ("value", "other_value") if len(self._edge_shape) > 1 else ()
-        return ("label", "other_label", *values)
-
-    def _weight_axes(self, features):
+    def _axis_values(self):
         first, second = self.classes_[self.edges_.T]
-        values = ({"value": [0, 1]}, {"other_value": [0, 1]})
-        edges = ({"label": first, "other_label": second}, *values)
-        return super()._weight_axes(features) | {"edge": edges[: len(self._edge_shape)]}
+        edges = {"edge": {"label": first, "other_label": second}}
+        if self._model["full"]:
+            edges |= {"value": [0, 1], "other_value": [0, 1]}
+        return super()._axis_values() | edges
 
     def _one_label_cost(self, codes, weights, n_labels):
         return one_label_cost(self.loss, codes, weights, n_labels)
@@ -505,7 +494,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             known = known_sets(y_partial, len(rows), self.classes_)
             if self._model["parents"] is not None:
                 known = close_hierarchy(known, self._model["parents"])
-        return prediction_problem(rows, self._model, self.edges_, self._terms[0], known)
+        return prediction_problem(rows, self._model, self.edges_, self._bias, known)
 
     def _known_labels(self, X, y, sample_weight):
         refuse_label_lists(y)
@@ -523,7 +512,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
     def _complete(self, X, known, n_states=1):
         rows = pack_rows(self, X, fitted=True)
-        problem = prediction_problem(rows, self._model, self.edges_, self._terms[0], known.codes)
+        problem = prediction_problem(rows, self._model, self.edges_, self._bias, known.codes)
         return self._decoded(problem)
 
     def _first_labels(self, X, y, sample_weight, known):

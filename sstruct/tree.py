@@ -23,9 +23,7 @@ from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import NoNodesError, check_choice, check_weights
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core.node_arguments import padded_bounds
 from sstruct._problems.tree._problem import max_marginals
-from sstruct._problems.tree.arguments import TreeModel
 
 __all__ = ["TreeSSVM"]
 
@@ -247,15 +245,11 @@ class TreeSSVM(BaseSSVM):
     _fits_partitions = True
 
     coef_ = named_weights("coef", "Weights of the features of each part and type.")
-    intercept_ = named_weights(
-        "intercept",
-        "Bias of each part and type.",
-        lambda estimator: np.zeros(estimator.coef_.shape[:-1]),
-    )
+    intercept_ = named_weights("intercept", "Bias of each part and type.")
     edge_coef_ = named_weights(
         "edge", "Weights of the deformation, and the pair score, of each part's edge."
     )
-    type_coef_ = named_weights("type", "Weights of pairs of types.", lambda _: None)
+    type_coef_ = named_weights("type", "Weights of pairs of types.")
 
     parents: ArrayLike
     loss: str = "distance"
@@ -371,7 +365,8 @@ class TreeSSVM(BaseSSVM):
                 "n_types_": model.n_types,
                 "parents_": parents,
                 # What w_ means must not change when a parameter is set after the fit.
-                "_terms": (model.fit_intercept, model.pair_scores),
+                "_bias": model.fit_intercept,
+                "_pair_scores": model.pair_scores,
             },
             features=(trees.rows,),
         )
@@ -379,29 +374,18 @@ class TreeSSVM(BaseSSVM):
     def _bounds(self, problem):
         bounds = problem.model.attractive_bounds()
         if self.bounds is not None:
-            given = padded_bounds(problem, self.bounds)
+            given = problem.layout.padded_bounds(self.bounds)
             bounds = np.array([np.maximum(bounds[0], given[0]), given[1]])
-        return padded_bounds(problem, bounds)
+        return problem.layout.padded_bounds(bounds)
 
-    def _model(self):
-        return TreeModel(len(self.parents_), self.n_features_in_, self.n_types_, *self._terms)
-
-    def _views(self):
-        return self._model().views(self._w)
-
-    _frame_columns = ("part", "type", "parent_type")
-
-    def _weight_axes(self, features):
+    def _axis_values(self):
         types = range(self.n_types_)
-        state = ({"part": range(len(self.parents_))},)
-        pairs = (*state, {"parent_type": types}, {"type": types})
-        if self.n_types_ > 1:
-            state += ({"type": types},)
         return {
-            "coef": (*state, {"feature": features}),
-            "intercept": state,
-            "edge": (*state, {"feature": EDGE_FEATURES[: self.edge_coef_.shape[-1]]}),
-            "type": pairs,
+            "part": range(len(self.parents_)),
+            "type": types,
+            "parent_type": types,
+            "edge_feature": {"feature": EDGE_FEATURES},
+            **super()._axis_values(),
         }
 
     def _distinct_labels(self, y):
@@ -415,7 +399,7 @@ class TreeSSVM(BaseSSVM):
 
     def _complete(self, X, known, n_states=1):
         trees = self._packed(X)
-        problem = trees.problem(self.parents_, self._model().fit_intercept, known=known.codes)
+        problem = trees.problem(self.parents_, self._bias, known=known.codes)
         codes = decode(problem, self._w, n_threads(self.n_jobs))
         return codes.reshape(known.codes.shape)
 
@@ -426,7 +410,7 @@ class TreeSSVM(BaseSSVM):
             self.parents_,
             n_features=self.n_features_in_,
             n_types=self.n_types_,
-            pairs=self._terms[1],
+            pairs=self._pair_scores,
         )
 
     def _decoder(self, X, y_partial=None):
@@ -434,7 +418,7 @@ class TreeSSVM(BaseSSVM):
         trees, known = self._packed(X), None
         if y_partial is not None:
             known = pack_known_states(y_partial, trees, self.ignore_label)
-        return trees, trees.problem(self.parents_, self._model().fit_intercept, known=known)
+        return trees, trees.problem(self.parents_, self._bias, known=known)
 
     def _predict_states(self, X, y_partial=None):
         trees, problem = self._decoder(X, y_partial)

@@ -21,7 +21,7 @@ from sstruct._estimators.graph.decoding import (
     described_inference,
 )
 from sstruct._estimators.graph.typed_samples import labels_by_type, pack_typed
-from sstruct._estimators.graph.typed_state import INFERENCE, TYPED_STATE, layout_of
+from sstruct._estimators.graph.typed_state import INFERENCE, TYPED_STATE, typed_model
 from sstruct._estimators.graph.typed_training import (
     LabeledTypedGraphs,
     TypedGraphProblem,
@@ -343,20 +343,20 @@ class TypedGraphCRFSSVM(BaseSSVM):
         self._check_lists(n_types)
         labels = labels_by_type(y, typed, self)
         data = LabeledTypedGraphs(self, typed, labels, sample_weight)
-        layout = data.layout
+        sizes = data.model
         model = {
             "inference": self.inference,
             "seed": int(random_of(self.random_state).randint(2**31 - 1)),
         }
-        method = decoding_method({**model, "attractive": False}, data.graphs, layout.K)
+        method = decoding_method({**model, "attractive": False}, data.graphs, sizes.K)
         decoder = decoder_of(method, model["seed"], TRAINING_ITERATIONS)
-        sizes = np.array(repr((layout, self.inference)))
+        common = np.array(repr((sizes, self.inference)))
         return Training(
             data.problem(decoder),
             data.sample_weight,
             data.total_weight,
             data.trained,
-            data.data(sizes, explicit=False),
+            data.data(common, explicit=False),
             described_inference(method, "directed", data.graphs),
             {
                 "n_features_in_": typed.n_features,
@@ -399,53 +399,38 @@ class TypedGraphCRFSSVM(BaseSSVM):
             "nodes without a label out of training"
         )
 
-    @property
-    def _layout(self):
-        return layout_of(self.__dict__)
-
-    def _views(self):
-        return self._layout.weight_views(self._w)
-
-    def _parts(self, name):
-        """Return the parts of the weights whose names begin so, with what follows in the names."""
-        parts = ((key.split("_"), view) for key, view in self._views().items())
-        return {tuple(map(int, key)): view for (kind, *key), view in parts if kind == name}
+    def _by_type(self, name):
+        """Return the tables of the weights with a name, one for each type."""
+        return [self._layout.table(self._w, f"{name}_{t}") for t in range(len(self.classes_))]
 
     @property
     @reads_one_fit
     def coef_(self) -> list[np.ndarray]:
         """Node weights of each type."""
-        return list(self._parts("coef").values())
+        return self._by_type("coef")
 
     @property
     @reads_one_fit
     def intercept_(self) -> list[np.ndarray]:
         """Bias of each label, by type."""
-        found = list(self._parts("intercept").values())
-        return found or [np.zeros(len(own)) for own in self.classes_]
+        return self._by_type("intercept")
 
     @property
     @reads_one_fit
     def edge_coef_(self) -> dict[tuple[int, int], np.ndarray]:
         """Weights of edges by pair of types."""
-        return self._parts("edge")
+        views = self._views()
+        return {(t, u): views[f"edge_{t}_{u}"] for t, u, _ in self._pairs}
 
-    _frame_columns = ("label", "other_label")
-
-    def _default_feature_names(self):
-        return [f"{t}:x{k}" for t, n in enumerate(self.n_features_in_) for k in range(n)]
-
-    def _weight_axes(self, features):
-        axes, first = {}, self._layout.first_column
-        for t, own in enumerate(self.classes_):
-            label = {"label": own}
-            axes[f"coef_{t}"] = (label, {"feature": features[first[t] : first[t + 1]]})
-            axes[f"intercept_{t}"] = (label,)
-        for t, u, G in self._layout.pairs:
-            names = [f"{t},{u}:edge{g}" for g in range(G)]
-            both = {"label": self.classes_[t]}, {"other_label": self.classes_[u]}
-            axes[f"edge_{t}_{u}"] = ({"feature": names}, *both)
-        return axes
+    def _axis_values(self):
+        labels = [label for own in self.classes_ for label in own.tolist()]
+        names = [f"{t},{u}:edge{g}" for t, u, G in self._pairs for g in range(G)]
+        return {
+            "label": labels,
+            "other_label": labels,
+            "edge_feature": {"feature": names},
+            "feature": [f"{t}:x{k}" for t, n in enumerate(self.n_features_in_) for k in range(n)],
+        }
 
     def _packed(self, X):
         """Return the packed samples, the Graphs that have nodes and their problem.
@@ -453,14 +438,14 @@ class TypedGraphCRFSSVM(BaseSSVM):
         The problem is None if there is no such graph.
         """
         check_depth(X, "X")
-        layout, model = self._layout, self._model
-        typed = pack_typed(X, layout.n_features, layout.pairs)
-        graphs, samples = typed_graphs(typed, layout).with_nodes()
+        sizes, model = typed_model(self.__dict__), self._model
+        typed = pack_typed(X, sizes.n_features, sizes.pairs)
+        graphs, samples = typed_graphs(typed, sizes).with_nodes()
         if not len(samples):
             return typed, graphs, None
-        method = decoding_method({**model, "attractive": False}, graphs, layout.K, samples)
+        method = decoding_method({**model, "attractive": False}, graphs, sizes.K, samples)
         decoder = decoder_of(method, model["seed"], PREDICTION_ITERATIONS, keeps=False)
-        return typed, graphs, TypedGraphProblem.of(graphs, layout, decoder)
+        return typed, graphs, TypedGraphProblem.of(graphs, sizes, decoder)
 
     def _predict_codes(self, X):
         typed, _, problem = self._packed(X)
@@ -506,7 +491,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
             For each sample a list of T arrays (V_t, K_t).
         """
         typed, graphs, problem = self._packed(X)
-        scores = np.empty((0, self._layout.K))
+        scores = np.empty((0, typed_model(self.__dict__).K))
         if problem is not None:
             scores = max_marginals(problem, self._w, graphs.are_forests(), n_threads(self.n_jobs))
         return PerSample.of(

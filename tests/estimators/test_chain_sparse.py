@@ -43,7 +43,7 @@ def test_hinge_losses_are_those_of_the_oracle(chains):
     kept = ChainSSVM(classes=range(220), loss="hamming-count")._prepare(X, y, None)
     problem, rng = kept.problem, np.random.default_rng(0)
     w = np.zeros(problem.n_weights)
-    views = problem.weight_views(w)
+    views = problem.layout.views(w)
     edges = views.pop("edge")
     sparse = rng.random(edges.shape) < 0.05
     edges[...] = np.where(sparse, rng.standard_normal(edges.shape), 0)

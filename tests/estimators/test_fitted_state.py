@@ -98,11 +98,13 @@ KINDS = ("chain", "graph", "grid", "tree", "sets", "hierarchy", "multiclass", "c
 
 # A model's attributes, each with something that is wrong there, and what names it.
 WRONG = [
-    # The size of the weights still fits: 3 features and 6 rows of other weights.
-    ("chain", "_terms", lambda v: (0, 3, 0), r"_terms\[0\] is 0, of type int, expected True or"),
-    ("chain", "_terms", lambda v: (True, -1, True), r"_terms\[1\] is -1"),
-    ("chain", "_terms", lambda v: (True, True), "a tuple of 3 values"),
-    ("chain", "_terms", lambda v: (False, True, True), "_w is of .* weights, expected 32"),
+    ("chain", "_bias", lambda v: 1, "_bias is 1, of type int, expected True or"),
+    ("chain", "_boundaries", lambda v: -1, "_boundaries is -1"),
+    ("chain", "_transitions", lambda v: (True,), "_transitions is "),
+    ("chain", "_bias", lambda v: False, "_w is of .* weights, expected 32"),
+    ("chain", "_boundaries", lambda v: False, "_w is of .* weights, expected 28"),
+    ("chain", "_transitions", lambda v: False, "_w is of .* weights, expected 24"),
+    ("chain", "n_edge_features_in_", lambda v: 1, "_w is of .* weights, expected 52"),
     ("chain", "_w", lambda v: v[:-1], "_w is of 35 weights, expected 36"),
     ("chain", "_w", lambda v: v.astype(np.float32), "_w is a ndarray .*float32"),
     ("chain", "_w", lambda v: np.where(np.arange(len(v)) == 2, np.nan, v), "_w is of numbers"),
@@ -123,10 +125,17 @@ WRONG = [
     ("chain", "_warm_state", lambda v: of(v, "alpha", -v["alpha"]), r"_warm_state\['alpha'\]"),
     ("chain", "_warm_state", lambda v: of(v, "lam", "1"), r"_warm_state\['lam'\]"),
     ("chain", "_skl_callbacks", lambda v: [3], r"_skl_callbacks\[0\] is 3"),
-    ("graph", "_edge_shape", lambda v: (2, 3, 4), r"_edge_shape is \(2, 3, 4\).*\(2, 3, 3\)"),
-    ("graph", "_edge_shape", lambda v: (2**40, 3, 3), "_w is of"),
+    ("graph", "_model", lambda v: of(v, "n_edge_features", 0), r"\['n_edge_features'\] is 0"),
+    ("graph", "_model", lambda v: of(v, "n_edge_features", 2**40), "_w is of"),
+    ("graph", "_model", lambda v: of(v, "n_edge_features", -1), r"\['n_edge_features'\] is -1"),
+    (
+        "graph",
+        "_model",
+        lambda v: of(v, "pairwise", "contrast"),
+        "_w is of",
+    ),
     ("graph", "_model", lambda v: of(v, "pairwise", "glue"), r"_model\['pairwise'\] is 'glue'"),
-    ("graph", "_model", lambda v: of(v, "pairwise", "potts"), "_edge_shape"),
+    ("graph", "_model", lambda v: of(v, "pairwise", "potts"), r"\['n_edge_features'\] is 2"),
     ("graph", "_model", lambda v: of(v, "seed", -3), r"_model\['seed'\]"),
     ("graph", "_model", lambda v: of(v, "inference", "cut"), r"_model\['inference'\]"),
     ("graph", "_model", lambda v: of(v, "edge_names", ["a"]), r"_model\['edge_names'\]"),
@@ -136,18 +145,20 @@ WRONG = [
     ("tree", "parents_", lambda v: np.array([-1, 7], dtype=np.int32), "parents_ is no forest"),
     ("tree", "parents_", lambda v: v.astype(np.int64), "parents_ is a ndarray"),
     ("tree", "n_types_", lambda v: 2**40, "_w is of"),
-    ("tree", "_terms", lambda v: (3, -3), r"_terms\[0\] is 3"),
+    ("tree", "_bias", lambda v: 3, "_bias is 3"),
+    ("tree", "_pair_scores", lambda v: True, "_w is of"),
     ("sets", "edges_", lambda v: v + 1, "edges_ is up to label 3, expected labels below 3"),
     ("sets", "edges_", lambda v: v[::-1].copy(), "edges_ is out of order"),
-    ("sets", "_edge_shape", lambda v: (3, 2, 3), "_edge_shape"),
+    ("sets", "_model", lambda v: of(v, "full", True), "_w is of 19 weights, expected 28"),
     ("sets", "_model", lambda v: of(v, "method", "tree"), r"_model\['method'\] is 'tree', which"),
     ("sets", "_model", lambda v: of(v, "K", 25), r"_model\['K'\] is 25"),
     ("sets", "_model", lambda v: {"method": "tree"}, r"_model\['full'\] is missing"),
     ("sets", "_model", lambda v: {k: v[k] for k in v if k != "parents"}, "'parents'. is missing"),
-    ("sets", "_model", lambda v: {"method": "one label"}, "edges_ is 3 edges"),
+    ("sets", "_model", lambda v: of(v, "output", None), r"_model\['output'\] is missing"),
+    ("sets", "_model", lambda v: of(v, "method", "one label"), "edges_ is 3 edges"),
     ("hierarchy", "_model", lambda v: of(v, "parents", np.array([1, 2, 0])), "a cycle"),
     ("hierarchy", "_model", lambda v: of(v, "parents", np.array([-1, 0, 2**32])), "expected -1 or"),
-    ("multiclass", "_terms", lambda v: (True, True, True), "_w is of"),
+    ("multiclass", "_bias", lambda v: False, "_w is of"),
     ("custom", "_w", lambda v: v[np.newaxis], r"_w is of shape \(1, 3\)"),
     ("custom", "n_iter_", lambda v: "many", "n_iter_ is 'many'"),
 ]
@@ -211,7 +222,7 @@ def test_states_that_are_none():
     bare = ChainSSVM.__new__(ChainSSVM)
     with pytest.raises(ValueError, match="in format None; this version"):
         bare.__setstate__([1])
-    for name in ("predict", "_views", "_solvers", "w_"):
+    for name in ("predict", "_layout", "_solvers", "w_"):
         with pytest.raises(ValueError, match=f"an attribute {name} of its own"):
             changed(model, **{name: 3})
     assert changed(model, my_note=3).my_note == 3
@@ -221,8 +232,8 @@ def test_states_that_are_none():
     with pytest.raises(ValueError, match="no parameter parents"):
         TreeSSVM.__new__(TreeSSVM).fit(X, [[0, 1]] * 3)
     # A mark in the file is none: what was looked at is not kept in the model.
-    state = {**model.__getstate__(), "_looked_at": True, "_terms": (0, 3, 0)}
-    with pytest.raises(ValueError, match="_terms"):
+    state = {**model.__getstate__(), "_looked_at": True, "_bias": 0}
+    with pytest.raises(ValueError, match="_bias"):
         ChainSSVM.__new__(ChainSSVM).__setstate__(state)
 
 
@@ -243,7 +254,7 @@ def path():
     [
         ("_n_weights", lambda v: 2**41, "_n_weights is 2199023255552"),
         ("_n_weights", lambda v: v - 1, "_w is of 35 weights, expected 36"),
-        ("_attributes", lambda v: of(v, "_terms", (0, 3, 0)), r"_terms\[0\] is 0"),
+        ("_attributes", lambda v: of(v, "_bias", 0), "_bias is 0"),
         ("_attributes", lambda v: {}, "inference_ is missing"),
         ("lams_", lambda v: -v, "lams_ is of numbers"),
         ("history_", lambda v: of(v, "lam", 0 * v["lam"]), r"history_\['lam'\]"),

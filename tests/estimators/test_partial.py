@@ -17,6 +17,7 @@ from sstruct import (
     Sequences,
     TreeSSVM,
 )
+from sstruct._estimators.tree.fitted_state import tree_model
 from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
@@ -452,7 +453,9 @@ def test_trees_equal_enumeration(seed, parents, form, flat):
 
         def score(z, x=x, places=places, sample=sample):
             pair = sample.get("pair_scores")
-            return trees.joint_feature(model._model(), parents, x, places, pair, z) @ model.w_
+            return (
+                trees.joint_feature(tree_model(vars(model)), parents, x, places, pair, z) @ model.w_
+            )
 
         assert (states[kept >= 0] == kept[kept >= 0]).all()
         best = best_of(product(*(range(len(part)) for part in x)), kept, score)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, MulticlassSSVM, TreeSSVM
+from sstruct._estimators.tree.fitted_state import tree_model
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
@@ -131,8 +132,8 @@ def test_optimum_of_trees(rng, search):
             model.fit(X, y)
     else:
         model.fit(X, y)
-    terms = slack_terms(blocks(model._model()))
-    bounds = model._model().attractive_bounds()
+    terms = slack_terms(blocks(tree_model(vars(model))))
+    bounds = tree_model(vars(model)).attractive_bounds()
     best, _ = dual_qp.optimum(terms, 0.1, bounds)
     primal = brute_force.primal(model.w_, 0.1, terms)
     if search == "auto":

@@ -181,7 +181,7 @@ def test_the_bound_holds_for_all_weights(rng, pairwise, connectivity):
             w = rng.standard_normal(whole[0].phi.shape[1])
             bound = brute_force.primal(w, LAM, terms)
             assert bound >= brute_force.primal(w, LAM, whole) - 1e-12
-            padded = problem.padded_weights(w)
+            padded = problem.layout.padded(w)
             hinge = sum(problem.best_code(i, padded)[1] for i in range(problem.n_blocks))
             assert hinge / len(X) + 0.5 * LAM * w @ w == pytest.approx(bound, rel=1e-12)
 

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import TreeSSVM
+from sstruct._estimators.tree.fitted_state import tree_model
 from sstruct.datasets import make_stick_figures
 from sstruct.inference import tree_max_sum
 from sstruct.metrics import mean_joint_distance
@@ -76,7 +77,7 @@ def terms_of(model, X, y, loss, weights):
 
         phi = [
             joint_feature(
-                model._model(), model.parents_, x, places, sample.get("pair_scores"), z,
+                tree_model(vars(model)), model.parents_, x, places, sample.get("pair_scores"), z,
                 sample["scale"],
             )
             for z in labelings
@@ -116,7 +117,7 @@ def test_the_optimum_is_that_of_an_independent_qp(rng, form, loss):
     assert model.converged_
     terms = terms_of(model, X, y, loss, weights)
     bounds = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
-    model._model().views(bounds[0])["edge"][..., [0, 2]] = 0
+    model._layout.views(bounds[0])["edge"][..., [0, 2]] = 0
     value, w = dual_qp.optimum(terms, lam, bounds)
     assert model.objective_ == pytest.approx(value, rel=2e-7)
     assert model.dual_objective_ <= value * (1 + 1e-9)

@@ -98,7 +98,7 @@ def test_the_bound_holds_for_all_weights(rng):
             assert bound >= brute_force.primal(w, 0.1, whole) - 1e-12
             fitted = ChainSSVM(lam=0.1, window_size=window_size, transition_mask=MASK, tol=1)
             problem = fitted._training(X, y, None).problem
-            padded = problem.padded_weights(w)
+            padded = problem.layout.padded(w)
             values = [problem.best_code(i, padded)[1] for i in range(problem.n_blocks)]
             truths = sum((block.phi[block.truth] @ w) for block in terms)
             hinge = (sum(values) - truths) / len(X)

@@ -371,9 +371,9 @@ def test_fill_with_a_value_of_several_channels():
 
 
 def test_lists_of_a_state_that_say_a_wrong_length():
-    model = MultilabelSSVM(max_iter=1, random_state=0).fit(*DATA[MultilabelSSVM])
-    model._edge_shape = _WrongLength([0])
-    with pytest.raises(ValueError, match="_edge_shape"):
+    model = GraphCRFSSVM(max_iter=1, random_state=0).fit(*DATA[GraphCRFSSVM])
+    model._model = {**model._model, "edge_names": _WrongLength(["a"])}
+    with pytest.raises(ValueError, match="edge_names"):
         model.to_frame()
 
 

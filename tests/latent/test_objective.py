@@ -15,6 +15,7 @@ from sstruct import (
     MultilabelSSVM,
     TreeSSVM,
 )
+from sstruct._estimators.tree.fitted_state import tree_model
 from tests.estimators.test_tree import candidates, cost, listed, maps
 from tests.problems.trees import joint_feature as tree_feature
 from tests.reference import graphs
@@ -218,7 +219,7 @@ def tree_labelings(model, sample, truth, loss):
     known = np.flatnonzero(truth >= 0)
     for states in itertools.product(*(range(len(part)) for part in x)):
         phi = tree_feature(
-            model._model(), model.parents_, x, places, sample.get("pair_scores"), states,
+            tree_model(vars(model)), model.parents_, x, places, sample.get("pair_scores"), states,
             sample["scale"],
         )  # fmt: skip
         costs = [cost(loss, places[p], states[p], truth[p], sample["scale"]) for p in known]

@@ -61,7 +61,7 @@ def test_potentials_equal_numpy(rng, K, storage, dtype):
         np.zeros(F + 1),
     )
     w = np.zeros(problem.n_weights)
-    parts = problem.weight_views(w)
+    parts = problem.layout.views(w)
     parts["coef"][:] = rng.integers(-9, 10, (K, F))
     parts["intercept"][:] = rng.integers(-9, 10, K)
     theta = X @ parts["coef"].T + parts["intercept"] + (np.arange(K) != 0)

@@ -19,7 +19,6 @@ from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import ChainProblem, max_marginals
 from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows, check_edge_rows
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.coupled._problem import CoupledProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
@@ -129,8 +128,8 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         phi=phi,
         loss=loss,
         w=w,
-        padded=problem.padded_weights(w),
-        public=lambda w: join_views(problem.weight_views(w)),
+        padded=problem.layout.padded(w),
+        public=lambda w: problem.layout.public(w),
         allowed=choices,
         lengths=lengths,
     )
@@ -225,15 +224,15 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         return -strength * sum(y[u] != y[v] for u, v in edges[i])
 
     w = rng.integers(-4, 5, problem.n_weights).astype(float)
-    w = join_views(problem.weight_views(w))
+    w = problem.layout.public(w)
     return SimpleNamespace(
         problem=problem,
         phi=phi,
         loss=loss,
         constant=constant,
         w=w,
-        padded=problem.padded_weights(w),
-        public=lambda w: join_views(problem.weight_views(w)),
+        padded=problem.layout.padded(w),
+        public=lambda w: problem.layout.public(w),
         allowed=[list(product(range(K), repeat=size)) for size in sizes + n_copies],
     )
 
@@ -725,23 +724,23 @@ def test_public_and_padded_weights_are_inverse(rng, K, switches, G):
     bias, boundaries, transitions = switches
     size = 3 * K + bias * K + 2 * boundaries * K + transitions * K * K + G * K * K
     w = 1.0 + np.arange(size)
-    padded = problem.padded_weights(w)
+    padded = problem.layout.padded(w)
     assert padded.shape == (problem.n_weights,)
     assert np.count_nonzero(padded) == size  # the padding is zero
-    np.testing.assert_array_equal(join_views(problem.weight_views(padded)), w)
+    np.testing.assert_array_equal(problem.layout.public(padded), w)
     for wrong in (np.zeros(size + 1), np.zeros((1, size)), np.zeros(0)):
         with pytest.raises(ValueError, match=r"weights of shape .*, expected"):
-            problem.padded_weights(wrong)
-    with pytest.raises(ValueError, match="weights, expected"):
-        join_views(problem.weight_views(np.zeros(problem.n_weights - 1)))
+            problem.layout.padded(wrong)
+    with pytest.raises(ValueError, match=r"weights of shape .*, expected"):
+        problem.layout.public(np.zeros(problem.n_weights - 1))
 
 
 def test_features_that_need_no_copy_are_not_copied(rng):
     X = rng.standard_normal((4, 3))
     problem = ChainProblem(X, Chains([0], [4]), ChainModel(2))
-    before = decode(problem, problem.padded_weights(np.r_[1.0, np.zeros(15)]))
+    before = decode(problem, problem.layout.padded(np.r_[1.0, np.zeros(15)]))
     X[:] = -X  # seen by the problem
-    after = decode(problem, problem.padded_weights(np.r_[1.0, np.zeros(15)]))
+    after = decode(problem, problem.layout.padded(np.r_[1.0, np.zeros(15)]))
     np.testing.assert_array_equal(after, 1 - before)
 
 
@@ -849,7 +848,7 @@ def test_corrupt_csr_is_refused(corrupt, message):
 def test_empty_csr_rows_and_no_nonzeros():
     X = sparse.csr_matrix((4, 3))
     problem = ChainProblem(X, Chains([0, 2], [2, 2]), ChainModel(2), [0, 1, 0, 1])
-    w = problem.padded_weights(np.r_[np.full(6, 9.0), [0.0, 5.0], np.zeros(8)])
+    w = problem.layout.padded(np.r_[np.full(6, 9.0), [0.0, 5.0], np.zeros(8)])
     assert decode(problem, w).tolist() == [1, 1, 1, 1]
     assert doors.squared_distance(problem, 0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
 

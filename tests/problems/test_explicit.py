@@ -6,7 +6,6 @@ import pytest
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._testing import _problem_doors as doors
 from tests.problems.test_contract import code, make_chains, make_enumerated
 
@@ -56,7 +55,7 @@ def test_labelings_with_the_same_plane_have_the_same_code():
     )
     explicit, found = ExplicitProblem(problem), set()
     for w in ([0.0, 0.0, 0.0, 5.0], [0.0, -1.0, 0.0, 5.0], [-0.0, 2.0, -0.0, 2.0]):
-        found.add(explicit.best_code(0, problem.padded_weights(w))[0].tobytes())
+        found.add(explicit.best_code(0, problem.layout.padded(w))[0].tobytes())
     assert len(found) == 1
 
 
@@ -80,7 +79,7 @@ def test_planes_are_taken_where_labelings_are_long(rng):
 def test_weights_keep_their_names(rng):
     problem = make_chains(rng, 3, (4, 1, 3)).problem
     explicit = ExplicitProblem(problem)
-    public = rng.standard_normal(len(join_views(problem.weight_views(np.zeros(problem.n_weights)))))
-    padded = explicit.padded_weights(public)
-    np.testing.assert_array_equal(padded, problem.padded_weights(public))
-    np.testing.assert_array_equal(join_views(explicit.weight_views(padded)), public)
+    public = rng.standard_normal(len(problem.layout.public(np.zeros(problem.n_weights))))
+    padded = explicit.layout.padded(public)
+    np.testing.assert_array_equal(padded, problem.layout.padded(public))
+    np.testing.assert_array_equal(explicit.layout.public(padded), public)

@@ -44,7 +44,7 @@ class Case:
         decoder = GraphDecoder("expansion", 0)
         self.problem = GraphProblem(self.x, ranges, model, decoder)
         self.w = np.zeros(self.problem.n_weights)
-        views = self.problem.weight_views(self.w)
+        views = self.problem.layout.views(self.w)
         views["coef"][...], views["edge"][...] = nodes, edge
         views["intercept"][...] = draw(K)
         self.public = np.concatenate([view.ravel() for view in views.values()])
@@ -95,7 +95,7 @@ def test_free_weights_that_happen_to_attract_are_cut(rng, pairwise):
         case = Case(rng, 4, np.array([[0, 1], [1, 2], [2, 0], [3, 1]], np.int32), pairwise, 2)
         found, best = case.found(), case.enumerated()
         assert (found <= best + 1e-9).all()
-        tables = case.problem.weight_views(case.w)["edge"].reshape(-1, 2, 2)
+        tables = case.problem.layout.views(case.w)["edge"].reshape(-1, 2, 2)
         if pairwise == "directed":
             tables = np.tensordot(case.features, tables, 1)
         if (tables[:, 0, 0] + tables[:, 1, 1] >= tables[:, 0, 1] + tables[:, 1, 0]).all():
@@ -140,7 +140,7 @@ def test_cuts_of_larger_graphs_equal_cuts_with_a_label_forced(rng):
     shape = 9, 11
     edges = grid_edges(*shape, 4)
     case = Case(rng, 99, edges, "potts", 2, grid=[(*shape, 4)])
-    case.problem.weight_views(case.w)["edge"][...] = -1.5
+    case.problem.layout.views(case.w)["edge"][...] = -1.5
     found = case.found()
     scores = np.zeros((99, 2))
     ranges = GraphRanges([0], [99], edges, [0], [len(edges)])
@@ -166,7 +166,7 @@ def test_threads_and_earlier_graphs_change_no_bit(rng):
     x = rng.standard_normal((length.sum(), 2))
     problem = GraphProblem(x, ranges, PairwiseModel("potts", 2), GraphDecoder("cut", 0))
     w = rng.standard_normal(problem.n_weights)
-    problem.weight_views(w)["edge"][...] = -1
+    problem.layout.views(w)["edge"][...] = -1
     one = max_marginals(problem, w, np.zeros(90), 1)
     np.testing.assert_array_equal(one, max_marginals(problem, w, np.zeros(90), 4))
     np.testing.assert_array_equal(one, max_marginals(problem, w, np.zeros(90), 1))
@@ -180,7 +180,7 @@ def test_ctrl_c_ends_a_long_one(rng):
     ranges = GraphRanges([0], [90000], edges, [0], [len(edges)], grids=[(300, 300, 4)])
     problem = GraphProblem(x, ranges, PairwiseModel("potts", 2), GraphDecoder("cut", 0))
     w = np.zeros(problem.n_weights)
-    views = problem.weight_views(w)
+    views = problem.layout.views(w)
     views["coef"][1, 0], views["edge"][...] = 1, -1e4
     timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()

@@ -9,7 +9,6 @@ import pytest
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.arguments import GraphRanges
@@ -40,7 +39,7 @@ def make(rng, method, K, size, pairwise="directed", scale=1.0, **more):
         **more,
     )
     w = rng.integers(-4, 5, problem.n_weights) * scale
-    public = join_views(problem.weight_views(w))
+    public = problem.layout.public(w)
     edge_features = features if pairwise == "directed" else None
 
     def value(y, loss_weight):
@@ -49,7 +48,7 @@ def make(rng, method, K, size, pairwise="directed", scale=1.0, **more):
 
     return SimpleNamespace(
         problem=problem,
-        w=problem.padded_weights(public),
+        w=problem.layout.padded(public),
         value=value,
         counts=counts,
         labels=labels,

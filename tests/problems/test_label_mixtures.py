@@ -94,7 +94,7 @@ def test_slack_rescaling_by_definition(rng, full):
 
 def random_weights(rng, made):
     w = rng.standard_normal(len(made.w)) * rng.choice([0.02, 0.2, 2.0])
-    return w, made.problem.padded_weights(w)
+    return w, made.problem.layout.padded(w)
 
 
 def points(made, i, w, margin):

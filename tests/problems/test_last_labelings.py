@@ -25,7 +25,7 @@ def made(rng, pairwise="potts", n_labels=4, method="expansion"):
 def random_weights(rng, problem, attractive=False):
     w = rng.standard_normal(problem.n_weights)
     if attractive:
-        problem.weight_views(w)["edge"][...] = -rng.random()
+        problem.layout.views(w)["edge"][...] = -rng.random()
     return problem.without_padding(w)
 
 
@@ -125,8 +125,8 @@ def test_forks_of_a_used_problem_still_find_exact_answers(rng):
     problem.begin_fit()
     w = random_weights(rng, problem)
     alone = w.copy()
-    problem.weight_views(w)["edge"][...] = -1.0
-    problem.weight_views(alone)["edge"][...] = 0.0
+    problem.layout.views(w)["edge"][...] = -1.0
+    problem.layout.views(alone)["edge"][...] = 0.0
     for _ in range(2):  # the second calls start from the labelings of the first ones
         called(problem, w)
     problem.remember(False)

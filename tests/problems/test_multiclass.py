@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse
 
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._testing import _problem_doors as doors
 from tests.problems.test_contract import STORAGES, check_against_definition, code
@@ -42,8 +41,8 @@ def make(rng, K, *, n=4, F=5, storage="dense", dtype=np.float64, bias=True, scal
         phi=phi,
         loss=lambda i, y: (scale[i] if scaled else 1) * cost[labels[i], y[0]],
         w=w,
-        padded=problem.padded_weights(w),
-        public=lambda w: join_views(problem.weight_views(w)),
+        padded=problem.layout.padded(w),
+        public=lambda w: problem.layout.public(w),
         allowed=[[(k,) for k in range(K)]] * n,
     )
 
@@ -60,7 +59,7 @@ def test_every_size_and_storage(rng, K, storage, dtype, bias):
 def test_rows_without_features():
     for X in (sparse.csr_matrix((2, 3)), np.zeros((2, 3))):
         problem = MulticlassProblem(X, [0, 1], 2)
-        w = problem.padded_weights(np.r_[np.full(6, 9.0), 0.0, 5.0])
+        w = problem.layout.padded(np.r_[np.full(6, 9.0), 0.0, 5.0])
         assert decode(problem, w).tolist() == [1, 1]
         assert doors.squared_distance(problem, 0, code([0]), code([1])) == 2
 
@@ -68,7 +67,7 @@ def test_rows_without_features():
 def test_features_that_need_no_copy_are_not_copied():
     X = np.ones((2, 3))
     problem = MulticlassProblem(X, [0, 1], 2, bias=False)
-    w = problem.padded_weights(np.r_[np.zeros(3), np.ones(3)])
+    w = problem.layout.padded(np.r_[np.zeros(3), np.ones(3)])
     assert decode(problem, w).tolist() == decode(problem.fork(), w).tolist() == [1, 1]
     X[:] = -1  # seen by the problem and by forks
     assert decode(problem, w).tolist() == decode(problem.fork(), w).tolist() == [0, 0]
@@ -117,6 +116,6 @@ def test_the_doors_check_what_comes_in():
     for i in (-1, 2):
         with pytest.raises(IndexError, match=f"block {i} of a problem with 2 blocks"):
             problem.true_code(i)
-    for call in (lambda w: decode(problem, w), problem.padded_weights, problem.weight_views):
+    for call in (lambda w: decode(problem, w), problem.layout.padded, problem.layout.views):
         with pytest.raises(ValueError, match=r"weights"):
             call(w[:-1])

@@ -16,7 +16,6 @@ from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.label_set._multilabel import MultilabelProblem, label_marginals
 from sstruct._testing import _problem_doors as doors
 from sstruct._testing._half_enumeration import HalfEnumeration
@@ -114,8 +113,8 @@ def make(rng, kind, K, *, n=3, F=4, full=False, storage="dense", dtype=np.float6
         phi=phi,
         loss=loss,
         w=w,
-        padded=problem.padded_weights(w),
-        public=lambda w: join_views(problem.weight_views(w)),
+        padded=problem.layout.padded(w),
+        public=lambda w: problem.layout.public(w),
         allowed=[allowed] * n,
         X=X,
         Y=Y,
@@ -198,8 +197,8 @@ def test_many_labels(rng, K):
         )
         w = rng.standard_normal(problem.n_weights)
         # The padding has no weights.
-        public = join_views(problem.weight_views(w))
-        w = problem.padded_weights(public)
+        public = problem.layout.public(w)
+        w = problem.layout.padded(public)
         codes = 2 * (rng.random((6, K)) < 0.3).astype(np.int32)
         codes[1] = codes[0]
         codes[1, :3] = 2 - codes[1, :3]  # few differ
@@ -217,9 +216,7 @@ def test_many_labels(rng, K):
             c = rng.standard_normal(len(some))
             c -= c.mean()
             doors.scatter(problem, 2, codes[some], c, out)
-            np.testing.assert_allclose(
-                join_views(problem.weight_views(out)), c @ planes[some], atol=1e-12
-            )
+            np.testing.assert_allclose(problem.layout.public(out), c @ planes[some], atol=1e-12)
         for a, b in ((0, 1), (2, 5)):
             move = planes[a] - planes[b]
             distance = doors.squared_distance(problem, 2, codes[a], codes[b])

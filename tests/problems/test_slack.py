@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._problems.label_set._multiclass import MulticlassProblem
@@ -58,8 +57,8 @@ def make_classes(rng, K, n, F=3):
         phi=lambda i, y: np.r_[np.outer(np.arange(K) == y[0], X[i]).ravel(), np.arange(K) == y[0]],
         loss=lambda i, y: scale[i] * cost[labels[i], y[0]],
         w=w,
-        padded=problem.padded_weights(w),
-        public=lambda w: join_views(problem.weight_views(w)),
+        padded=problem.layout.padded(w),
+        public=lambda w: problem.layout.public(w),
         allowed=[[(y,) for y in range(K)]] * n,
     )
 
@@ -178,7 +177,7 @@ def test_searches_by_cuts(new_rng, pairwise, search):
     for _ in range(60):
         made = make_graphs(rng, pairwise, 2, (6, 1, 4), decoder=GraphDecoder("cut", 0))
         w = rng.choice([0.05, 0.3, 1.0]) * made.padded
-        edge = made.problem.weight_views(w)["edge"]
+        edge = made.problem.layout.views(w)["edge"]
         edge[...] = -abs(edge)  # attractive
         for i in range(3):
             _, found = check_search(made, search, i, w, rng.choice([0.3, 1.0, 20.0]))
@@ -196,7 +195,7 @@ def test_thousands_of_classes(new_rng, search):
         w = rng.standard_normal(len(made.w)) * rng.choice([0.05, 0.3, 3])
         for i in range(4):
             problem = SlackProblem(made.problem, search)
-            padded = made.problem.padded_weights(w)
+            padded = made.problem.layout.padded(w)
             _, value, bound, exact, queries = doors.search(problem, i, padded, 1.0)
             h, g = points(made, i, w, 1.0)
             best = max(0.0, (h * g).max())
@@ -230,9 +229,9 @@ def test_thousands_of_structures(new_rng, structure, search):
             made = with_real_costs(rng, made)
         w = rng.standard_normal(len(made.w)) * rng.choice([0.05, 0.3, 3])
         if "chain" not in structure:  # distance transforms want it so
-            made.model.views(w)["edge"][..., [0, 2]] **= 2
+            made.model.layout.views(w)["edge"][..., [0, 2]] **= 2
         problem = SlackProblem(made.problem, search)
-        padded = made.problem.padded_weights(w)
+        padded = made.problem.layout.padded(w)
         for i in range(problem.n_blocks):
             code, value, bound, exact, _ = doors.search(problem, i, padded)
             h, g = points(made, i, w, 1.0)

@@ -38,7 +38,7 @@ def random_weights(rng, made, kind):
     w = rng.standard_normal(len(made.w)) * rng.choice([0.01, 0.05, 0.3, 3.0])
     if kind == "cut" and made.decoder.n_edges:
         w[-made.decoder.n_edges :] = abs(w[-made.decoder.n_edges :])
-    return SimpleNamespace(**vars(made), real=w, laid_out=made.problem.padded_weights(w))
+    return SimpleNamespace(**vars(made), real=w, laid_out=made.problem.layout.padded(w))
 
 
 @pytest.mark.parametrize("kind, search", CASES)

@@ -29,8 +29,8 @@ def test_maps_are_candidates_at_every_place(rng, n_types):
         listed = tree_problem(positions=positions, **both)
         for scale in (0.01, 1.0):
             w = scale * rng.standard_normal(maps.n_weights)
-            edge = maps.model.views(w)["edge"][..., [0, 2]]
-            maps.model.views(w)["edge"][..., [0, 2]] = np.abs(edge)
+            edge = maps.model.layout.views(w)["edge"][..., [0, 2]]
+            maps.model.layout.views(w)["edge"][..., [0, 2]] = np.abs(edge)
             for i in range(3):
                 weight = 0.0 if given is None else 1.0
                 code, value, *_ = maps.best_code(i, w, weight)
@@ -76,7 +76,7 @@ def test_distances_of_real_features(rng):
 
 def test_a_part_that_rewards_distance_has_no_transform(rng):
     trees = make_trees(rng, [-1, 0], "maps", missing=0)
-    trees.model.views(trees.w)["edge"][1, 2] = -1e-3
+    trees.model.layout.views(trees.w)["edge"][1, 2] = -1e-3
     with pytest.raises(ValueError, match="part 1: distance transforms want quadratic weights >= 0"):
         trees.problem.best_code(0, trees.w)
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from sstruct._problems.core.node_arguments import join_views
 from tests.problems.flat import tree_problem
 
 FORESTS = ([-1], [-1, 0, 0], [2, 2, -1, 2], [1, 2, -1], [-1, 0, -1, 2])
@@ -18,7 +17,7 @@ def joint_feature(model, parents, x, places, pair, y, unit=1.0):
     x : P arrays (S_p, F)    places : P arrays (S_p, 2)    pair : None or P tables
     """
     P, T = len(parents), model.n_types
-    out = {name: np.zeros(shape) for name, shape in model.shapes.items()}
+    out = {name: np.zeros(block.shape) for name, block in model.layout.blocks.items()}
     coef = out["coef"].reshape(P, T, -1)
     edge = out["edge"].reshape(P, T, -1)
     kind = [s * T // len(x[p]) for p, s in enumerate(y)]
@@ -37,7 +36,7 @@ def joint_feature(model, parents, x, places, pair, y, unit=1.0):
             edge[p, kind[p], 4] += pair[p][y[q]][s]
         if T > 1:
             out["type"][p, kind[q], kind[p]] += 1
-    return join_views(out)
+    return np.concatenate([table.ravel() for table in out.values()])
 
 
 def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", pairs=False,
@@ -113,8 +112,8 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
         for i, parts in enumerate(x)
     ]  # fmt: skip
     w = rng.integers(-4, 5, problem.n_weights).astype(float)
-    steep = model.views(w)["edge"][..., [0, 2]]
-    model.views(w)["edge"][..., [0, 2]] = np.abs(steep)
+    steep = model.layout.views(w)["edge"][..., [0, 2]]
+    model.layout.views(w)["edge"][..., [0, 2]] = np.abs(steep)
     return SimpleNamespace(
         problem=problem,
         arguments=arguments,
@@ -124,7 +123,7 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
         loss=lambda i, y: scale[i] * sum(cost(i, p, s) for p, s in enumerate(y)),
         w=w,
         padded=w,
-        public=lambda w: join_views(problem.weight_views(w)),
+        public=lambda w: problem.layout.public(w),
         allowed=choices,
         labels=labels,
     )

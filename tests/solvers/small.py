@@ -4,7 +4,6 @@ import numpy as np
 
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._solvers.core._state import DualState
 from tests.reference import boxed_qp, brute_force
 
@@ -51,7 +50,7 @@ class Small:
 
     def flat(self, w):
         """Weights from the problem's layout to the reference's order."""
-        return join_views(self.problem.weight_views(w))
+        return self.problem.layout.public(w)
 
     @property
     def boxed(self):

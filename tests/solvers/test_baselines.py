@@ -16,7 +16,6 @@ from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._thread_pool import ThreadPool
-from sstruct._problems.core.node_arguments import join_views, padded_bounds
 from sstruct._solvers.baselines import cutting_plane, plane_qp
 from sstruct._solvers.baselines._batch_pass import Plane
 from sstruct._solvers.baselines._subgradient_pass import SubgradientState
@@ -68,10 +67,10 @@ class Case:
 
     def public(self, w):
         """The weights in the order of the enumerated phi."""
-        return join_views(self.problem.weight_views(np.ascontiguousarray(w)))
+        return self.problem.layout.public(np.ascontiguousarray(w))
 
     def layout(self, box):
-        return padded_bounds(self.problem, box)
+        return self.problem.layout.padded_bounds(box)
 
     def solve(self, name, lam, box=None, **options):
         bounds = None if box is None else self.layout(box)
@@ -85,7 +84,7 @@ class Case:
         return psi, sum(q * block.loss[k] for q, block, k in zip(self.q, self.terms, at))
 
     def answer(self, i, w):
-        return self.problem.best_code(i, self.problem.padded_weights(w))[0].tolist()
+        return self.problem.best_code(i, self.problem.layout.padded(w))[0].tolist()
 
 
 def boxes(rng, d):
@@ -363,9 +362,7 @@ def test_planes_by_their_definition(rng):
     plane = Plane(case.problem.n_weights)
     for _ in range(3):
         w = rng.standard_normal(case.d)
-        assert plane.compute(
-            ThreadPool(case.problem), case.problem.padded_weights(w), case.q, LATER
-        )
+        assert plane.compute(ThreadPool(case.problem), case.problem.layout.padded(w), case.q, LATER)
         psi, loss = case.plane([case.answer(i, w) for i in range(len(case.q))])
         np.testing.assert_allclose(case.public(plane.psi), psi, rtol=0, atol=1e-14)
         assert plane.loss == pytest.approx(loss, rel=1e-14)

@@ -44,12 +44,12 @@ class Case:
             assert self.factors.run(np.inf)
 
     def views(self, w):
-        views = self.problem.weight_views(w)
+        views = self.problem.layout.views(w)
         return views["coef"], views["intercept"], views.get("edge", np.zeros(0))
 
     def random_weights(self, rng):
         w = np.zeros(self.problem.n_weights)
-        for part in self.problem.weight_views(w).values():
+        for part in self.problem.layout.views(w).values():
             part[...] = rng.normal(size=part.shape) * rng.choice([0.3, 1.0])
             part[rng.random(part.shape) < 0.3] = 0
         return w

@@ -13,7 +13,6 @@ from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._thread_pool import ThreadPool
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._solvers.core import _full_pass
 from sstruct._solvers.core._state import DualState, squared_norm
 from sstruct._solvers.frank_wolfe import _approximate_pass, _exact_pass
@@ -75,7 +74,7 @@ class Fit:
 
     @property
     def w(self):
-        return join_views(self.problem.weight_views(self.state.w))
+        return self.problem.layout.public(self.state.w)
 
     @property
     def primal(self):

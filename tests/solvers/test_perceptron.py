@@ -14,7 +14,6 @@ from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._explicit import ExplicitProblem
-from sstruct._problems.core.node_arguments import join_views, weight_views
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
 from sstruct._solvers.perceptron.perceptron import PassiveAggressiveFit, PerceptronFit
@@ -67,7 +66,7 @@ def box_of(case, rng, bounded):
         some = rng.random(public.shape[1]) < 0.5
         public[0, some] = np.maximum(public[0, some], -rng.random(some.sum()))
         public[1, some] = np.maximum(public[0, some], rng.random(some.sum()))
-    place = join_views(case.problem.weight_views(np.arange(d, dtype=float))).astype(int)
+    place = case.problem.layout.public(np.arange(d, dtype=float)).astype(int)
     layout[:, place] = public
     return public, layout
 
@@ -105,7 +104,7 @@ def test_every_structure_by_enumeration(rng, kind, aggressiveness, bounded):
     factor[0] = 0
     # From a start where no two labelings have one score: as if the first visit had led there.
     start = 3 * rng.standard_normal(len(case.w))
-    kept = {"weights": case.problem.padded_weights(start)}
+    kept = {"weights": case.problem.layout.padded(start)}
     kept["moment"] = kept["weights"]
     state = PerceptronState(case.problem, factor, aggressiveness, layout, **kept)
     np.testing.assert_array_equal(case.public(state.average), np.clip(start, *box))
@@ -156,15 +155,14 @@ def test_weights_of_whole_numbers_are_exact(rng):
 
 def flat(model, w):
     """Weights of a ChainSSVM from its layout to the public order."""
-    terms = model._terms
-    return join_views(weight_views(w, len(model.classes_), model.n_features_in_, terms))
+    return model._layout.public(w)
 
 
 def decoded(x, w):
     """The labeling that ChainSSVM predicts at given public weights, as a tuple."""
     chains, model = Chains(np.zeros(1, int), np.array([len(x)])), ChainModel(3)
     problem = ChainProblem(np.asarray(x, float), chains, model)
-    return tuple(problem.best_code(0, problem.padded_weights(w), 0.0)[0].tolist())
+    return tuple(problem.best_code(0, problem.layout.padded(w), 0.0)[0].tolist())
 
 
 @pytest.mark.parametrize("name", SOLVERS)

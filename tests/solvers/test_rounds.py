@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
-from sstruct._problems.core.node_arguments import join_views
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
@@ -42,7 +41,7 @@ class Parted:
         cuts = np.linspace(0, n, n_parts + 1).astype(int).tolist()
         self.problems = [(chains(X[a:b], y[a:b]), self.q[a:b]) for a, b in pairwise(cuts)]
         problem = self.problems[0][0]
-        self.view = lambda w: join_views(problem.weight_views(w))
+        self.view = lambda w: problem.layout.public(w)
         self.bounds = make_bounds(rng, box, self.terms[0].phi.shape[1])
         self.padded = None
         if np.isfinite(self.bounds).any():

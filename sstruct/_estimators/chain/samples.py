@@ -44,7 +44,7 @@ def pack_chains(estimator, X, *, fitted):
     if isinstance(X, Sequences) and X.edge_features is not None:
         check_sequences(X, "X")
     X, edges = split_edge_features(items_of(X))
-    expected = estimator._n_edge_features if fitted else None
+    expected = (getattr(estimator, "n_edge_features_in_", None) or 0) if fitted else None
     if expected and edges is None and is_sized(X) and all(map(is_empty, X)):
         edges = [[] for _ in X]  # of samples without nodes
     if fitted and (edges is not None) != (expected > 0):

@@ -60,7 +60,6 @@ from sstruct._input.ragged import (
     flat_labels,
 )
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
-from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint, check_place
 from sstruct._solvers.core.held_out import HeldOut
@@ -81,8 +80,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
     A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
-    under "Hooks" below: ``_training``, ``_views`` and, for ``to_frame``, ``_weight_axes`` in any
-    case, ``_predict_codes`` where the labels of nodes are scored, the others where it differs.
+    under "Hooks" below: ``_training`` and ``_fitted_state`` in any case, ``_predict_codes`` where
+    the labels of nodes are scored, the others where it differs.
     """
 
     # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
@@ -116,8 +115,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     # Hooks ----------------------------------------------------------------------------------------
 
-    # What its fitted attributes are: types, ranges, and how they must agree. Models come from
-    # files: all that decoding and ``to_frame`` read of them is to be in it.
+    # Its fitted attributes: types, ranges, how they must agree, and the layout of the weights.
+    # Models come from files: all that decoding and ``to_frame`` read of them must be in it.
     _fitted_state: ClassVar[FittedState] = BASE_STATE
     # The solvers that the estimator accepts, by name.
     _solvers: ClassVar[dict] = SOLVERS
@@ -182,10 +181,6 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         model = clone(self).set_params(warm_start=False)
         return model.fit(X, y, sample_weight)._complete(X, known)
 
-    def _views(self):
-        """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
-        raise NotImplementedError
-
     def _check_divisible(self, X):
         """Refuse samples of which none can be held out."""
         if on_disk(X):
@@ -202,21 +197,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return samples in a form that ``score`` takes the least time to read."""
         return X, y
 
-    # What a weight may belong to, beside a feature: columns of ``to_frame``.
-    _frame_columns: ClassVar[tuple] = ("label",)
-
-    def _weight_axes(self, features):
-        """Return what the weights belong to, for ``to_frame``; `features`: the features' names.
-
-        For each part of ``_views()`` a tuple with a dict an axis: columns and the values along it.
-        """
-        raise NotImplementedError
-
-    def _default_feature_names(self):
-        """Return the names of the features that the weights are of."""
-        if hasattr(self, "feature_names_in_"):
-            return self.feature_names_in_
-        return [f"x{k}" for k in range(self.n_features_in_)]
+    def _axis_values(self):
+        """Return the values along each axis of the layout, for ``to_frame``; see `weight_frame`."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{k}" for k in range(self.n_features_in_)]
+        return {"feature": names}
 
     def _check_parameters(self):
         """Refuse parameters out of range; the data are not looked at. Extend it."""
@@ -314,7 +300,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _bounds(self, problem):
         """Return bounds of the weights in the problem's layout, (2, n_weights), or None."""
-        return None if self.bounds is None else padded_bounds(problem, self.bounds)
+        return None if self.bounds is None else problem.layout.padded_bounds(self.bounds)
 
     def _after_solve(self, training, solution):
         """Return the Solution, and adjust the Training, given what the solver found out."""
@@ -372,6 +358,15 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
+
+    @property
+    def _layout(self):
+        """The WeightLayout of ``_w``."""
+        return self._fitted_state.layout(self.__dict__)
+
+    def _views(self):
+        """Return the tables of ``_w`` by name, as views that can be written."""
+        return self._layout.views(self._w)
 
     def _parameters(self):
         """Return all parameters by name, also where a user's subclass does not show them."""
@@ -691,7 +686,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         arrays = [*data.arrays(), *data.costs]
         if isinstance(problem, PartedBlocks):  # the parts' digests have the rest
             return arrays
-        terms = list(problem.weight_views(np.empty(problem.n_weights)))
+        terms = list(problem.layout.blocks)
         searches = [problem.search] if isinstance(problem, SlackProblem) else []
         return [*arrays, np.array(repr((terms, *searches)))]
 
@@ -699,7 +694,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     @reads_one_fit
     def w_(self) -> np.ndarray:
         """All weights in one vector."""
-        return join_views(self._views())
+        return self._layout.public(self._w)
 
     @reads_one_fit
     def to_frame(self, feature_names: ArrayLike | None = None) -> Any:
@@ -750,11 +745,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         >>> wet.label[wet.weight.idxmax()]
         'b'
         """
-        names = self._default_feature_names()
+        values = self._axis_values()
         if feature_names is not None:
-            names = names_of_features(feature_names, len(names))
-        axes = self._weight_axes(np.asarray(names).tolist())
-        return weight_frame(self._views(), axes, self._frame_columns)
+            values["feature"] = names_of_features(feature_names, len(values["feature"]))
+        return weight_frame(self._layout, self._w, values)
 
     @reads_one_fit
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -825,12 +819,8 @@ class LabelingSSVM(BaseSSVM):
     n_features_in_: int = field(init=False)
     feature_names_in_: np.ndarray = field(init=False)
 
-    def _views(self):
-        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
-
-    def _weight_axes(self, features):
-        label = {"label": self.classes_}
-        return {"coef": (label, {"feature": features}), "intercept": (label,)}
+    def _axis_values(self):
+        return {"label": self.classes_, **super()._axis_values()}
 
 
 def share_right(right, weights):

@@ -6,7 +6,6 @@ from sstruct._estimators.core.callbacks import HOOKS
 from sstruct._estimators.core.fitted_state import (
     Array,
     Columns,
-    Each,
     FittedState,
     Flag,
     Labels,
@@ -17,8 +16,8 @@ from sstruct._estimators.core.fitted_state import (
     Text,
     Unexpected,
 )
-from sstruct._problems.core._rows import padded_labels
 from sstruct._problems.core.kept_arrays import MOST_COUNTED
+from sstruct._problems.core.weight_layout import WeightLayout, label_blocks, vector_layout
 from sstruct._solvers.core.status import Status
 
 INTEGER = np.iinfo(np.int64).max
@@ -98,6 +97,7 @@ BASE_STATE = FittedState(
         "_skl_callbacks": ListOf(of=Of(methods=HOOKS), optional=True),
     },
     rules=(working_sets_agree,),
+    layout=lambda state: vector_layout(len(state["_w"])),
 )
 
 # What a solver adds, as any model may have it.
@@ -112,11 +112,9 @@ SOLVED = {
 }
 
 
-def label_rows(state):
-    """Return the size of weights that come as rows with an entry a label: see `weight_views`."""
-    bias, boundaries, transitions = map(int, state["_terms"])
-    K, F = len(state["classes_"]), int(state["n_features_in_"])
-    return (F + bias + 2 * boundaries + K * transitions) * padded_labels(K)
+def sizes_of(state):
+    """Return the numbers of labels and features, and whether there are intercepts."""
+    return len(state["classes_"]), int(state["n_features_in_"]), bool(state["_bias"])
 
 
 LABELING_STATE = BASE_STATE.extended(
@@ -124,10 +122,9 @@ LABELING_STATE = BASE_STATE.extended(
         "classes_": Labels(size="K"),
         "n_features_in_": Number(whole=True, least=1, size="F"),
         "feature_names_in_": Labels(size="F", strings=True, optional=True),
-        # Whether there are intercepts, boundaries, transitions.
-        "_terms": Each(of=(Flag(), Flag(), Flag())),
+        "_bias": Flag(),
         # What X was, by which predictions go out; older pickles do not know.
         "_form": Text(choices=("ragged", "stacked", "rows"), optional=True),
     },
-    n_weights=label_rows,
+    layout=lambda state: WeightLayout(label_blocks(*sizes_of(state))),
 )

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import is_sized
 from sstruct._input.packed_names import pack_names, unpack_names
+from sstruct._problems.core.weight_layout import WeightLayout
 
 # Design: compiled code reads places that fitted attributes give, so these are data from outside, as
 # X is. A class declares them (a FittedState of fields and rules), and one function looks at them:
@@ -321,20 +322,18 @@ class FittedState:
     rules : tuple of callables
         ``rule(state)``, called after all fields are as expected, raises Unexpected (``refuse``)
         where attributes do not agree.
-    n_weights : callable or None
-        ``n_weights(state)``: how many entries ``_w`` must have; None: any.
+    layout : callable or None
+        ``layout(state)`` returns the WeightLayout of ``_w``; None: the object has no weights.
     """
 
     fields: dict = field(default_factory=dict)
     rules: tuple = ()
-    n_weights: Callable[[dict], int] | None = None
+    layout: Callable[[dict], WeightLayout] | None = None
 
-    def extended(self, more=None, rules=(), n_weights=None):
+    def extended(self, more=None, rules=(), layout=None):
         """Return the same with more fields, and rules after the others."""
         fields = {**self.fields, **(more or {})}
-        return replace(
-            self, fields=fields, rules=self.rules + rules, n_weights=n_weights or self.n_weights
-        )
+        return replace(self, fields=fields, rules=self.rules + rules, layout=layout or self.layout)
 
     def check(self, state, owner):
         """Raise ValueError unless a dict of attributes is such a state; owner: whose it is."""
@@ -344,8 +343,8 @@ class FittedState:
                 each.look(state, name, sizes)
             for rule in self.rules:
                 rule(state)
-            if self.n_weights is not None:
-                expected = self.n_weights(state)
+            if self.layout is not None:
+                expected = self.layout(state).size
                 if len(state["_w"]) != expected:
                     found = f"of {len(state['_w'])} weights"
                     raise Unexpected("_w", found, f"{expected}, as the other attributes say")

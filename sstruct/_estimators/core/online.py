@@ -9,8 +9,11 @@ from sstruct._input.labels import training_classes
 
 # What the data have settled about the meaning of weights, and what parameters have.
 OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_", "_pairs")
-OF_PARAMETERS = ("_terms", "_bias", "_edge_shape", "_masks", "pairwise_scale_")
-OF_MODEL = ("pairwise", "strength", "connectivity", "full", "K")
+OF_PARAMETERS = (
+    *("_bias", "_boundaries", "_transitions", "_pair_scores", "_masks"),
+    "pairwise_scale_",
+)
+OF_MODEL = ("pairwise", "strength", "connectivity", "n_edge_features", "full", "K")
 
 
 def takes_parts(estimator):

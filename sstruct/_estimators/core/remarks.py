@@ -1,6 +1,5 @@
 """What a fit warns of: its data, the limit that ended it, and features that should be scaled."""
 
-import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -170,9 +169,7 @@ def _has_neighbors(training):
     single = (
         training.features[0].shape[0] == problem.n_blocks and "edges_" not in training.attributes
     )
-    return not single and any(
-        "edge" in name for name in problem.weight_views(np.empty(problem.n_weights))
-    )
+    return not single and any("edge" in name for name in problem.layout.blocks)
 
 
 def _feature(index, training):

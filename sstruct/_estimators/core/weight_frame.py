@@ -1,24 +1,25 @@
 """All weights of a model as a pandas data frame."""
 
+from math import prod
+
 import numpy as np
 
 from sstruct._checks.arrays import array_of
 from sstruct._input.labels import as_labels, object_array, shortened
-from sstruct._problems.core.node_arguments import join_views
 
 
-def weight_frame(views, axes, columns):
-    """Return a data frame with a row a weight, in the order of the public weight vector.
+def weight_frame(layout, w, values):
+    """Return a data frame with a row for each weight, in the order of the public weight vector.
 
     Parameters
     ----------
-    views : dict of ndarrays
-        Parts of the weights by name.
-    axes : dict of tuples of dicts
-        For each part (others may be there too) what names the entries of its axes, one after
-        another: columns of the frame and, for each, the values along the axis.
-    columns : sequence of str
-        Those beside kind, feature and weight; missing in the rows of parts that do not have them.
+    layout : WeightLayout
+    w : ndarray of shape (n_weights,)
+        The padded weight vector.
+    values : dict
+        For each axis of the layout, the values along it, whose column has the name of the axis; or
+        a dict of such columns. Columns are in this order, "feature" last; they are missing in the
+        rows of tables without such an axis.
 
     Raises
     ------
@@ -31,13 +32,18 @@ def weight_frame(views, axes, columns):
         raise ImportError(
             "to_frame makes a pandas data frame, and pandas is not installed: pip install pandas"
         ) from error
-    kinds = np.repeat(np.arange(len(views)), [part.size for part in views.values()])
-    frame = {"kind": pd.Categorical.from_codes(kinds, list(views))}
-    for column in (*columns, "feature"):
+    blocks = layout.blocks.values()
+    kinds = np.repeat(np.arange(len(blocks)), [prod(block.shape) for block in blocks])
+    frame = {"kind": pd.Categorical.from_codes(kinds, list(layout.blocks))}
+    axes = {
+        axis: given if isinstance(given, dict) else {axis: given} for axis, given in values.items()
+    }
+    columns = dict.fromkeys(column for named in axes.values() for column in named)
+    for column in sorted(columns, key="feature".__eq__):
         place = {}
-        codes = [_codes(column, part.shape, axes[name], place) for name, part in views.items()]
+        codes = [_codes(column, block, axes, place) for block in blocks]
         frame[column] = _named(pd, np.concatenate(codes), list(place))
-    return pd.DataFrame({**frame, "weight": join_views(views)})
+    return pd.DataFrame({**frame, "weight": layout.public(w)})
 
 
 def names_of_features(given, n_features):
@@ -54,20 +60,22 @@ def names_of_features(given, n_features):
     return names
 
 
-def _codes(column, shape, axes, place):
-    """Return a column's values for a part's entries as numbers, -1: missing.
+def _codes(column, block, axes, place):
+    """Return a column's values for the entries of a table as numbers; -1: missing.
 
     place : dict
         The number of each value; new ones are added.
     """
-    codes = np.full((1,) * len(shape), -1, dtype=np.int32)
-    for axis, named in enumerate(axes):
-        if column in named:
-            along = [place.setdefault(value, len(place)) for value in _plain(named[column])]
-            codes = np.reshape(
-                np.array(along, dtype=np.int32), (-1,) + (1,) * (len(shape) - axis - 1)
-            )
-    return np.broadcast_to(codes, shape).ravel()
+    n_axes = len(block.shape)
+    codes = np.full((1,) * n_axes, -1, dtype=np.int32)
+    for k, (axis, n, first) in enumerate(
+        zip(block.axes, block.shape, block.first or (0,) * n_axes)
+    ):
+        if column in axes.get(axis, ()):
+            values = _plain(axes[axis][column][first : first + n])
+            along = [place.setdefault(value, len(place)) for value in values]
+            codes = np.reshape(np.array(along, dtype=np.int32), (-1,) + (1,) * (n_axes - k - 1))
+    return np.broadcast_to(codes, block.shape).ravel()
 
 
 def _plain(values):

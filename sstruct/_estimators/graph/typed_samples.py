@@ -30,12 +30,12 @@ class TypedGraphs:
     Attributes
     ----------
     graphs : Graphs
-        Nodes have the columns of a TypedLayout, but for the ones of biases.
+        Nodes have the columns of a TypedModel, but for the ones of biases.
     counts : ndarray of int of shape (n, T)
         How many nodes of each type each sample has.
     n_features : tuple of int
     pairs : tuple of (int, int, int)
-        As those of TypedLayout.
+        As those of TypedModel.
     """
 
     graphs: Graphs

@@ -13,7 +13,7 @@ from sstruct._estimators.core.fitted_state import (
     Text,
     refuse,
 )
-from sstruct._problems.graph.typed_layout import TypedLayout
+from sstruct._problems.graph.typed_model import TypedModel
 
 INFERENCE = ("auto", "expansion", "max-sum", "fwmap")
 
@@ -33,18 +33,14 @@ def types_agree(state):
         refuse("_pairs", pairs, f"pairs of types 0 to {T - 1} in order, none twice")
 
 
-def layout_of(state):
-    """Return the TypedLayout of a fitted model."""
-    return TypedLayout(
+def typed_model(state):
+    """Return the TypedModel of fitted attributes."""
+    return TypedModel(
         tuple(map(int, state["n_features_in_"])),
         tuple(map(len, state["classes_"])),
         tuple(tuple(map(int, pair)) for pair in state["_pairs"]),
         bool(state["_bias"]),
     )
-
-
-def typed_weights(state):
-    return layout_of(state).n_weights
 
 
 TYPED_STATE = BASE_STATE.extended(
@@ -65,5 +61,5 @@ TYPED_STATE = BASE_STATE.extended(
         "_model": Record(of=MODEL),
     },
     rules=(types_agree,),
-    n_weights=typed_weights,
+    layout=lambda state: typed_model(state).layout,
 )

@@ -13,7 +13,7 @@ from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
-from sstruct._problems.graph.typed_layout import TypedLayout
+from sstruct._problems.graph.typed_model import TypedModel
 
 
 class LabeledTypedGraphs(LabeledGraphs):
@@ -30,7 +30,7 @@ class LabeledTypedGraphs(LabeledGraphs):
 
     Attributes
     ----------
-    layout : TypedLayout
+    model : TypedModel
     classes_of : tuple of ndarray
         The labels of each type.
     rows, sample_weight, total_weight, trained : as those of LabeledGraphs
@@ -57,7 +57,7 @@ class LabeledTypedGraphs(LabeledGraphs):
             if given is None:
                 check_reserved(estimator, classes[-1], codes[at], typed.place_of(t))
         self.classes_of = tuple(classes)
-        self.layout = TypedLayout(
+        self.model = TypedModel(
             typed.n_features, tuple(map(len, classes)), typed.pairs, estimator.fit_intercept
         )
         cost, divided = self._label_costs(
@@ -77,13 +77,13 @@ class LabeledTypedGraphs(LabeledGraphs):
         self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, mean, estimator.fit_intercept)
         self.classes = object_array((t, k) for t, own in enumerate(classes) for k in own.tolist())
         self._cost = cost
-        graphs = typed_graphs(typed, self.layout).selected(kept)
+        graphs = typed_graphs(typed, self.model).selected(kept)
         self.rows = LabeledRows(graphs, codes, codes, node_weight, used).trained()
         self._types = types if len(self.rows.codes) == len(types) else types[used]
 
     def _label_costs(self, estimator, types, codes, weights):
         """Return a wrong node's cost by type and true label, (T, K), and whether it is a mean."""
-        n_labels = self.layout.n_labels
+        n_labels = self.model.n_labels
         first = np.cumsum(n_labels) - n_labels
         of_all, divided = node_costs(estimator.loss, first[types] + codes, weights, sum(n_labels))
         if estimator.loss == "balanced":
@@ -96,15 +96,15 @@ class LabeledTypedGraphs(LabeledGraphs):
             of_type = given if given is None or isinstance(given, str) else given[t]
             at = slice(first[t], first[t] + len(own))
             factor[at] = class_weights(of_type, own, codes[here], weights[here])
-        cost = np.zeros((self.layout.n_types, self.layout.K))
-        cost[np.arange(self.layout.K) < np.array(n_labels)[:, np.newaxis]] = of_all * factor
+        cost = np.zeros((self.model.n_types, self.model.K))
+        cost[np.arange(self.model.K) < np.array(n_labels)[:, np.newaxis]] = of_all * factor
         if not cost[types, codes].any():
             raise ValueError("class_weight gives every labeled node weight 0")
         return cost, divided
 
     def problem(self, decoder):
         training = {"labels": self.rows.codes, "node_weight": self.rows.node_weight}
-        return TypedGraphProblem.of(self.graphs, self.layout, decoder, **training)
+        return TypedGraphProblem.of(self.graphs, self.model, decoder, **training)
 
     def _of_first(self, n, explicit):
         rows = rows_of(self.graphs.start[:n], self.graphs.length[:n])
@@ -119,28 +119,28 @@ def no_label_of(t):
     )
 
 
-def typed_graphs(typed, layout):
-    """Return the Graphs of typed ones in the columns of a layout: with ones for biases."""
+def typed_graphs(typed, model):
+    """Return the Graphs of typed ones in the columns of a TypedModel, with ones for biases."""
     graphs, types = typed.graphs, typed.types
     flat = graphs.nodes.flat
-    if layout.bias:
+    if model.bias:
         ones = np.ones(len(types))
         at = np.arange(len(types) + 1)
-        ones = sparse.csr_matrix((ones, types, at), (len(types), layout.n_types))
+        ones = sparse.csr_matrix((ones, types, at), (len(types), model.n_types))
         flat = sparse.hstack([flat, ones], format="csr")
     nodes = replace(graphs.nodes, flat=flat, n_features=flat.shape[1])
-    counts = np.array(layout.n_labels, dtype=np.int32)[types]
+    counts = np.array(model.n_labels, dtype=np.int32)[types]
     return replace(graphs, nodes=nodes, label_counts=counts)
 
 
 class TypedGraphProblem(GraphProblem):
-    """A GraphProblem whose weights have the names of a TypedLayout."""
+    """A GraphProblem with the weights of a TypedModel."""
 
     @classmethod
-    def of(cls, graphs, layout, decoder, **training):
+    def of(cls, graphs, model, decoder, **training):
         """Return the problem of Graphs that `typed_graphs` has made."""
-        name = "directed" if layout.pairs else "fixed"
-        pairwise = PairwiseModel(name, layout.K, graphs.edge_features)
+        name = "directed" if model.pairs else "fixed"
+        pairwise = PairwiseModel(name, model.K, graphs.edge_features)
         out = cls(
             graphs.nodes.flat,
             graphs,
@@ -150,9 +150,10 @@ class TypedGraphProblem(GraphProblem):
             label_counts=graphs.label_counts,
             **training,
         )
-        out.layout = layout
+        out.typed = model
         return out
 
-    def weight_views(self, w):
-        """Name the parts of a weight vector, by types and pairs of these."""
-        return self.layout.weight_views(w)
+    @property
+    def layout(self):
+        """The WeightLayout, by types and pairs of types."""
+        return self.typed.layout

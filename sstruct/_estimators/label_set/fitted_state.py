@@ -1,14 +1,11 @@
 """What the attributes of a fitted MultilabelSSVM are to be."""
 
-import math
-
 import numpy as np
 
-from sstruct._estimators.core.common_state import LABELING_STATE, label_rows
+from sstruct._estimators.core.common_state import LABELING_STATE, sizes_of
 from sstruct._estimators.core.fitted_state import (
     Array,
     Flag,
-    ListOf,
     Number,
     Record,
     Text,
@@ -17,12 +14,13 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._estimators.label_set.interactions import DECODERS, label_decoder
 from sstruct._oracles.tree._max_sum import parents_first
+from sstruct._problems.label_set.arguments import label_set_layout
 
 ONE_LABEL = "one label"
 MODEL = {
     "method": Text(choices=(*DECODERS, ONE_LABEL)),
-    # Not there where each row has one label.
-    "full": Flag(optional=True),
+    "full": Flag(),
+    # Only if rows have sets of labels.
     "output": Text(optional=True),
     "K": Number(whole=True, least=1, optional=True),
     "parents": Array(dtype=np.int64, shape=("K",), least=-1, optional=True),
@@ -30,16 +28,13 @@ MODEL = {
 
 
 def edges_agree(state):
-    """Edges are pairs of labels, in order, and as many as weights have been made for."""
-    edges, K, shape = state["edges_"], len(state["classes_"]), tuple(state["_edge_shape"])
+    """Edges are pairs of labels, in order."""
+    edges, K = state["edges_"], len(state["classes_"])
     if len(edges) and edges.max() >= K:
         raise Unexpected("edges_", f"up to label {edges.max()}", f"labels below {K}")
     first, second = edges.T.astype(np.int64)
     if (first >= second).any() or (np.diff(first * K + second) <= 0).any():
         raise Unexpected("edges_", "out of order", "pairs u < v, by u and then v, none twice")
-    E = len(edges)
-    if shape not in ((E,), (E, 2, 2)):
-        refuse("_edge_shape", shape, f"({E},) or ({E}, 2, 2), for {E} edges")
 
 
 def model_agrees(state):
@@ -50,15 +45,13 @@ def model_agrees(state):
         if len(edges):
             raise Unexpected("edges_", f"{len(edges)} edges", "none, of one label a row")
         return
-    for name in ("full", "output", "K"):
+    for name in ("output", "K"):
         if model.get(name) is None:
             raise Unexpected(f"_model[{name!r}]", "missing", MODEL[name].expected())
     if "parents" not in model:
         raise Unexpected("_model['parents']", "missing", "those of a hierarchy, or None")
     if model["K"] != K:
         refuse("_model['K']", model["K"], f"{K}, the number of classes_")
-    if model["full"] != (len(state["_edge_shape"]) == 3):
-        refuse("_model['full']", model["full"], f"what fits weights {state['_edge_shape']}")
     if parents is not None and method != "tree":
         refuse("_model['method']", method, "'tree', of a hierarchy")
     try:
@@ -70,17 +63,13 @@ def model_agrees(state):
         raise Unexpected("_model['method']", found, "a decoder for edges_ and parents") from None
 
 
-def label_set_weights(state):
-    rows = label_rows({**state, "_terms": (state["_terms"][0], 0, 0)})
-    return rows + math.prod(map(int, state["_edge_shape"]))
-
-
 LABEL_SET_STATE = LABELING_STATE.extended(
     {
         "edges_": Array(dtype=np.int32, shape=("E", 2), least=0),
-        "_edge_shape": ListOf(of=Number(whole=True, least=0), least=1),
         "_model": Record(of=MODEL),
     },
     rules=(edges_agree, model_agrees),
-    n_weights=label_set_weights,
+    layout=lambda state: label_set_layout(
+        *sizes_of(state), len(state["edges_"]), state["_model"]["full"]
+    ),
 )

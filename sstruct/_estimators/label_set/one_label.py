@@ -77,7 +77,7 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
             "feature_names_in_": rows.feature_names,
             "classes_": classes,
             # What w_ means must not change when a parameter is set after the fit.
-            "_terms": (bias, False, False),
+            "_bias": bias,
         },
         features=(flat,),
     )

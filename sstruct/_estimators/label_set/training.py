@@ -151,8 +151,7 @@ class MultilabelTraining:
                 "classes_": self.classes,
                 "edges_": self.edges,
                 # What w_ means must not change when a parameter is set after the fit.
-                "_terms": (estimator.fit_intercept, False, False),
-                "_edge_shape": problem.edge_shape,
+                "_bias": estimator.fit_intercept,
                 "_model": model | {"parents": self.parents},
             },
             features=(self.flat,),
@@ -233,8 +232,8 @@ def prediction_problem(rows, model, edges, bias, known=None):
 
 def attractive_bounds(problem):
     """Return bounds that keep edge weights from being negative; None where there are no edges."""
-    bounds = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
-    edge = problem.weight_views(bounds[0]).get("edge")
+    bounds = problem.layout.unbounded()
+    edge = problem.layout.views(bounds[0]).get("edge")
     if edge is None or edge.size == 0:
         return None
     edge[...] = 0

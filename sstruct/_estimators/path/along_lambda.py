@@ -16,7 +16,6 @@ from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._input.packed_names import pack_names, unpack_names
 from sstruct._input.ragged import check_number
-from sstruct._problems.core.node_arguments import fill_views, join_views
 from sstruct._solvers.core.solver import Setup, Solution
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.path.path_solver import PathSolver
@@ -93,7 +92,7 @@ class Sweep:
 
     def public(self, w):
         """Return weights in the order of ``w_``."""
-        return join_views(self.problem.weight_views(w))
+        return self.problem.layout.public(w)
 
 
 def _limit(estimator, status):
@@ -225,7 +224,7 @@ class AlongLambda(CheckedState):
         vars(model).update(
             model._fitted_attributes(solution, float(lam), self._solver_name, attributes)
         )
-        fill_views(model._views(), self.w(lam))
+        model._layout.fill(model._w, self.w(lam))
         return model
 
     def predict(self, X: Any, lam: float) -> Any:

@@ -1,11 +1,9 @@
 """What the attributes of a fitted TreeSSVM are to be."""
 
-import math
-
 import numpy as np
 
 from sstruct._estimators.core.common_state import BASE_STATE
-from sstruct._estimators.core.fitted_state import Array, Each, Flag, Number, Unexpected
+from sstruct._estimators.core.fitted_state import Array, Flag, Number, Unexpected
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.tree.arguments import TreeModel
 
@@ -18,10 +16,15 @@ def is_forest(state):
         raise Unexpected("parents_", f"no forest ({error})", "a parent before it, or -1") from None
 
 
-def tree_weights(state):
-    n_features, n_types = int(state["n_features_in_"]), int(state["n_types_"])
-    model = TreeModel(len(state["parents_"]), n_features, n_types, *state["_terms"])
-    return sum(math.prod(shape) for shape in model.shapes.values())
+def tree_model(state):
+    """Return the TreeModel of fitted attributes."""
+    return TreeModel(
+        len(state["parents_"]),
+        int(state["n_features_in_"]),
+        int(state["n_types_"]),
+        state["_bias"],
+        state["_pair_scores"],
+    )
 
 
 TREE_STATE = BASE_STATE.extended(
@@ -29,9 +32,9 @@ TREE_STATE = BASE_STATE.extended(
         "n_features_in_": Number(whole=True, least=1),
         "n_types_": Number(whole=True, least=1),
         "parents_": Array(dtype=np.int32, shape=("parts",), least=-1),
-        # Whether there are intercepts, pair scores.
-        "_terms": Each(of=(Flag(), Flag())),
+        "_bias": Flag(),
+        "_pair_scores": Flag(),
     },
     rules=(is_forest,),
-    n_weights=tree_weights,
+    layout=lambda state: tree_model(state).layout,
 )

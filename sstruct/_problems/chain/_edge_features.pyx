@@ -23,7 +23,7 @@ from sstruct._problems.core._rows cimport (
 
 import numpy as np
 
-from sstruct._problems.chain.arguments import chain_weight_views, check_edge_rows
+from sstruct._problems.chain.arguments import check_edge_rows
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import sums_over_blocks
 
@@ -63,8 +63,8 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         self.edge_start = check_edge_rows(
             edges.start, self.length, features.n_rows, features.n_features, self.n_labels)
         self.TP = self.edge_step = sstruct_padded(self.n_labels * self.KP)
-        self.feature_at = self.n_weights
-        self.n_weights += features.n_features * self.TP
+        self._set_layout(model.layout(self.n_features, features.n_features))
+        self.feature_at = self._layout.starts["edge_feature"]
         self.tables = np.empty(max(self.max_code_size - 1, 1) * self.TP)
         self.pair, self.pair_place = np.full((2, self.n_labels * self.KP), -1, dtype=np.int32)
         self.pair_score = np.empty(self.n_labels * self.KP)
@@ -227,10 +227,3 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
                 out + self.feature_at, self.TP)
             self.forget_pairs(n_pairs)
         return 0
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout; see `chain_weight_views`."""
-        self._check_weights(w)
-        terms = (self.bias, self.boundaries, self.transitions)
-        return chain_weight_views(
-            w, self.n_labels, self.n_features, terms, self.edge_features.n_features)

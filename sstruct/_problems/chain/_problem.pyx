@@ -3,7 +3,7 @@
 #     phi(x, y) = sum_l x_l (x) e[y_l], and, where asked for, a bias per label, start and end
 #     terms, and transition counts. A code is the L labels.
 # (b) Weights are laid out for the oracle, labels padded to KP: node F x KP, then bias, start,
-#     end (KP each), then transitions K x KP. `weight_views` names the parts.
+#     end (KP each), then transitions K x KP. `ChainModel.layout` has the places.
 # (c) Unlabeled nodes are cut out by the caller; the segments are blocks without a start or end
 #     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]; without node weights a_l whole costs
 #     are tabled for slack rescaling.
@@ -35,8 +35,7 @@ import numpy as np
 from sstruct._oracles.chain._top_k import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
-    check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks,
-    weight_views)
+    check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.arguments import check_copies, error_counts, penalties, table_work
 
@@ -89,11 +88,7 @@ cdef class ChainProblem(BlockProblem):
         self.bias, self.boundaries = model.bias, model.boundaries
         self.transitions, self.masked = model.transitions, model.edge_mask is not None
         self.max_code_size = int(lengths.max())
-        self.bias_at = self.n_features * self.KP
-        self.start_at = self.bias_at + self.bias * self.KP
-        self.end_at = self.start_at + self.boundaries * self.KP
-        self.edge_at = self.end_at + self.boundaries * self.KP
-        self.n_weights = self.edge_at + self.transitions * K * self.KP
+        self._set_layout(model.layout(self.n_features))
         self.has_labels = labels is not None
         self.labels = check_labels(
             np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
@@ -132,6 +127,12 @@ cdef class ChainProblem(BlockProblem):
         self.label = np.empty(self.KP, dtype=np.int32)
         self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
         self.accumulator, self.error_table = None, ErrorTable()
+
+    def _set_layout(self, layout):
+        """Set the places of all weights."""
+        at, self._layout, self.n_weights = layout.starts, layout, layout.size
+        self.bias_at, self.edge_at = at["intercept"], at["edge"]
+        self.start_at, self.end_at = at["start"], at["end"]
 
     cpdef BlockProblem fork(self):
         return ChainProblem(**self.arguments)
@@ -489,12 +490,6 @@ cdef class ChainProblem(BlockProblem):
                 or self.ends_here[i] and self.boundary_penalty[1, code[L - 1]] != 0):
             raise ValueError(f"block {i}: a labeling code begins or ends as the masks forbid")
         return 0
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout; see `node_arguments`."""
-        self._check_weights(w)
-        terms = (self.bias, self.boundaries, self.transitions)
-        return weight_views(w, self.n_labels, self.n_features, terms)
 
 
 def max_marginals(ChainProblem problem not None, const double[::1] w):

@@ -6,7 +6,8 @@ import numpy as np
 
 from sstruct._checks.arrays import contiguous
 from sstruct._problems.core._rows import padded_labels
-from sstruct._problems.core.node_arguments import of_blocks, padded, weight_views
+from sstruct._problems.core.node_arguments import of_blocks, padded
+from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, label_blocks, label_row
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,24 @@ class ChainModel:
     edge_mask: np.ndarray | None = None
     boundary_mask: np.ndarray | None = None
 
+    def layout(self, n_features, n_edge_features=0):
+        """Return the WeightLayout of a model with features of nodes and of transitions."""
+        K, G, row = self.n_labels, n_edge_features, label_row(self.n_labels)
+        width, pair = row.extent, ("label", "next_label")
+        table = padded_labels(K * width)
+        features = WeightBlock(("edge_feature", *pair), (G, K, K), (table, width, 1), G * table)
+        return WeightLayout(
+            {
+                **label_blocks(K, n_features, self.bias),
+                "start": row if self.boundaries else (K,),
+                "end": row if self.boundaries else (K,),
+                "edge": WeightBlock(pair, (K, K), (width, 1), K * width)
+                if self.transitions
+                else (K, K),
+                "edge_feature": features if G else (0, K, K),
+            }
+        )
+
 
 def check_copies(copies_end, length, ends_here):
     """Return the number of rows of each block that are its own, without a copy at its end."""
@@ -110,26 +129,6 @@ def check_edge_rows(start, length, n_rows, n_features, n_labels):
     if (start < 0).any() or (n_edges > n_rows - start).any():
         raise ValueError(f"every block's transitions must be among the {n_rows} given")
     return start
-
-
-def edge_feature_size(n_labels, n_edge_features):
-    """Return the number of padded weights that edge features add to those of a chain."""
-    return n_edge_features * padded_labels(n_labels * padded_labels(n_labels))
-
-
-def chain_weight_views(w, n_labels, n_features, terms, n_edge_features):
-    """Name the parts of a chain's weights: those of `weight_views`, and edge_feature (G, K, K).
-
-    The latter only where there are edge features; no copies.
-    """
-    own = len(w) - edge_feature_size(n_labels, n_edge_features)
-    views = weight_views(w[:own], n_labels, n_features, terms)
-    if n_edge_features:
-        width = padded_labels(n_labels)
-        tables = w[own:].reshape(n_edge_features, -1)[:, : n_labels * width]
-        tables = tables.reshape(n_edge_features, n_labels, width)
-        views["edge_feature"] = tables[:, :, :n_labels]
-    return views
 
 
 # A table by number of errors costs about (errors + 1) / 2 times what Viterbi does, a search by

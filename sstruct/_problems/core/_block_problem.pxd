@@ -20,6 +20,7 @@ cdef class BlockProblem:
     cdef readonly bint bounded, has_product, has_between, keeps_planes
     cdef readonly Py_ssize_t ahead_size, n_choices
     cdef bint has_labels
+    cdef object _layout
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil

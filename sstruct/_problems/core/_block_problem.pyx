@@ -14,7 +14,7 @@ from sstruct._oracles.core._interval cimport Interval
 
 import numpy as np
 
-from sstruct._problems.core.node_arguments import fill_views, join_views
+from sstruct._problems.core.weight_layout import vector_layout
 
 # From the work of an oracle call to the batch size. One call at the current w gains more than many
 # at an older one, and the scores of its working set come with it: cheaper calls are made in visits at
@@ -38,9 +38,9 @@ cdef class BlockProblem:
     A subclass sets `n_blocks`, `n_weights`, `max_code_size`, `oracle_work` and `batch_size`, and
     has ``truth``, ``maximize``, ``scores``, ``loss``, ``squared_distance``, ``scatter`` and
     ``fork``. It has ``check_code`` too, since compiled code trusts codes; ``code_size`` where
-    blocks differ in it; and ``weight_views`` where parts of w have names or w is padded. It calls
-    ``need_labels`` where it may be made without labels, to predict, and sets ``has_labels``. All
-    other methods and attributes may be left as they are here.
+    blocks differ in it; and `_layout`, a WeightLayout, if parts of w have names or w is padded. It
+    calls ``need_labels`` where it may be made without labels, to predict, and sets ``has_labels``.
+    All other methods and attributes may be left as they are here.
 
     Attributes
     ----------
@@ -308,19 +308,17 @@ cdef class BlockProblem:
         """The exception that a user's oracle has raised last, or a look at its answer; or None."""
         return None
 
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout, as views of it."""
-        return {"w": w}
-
-    def padded_weights(self, public):
-        """Return weights in this problem's layout from those one after another."""
-        w = np.zeros(self.n_weights)
-        fill_views(self.weight_views(w), public)
-        return w
+    @property
+    def layout(self):
+        """The WeightLayout: which weights w has, and where."""
+        if self._layout is None:
+            return vector_layout(self.n_weights)
+        return self._layout
 
     def without_padding(self, w):
-        """Return weights in this problem's layout, those that are none of the model's zero."""
-        return self.padded_weights(join_views(self.weight_views(w)))
+        """Return a copy of a weight vector whose padding is zero."""
+        layout = self.layout
+        return layout.padded(layout.public(w))
 
     def _check_block(self, Py_ssize_t i):
         if not 0 <= i < self.n_blocks:
@@ -376,6 +374,7 @@ cdef class WrappedProblem(BlockProblem):
     def __init__(self, BlockProblem problem not None):
         self.problem = problem
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
+        self._layout = problem.layout
         self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
         self.oracle_work, self.batch_size = problem.oracle_work, problem.batch_size
 
@@ -421,11 +420,3 @@ cdef class WrappedProblem(BlockProblem):
     def largest_losses(self):
         """Return those of the other problem."""
         return self.problem.largest_losses()
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout, as views of it."""
-        return self.problem.weight_views(w)
-
-    def padded_weights(self, public):
-        """Return weights in this problem's layout from those one after another."""
-        return self.problem.padded_weights(public)

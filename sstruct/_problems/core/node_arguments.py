@@ -1,9 +1,8 @@
-"""What problems with labeled nodes share: values of blocks, padded tables, names for weights."""
+"""Checks of the arguments of problems with labeled nodes, and padding of tables."""
 
 import numpy as np
 
-from sstruct._checks.arrays import contiguous, real_array
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import contiguous
 
 
 def of_blocks(values, n_blocks, dtype, default=1):
@@ -44,82 +43,6 @@ def padded(table, shape, width, name):
         raise ValueError(f"{name} must have shape {shape}, found {table.shape}")
     out = np.zeros((shape[0], width))
     out[:, : shape[1]] = table
-    return out
-
-
-def weight_views(w, n_labels, n_features, terms):
-    """Name the parts of weights in the oracle's layout, without a copy.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n_weights,)
-    terms : tuple of bool
-        Whether there are intercepts, boundaries (start and end), transitions.
-
-    Returns
-    -------
-    dict
-        coef (K, F), and those that exist of intercept, start, end (K,) and edge (K, K), in the
-        order of the public weight vector.
-    """
-    bias, boundaries, transitions = terms
-    n_rows = n_features + bias + 2 * boundaries + n_labels * transitions
-    rows = w.reshape(n_rows, -1)[:, :n_labels]
-    views, at = {"coef": rows[:n_features].T}, n_features
-    for name, exists in (("intercept", bias), ("start", boundaries), ("end", boundaries)):
-        if exists:
-            views[name] = rows[at]
-            at += 1
-    if transitions:
-        views["edge"] = rows[at:]
-    return views
-
-
-def join_views(views):
-    """Put the parts one after another: the public weight vector."""
-    return np.concatenate([part.ravel() for part in views.values()])
-
-
-def fill_views(views, public):
-    """Undo `join_views`, into the array that the views are of."""
-    expected = (sum(part.size for part in views.values()),)
-    if np.shape(public) != expected:
-        raise ValueError(f"weights of shape {np.shape(public)}, expected {expected}")
-    at = 0
-    for part in views.values():
-        part[...] = np.reshape(public[at : at + part.size], part.shape)
-        at += part.size
-
-
-def padded_bounds(problem, bounds):
-    """Return bounds of the public weight vector in a problem's layout, infinite elsewhere.
-
-    Raises
-    ------
-    ValueError
-        If they do not have shape (2, n_weights), or leave no finite weight between them.
-    """
-    bounds = real_array(bounds, "bounds")
-    out = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
-    size = sum(part.size for part in problem.weight_views(out[0]).values())
-    if bounds.shape != (2, size):
-        raise ValueError(f"bounds of shape {bounds.shape}, expected {(2, size)}, as w_ is ordered")
-    wrong = ~(bounds[0] <= bounds[1]) | (bounds[0] == np.inf) | (bounds[1] == -np.inf)
-    if wrong.any():
-        at = np.flatnonzero(wrong)[0]
-        raise ValueError(
-            f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}, "
-            "expected lower <= upper with a finite number between"
-        )
-    beyond = (bounds[0] > LARGEST) | (bounds[1] < -LARGEST)
-    if beyond.any():
-        at = np.flatnonzero(beyond)[0]
-        raise ValueError(
-            f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}: all between is "
-            f"beyond {LARGEST:g}, whose square is a float64; scale the features"
-        )
-    for k in range(2):
-        fill_views(problem.weight_views(out[k]), bounds[k])
     return out
 
 
@@ -171,12 +94,3 @@ def check_in_loss(in_loss, shape):
     if in_loss.shape != shape:
         raise ValueError(f"in_loss of shape {in_loss.shape}, expected {shape}")
     return in_loss.view(np.uint8)
-
-
-def graph_weight_views(w, n_labels, n_features, bias, shape):
-    """Name the parts of weights of nodes and edges: coef, intercept, edge; no copies."""
-    size = int(np.prod(shape)) if shape else 0
-    views = weight_views(w[: len(w) - size], n_labels, n_features, (bias, False, False))
-    if shape:
-        views["edge"] = w[len(w) - size :].reshape(shape)
-    return views

@@ -3,7 +3,7 @@
 #     edges with ends numbered within the block. phi(x, y) = sum_v x_v (x) e[y_v], a bias per
 #     label, and a pairwise model (_pairwise.pyx). A code is the V labels.
 # (b) Weights are laid out for the kernels, labels padded to KP: node F x KP, then bias (KP), then
-#     the pairwise part, not padded. `weight_views` names the parts.
+#     the pairwise part, not padded. `graph_layout` has the places.
 # (c) Scores are maximized here, costs minimized by the decoder: it is given minus the potentials.
 #     Whatever it answers, what is returned is never worse than the truth, and its value is computed
 #     here, by the same sums as the truth's: a hinge is never negative.
@@ -50,9 +50,9 @@ import numpy as np
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._problems.core.node_arguments import (
-    check_labels, check_node_weights, graph_weight_views, padded, sums_over_blocks)
+    check_labels, check_node_weights, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
-from sstruct._problems.graph.arguments import check_label_counts, check_node_scores
+from sstruct._problems.graph.arguments import check_label_counts, check_node_scores, graph_layout
 
 cdef extern from "sstruct/_kernels/kernels.h":
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
@@ -143,9 +143,10 @@ cdef class GraphProblem(BlockProblem):
         self.n_features, self.KP = features.n_features, sstruct_padded(self.n_labels)
         self.max_code_size = int((graphs.length + graphs.n_copies).max())
         self.n_copied = int(graphs.n_copies.sum())
-        self.bias_at = self.n_features * self.KP
-        self.edge_at = self.bias_at + self.bias * self.KP
-        self.n_weights = self.edge_at + self.pairwise.n_weights
+        self._layout = layout = graph_layout(
+            self.pairwise.name, self.n_labels, self.n_features, self.bias, self.pairwise.n_features)
+        self.bias_at, self.edge_at = layout.starts["intercept"], layout.starts["edge"]
+        self.n_weights = layout.size
         self.pairwise.reserve(graphs.n_edges.max())
         self._set_scratch()
         work = VECTOR_WORK * self.KP * features.n_stored / max(features.n_rows, 1) * (
@@ -702,9 +703,3 @@ cdef class GraphProblem(BlockProblem):
                     f"block {i}: label {code[v]} at node {v}, expected one of "
                     f"{self.label_counts[self.start[i] + v]}")
         return 0
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout: coef, intercept, edge."""
-        self._check_weights(w)
-        return graph_weight_views(
-            w, self.n_labels, self.n_features, self.bias, self.pairwise.shape)

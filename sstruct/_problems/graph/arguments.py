@@ -7,6 +7,7 @@ import numpy as np
 from sstruct._checks.arrays import contiguous
 from sstruct._checks.shown import shortened
 from sstruct._problems.core.node_arguments import check_blocks, of_blocks
+from sstruct._problems.core.weight_layout import WeightLayout, dense_block, label_blocks
 from sstruct._problems.graph.grid_edges import grid_edges
 
 # Pairwise models; "fixed" has no weights.
@@ -92,6 +93,19 @@ def edge_shape(pairwise, n_labels, n_features):
         "full": (K, K),
         "directed": (n_features, K, K),
     }[pairwise]
+
+
+def graph_layout(pairwise, n_labels, n_features, bias, n_edge_features):
+    """Return the WeightLayout of a model of graphs with a pairwise model."""
+    shape, pair = edge_shape(pairwise, n_labels, n_edge_features), ("label", "other_label")
+    axes = {
+        "potts": (None,),
+        "contrast": ("edge_feature",),
+        "full": pair,
+        "directed": ("edge_feature", *pair),
+    }
+    edge = dense_block(axes[pairwise], shape) if shape else None
+    return WeightLayout({**label_blocks(n_labels, n_features, bias), "edge": edge})
 
 
 def attractive_edges(pairwise, shape):

@@ -19,7 +19,8 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_labels, of_blocks, padded, weight_views
+from sstruct._problems.core.node_arguments import check_labels, of_blocks, padded
+from sstruct._problems.core.weight_layout import WeightLayout, label_blocks
 
 
 cdef class MulticlassProblem(BlockProblem):
@@ -67,8 +68,10 @@ cdef class MulticlassProblem(BlockProblem):
         self.loss_scale, self.distance = arguments["loss_scale"], arguments["distance"]
         self.n_blocks, self.n_features = features.n_rows, features.n_features
         self.n_labels, self.KP = self.cost.shape[0], self.cost.shape[1]
-        self.bias, self.bias_at = arguments["bias"], self.n_features * self.KP
-        self.n_weights = self.bias_at + self.bias * self.KP
+        self.bias = arguments["bias"]
+        self._layout = layout = WeightLayout(
+            label_blocks(self.n_labels, self.n_features, self.bias))
+        self.bias_at, self.n_weights = layout.starts["intercept"], layout.size
         self.max_code_size, self.n_choices = 1, self.n_labels
         self.oracle_work = VECTOR_WORK * self.KP * features.n_stored / self.n_blocks
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
@@ -214,8 +217,3 @@ cdef class MulticlassProblem(BlockProblem):
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         return self.check_node_labels(i, code, self.n_labels)
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout; see `node_arguments`."""
-        self._check_weights(w)
-        return weight_views(w, self.n_labels, self.n_features, (self.bias, False, False))

@@ -31,9 +31,9 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import (
-    check_in_loss, check_known, graph_weight_views)
-from sstruct._problems.label_set.arguments import check_label_lists, check_label_costs
+from sstruct._problems.core.node_arguments import check_in_loss, check_known
+from sstruct._problems.label_set.arguments import (
+    check_label_lists, check_label_costs, label_set_layout)
 
 
 cdef class MultilabelProblem(BlockProblem):
@@ -111,9 +111,10 @@ cdef class MultilabelProblem(BlockProblem):
         self.model.edges, self.model.n_labels = &decoder.edges[0, 0], K
         self.model.full, self.model.relaxed = self.full, decoder.relaxed
         self.outcomes = 4 if self.full else 1
-        self.bias_at = self.n_features * self.KP
-        self.edge_at = self.bias_at + self.bias * self.KP
-        self.n_weights = self.edge_at + self.outcomes * self.n_edges
+        self._layout = layout = label_set_layout(
+            K, self.n_features, self.bias, self.n_edges, self.full)
+        self.bias_at, self.edge_at = layout.starts["intercept"], layout.starts["edge"]
+        self.n_weights = layout.size
         self.max_code_size = decoder.code_size
         self.has_product = decoder.has_product and (self.uniform or not decoder.counts_errors)
         self.has_between = decoder.has_between
@@ -423,18 +424,6 @@ cdef class MultilabelProblem(BlockProblem):
         except ValueError as error:
             raise ValueError(f"block {i}: {error}") from None
         return 0
-
-    @property
-    def edge_shape(self):
-        """Shape of the edges' weights: (E,), or (E, 2, 2)."""
-        outcomes = (2, 2) if self.full else ()
-        return self.n_edges, *outcomes
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout: coef, intercept, edge."""
-        self._check_weights(w)
-        return graph_weight_views(
-            w, self.n_labels, self.n_features, self.bias, self.edge_shape)
 
 
 cdef inline bint counts(MultilabelProblem problem, Py_ssize_t i, Py_ssize_t k) noexcept nogil:

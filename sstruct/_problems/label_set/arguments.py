@@ -3,6 +3,16 @@
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
+from sstruct._problems.core.weight_layout import WeightLayout, dense_block, label_blocks
+
+
+def label_set_layout(n_labels, n_features, bias, n_edges, full):
+    """Return the WeightLayout of a model of sets of labels; full: 4 weights for each edge."""
+    axes, shape = ("edge",), (n_edges,)
+    if full:
+        axes, shape = (*axes, "value", "other_value"), (*shape, 2, 2)
+    edge = dense_block(axes, shape)
+    return WeightLayout({**label_blocks(n_labels, n_features, bias), "edge": edge})
 
 
 def check_label_lists(first, labels, n_rows, n_labels):

@@ -384,8 +384,3 @@ cdef class MapProblem(BlockProblem):
     cpdef BlockProblem fork(self):
         terms = None if self.terms is None else self.terms.fork()
         return MapProblem(self.model, self.trees, self.published, terms, of=self)
-
-    def weight_views(self, w):
-        """Return the multipliers by node, label and copy."""
-        self._check_weights(w)
-        return {"multipliers": w[:self.n_multipliers]}

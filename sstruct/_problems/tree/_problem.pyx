@@ -115,10 +115,9 @@ cdef class TreeProblem(BlockProblem):
         self.bias = bias and T > 1
         self.model = TreeModel(P, self.n_features, T, bool(bias), bool(self.pairs))
         self.n_edge_features = 4 + self.pairs
-        self.bias_at = P * T * self.n_features
-        self.edge_at = self.bias_at + self.bias * P * T
-        self.type_at = self.edge_at + P * T * self.n_edge_features
-        self.n_weights = self.type_at + (T > 1) * P * T * T
+        self._layout = layout = self.model.layout
+        at, self.n_weights = layout.starts, layout.size
+        self.bias_at, self.edge_at, self.type_at = at["intercept"], at["edge"], at["type"]
         self._set_scratch()
         sizes = np.diff(begins, axis=1)
         pairs = (sizes[:, tree[tree >= 0]] * sizes[:, tree >= 0]).sum()
@@ -405,11 +404,6 @@ cdef class TreeProblem(BlockProblem):
             if not 0 <= code[p] < size and (size > 0 or code[p] != -1):
                 raise ValueError(f"block {i}: state {code[p]} of part {p} in a labeling code")
         return 0
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector; see `TreeModel`."""
-        self._check_weights(w)
-        return self.model.views(w)
 
     cdef double potentials(
             self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:

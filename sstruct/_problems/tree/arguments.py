@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
+from sstruct._problems.core.weight_layout import WeightLayout, dense_block
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class TreeStates:
 
 @dataclass(frozen=True)
 class TreeModel:
-    """Which weights there are: all that gives a weight vector its layout.
+    """Which weights there are.
 
-    The parts of a weight vector, one after another: coef (P, T, F); intercept (P, T), a constant
+    The tables of a weight vector, one after another: coef (P, T, F); intercept (P, T), a constant
     unless there are types; edge (P, T, 4), or 5 with pair scores, by the child and its type;
     type (P, T, T), by the child: rows the parent's type, columns its own. The axis of types is
     left away where there is one. A root has no edge: its entries are never used.
@@ -55,32 +56,24 @@ class TreeModel:
     pair_scores: bool = False
 
     @property
-    def shapes(self):
-        """Shape of each part of the weights, by name."""
+    def layout(self):
+        """The WeightLayout."""
         P, T = self.n_parts, self.n_types
-        types = (P,) if T == 1 else (P, T)
-        out = {"coef": (*types, self.n_features)}
-        if self.fit_intercept and T > 1:
-            out["intercept"] = types
-        out["edge"] = (*types, 4 + self.pair_scores)
-        if T > 1:
-            out["type"] = (P, T, T)
-        return out
-
-    def views(self, w):
-        """Name the parts of a weight vector, without a copy."""
-        out, at = {}, 0
-        for name, shape in self.shapes.items():
-            size = int(np.prod(shape))
-            out[name] = w[at : at + size].reshape(shape)
-            at += size
-        return out
+        axes, types = (("part",), (P,)) if T == 1 else (("part", "type"), (P, T))
+        has_bias = self.fit_intercept and T > 1
+        return WeightLayout(
+            {
+                "coef": dense_block((*axes, "feature"), (*types, self.n_features)),
+                "intercept": dense_block(axes, types) if has_bias else types,
+                "edge": dense_block((*axes, "edge_feature"), (*types, 4 + self.pair_scores)),
+                "type": dense_block(("part", "parent_type", "type"), (P, T, T)) if T > 1 else None,
+            }
+        )
 
     def attractive_bounds(self):
         """Bounds (2, d) under which places far from the expected one never score better."""
-        out = np.full((2, sum(int(np.prod(shape)) for shape in self.shapes.values())), np.inf)
-        out[0] = -np.inf
-        self.views(out[0])["edge"][..., [0, 2]] = 0
+        out = self.layout.unbounded()
+        self.layout.table(out[0], "edge")[..., [0, 2]] = 0
         return out
 
 

@@ -1,0 +1,179 @@
+"""The tables of weights of a model: where each is in the weight vector, and what its axes mean."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from sstruct._checks.arrays import real_array
+from sstruct._checks.magnitudes import LARGEST
+from sstruct._problems.core._rows import padded_labels
+
+
+@dataclass(frozen=True, slots=True)
+class WeightBlock:
+    """A table of weights in a weight vector.
+
+    Attributes
+    ----------
+    axes : tuple of (str or None)
+        What the entries along each axis belong to, such as "label"; None if they have no names.
+    shape : tuple of int
+    strides : tuple of int
+        Steps between entries along each axis, in entries of the vector.
+    extent : int
+        Number of entries of the vector that the table takes, including padding.
+    first : tuple of int
+        Index of the first entry of each axis among all entries of that name. Default: 0.
+    """
+
+    axes: tuple
+    shape: tuple
+    strides: tuple
+    extent: int
+    first: tuple = ()
+
+
+class WeightLayout:
+    """Tables of weights, one after another in one vector.
+
+    Compiled code pads the rows of some tables, and so the vector of a problem. The public vector,
+    ``w_``, has the entries of all tables in the same order, row-major and without padding.
+
+    Parameters
+    ----------
+    blocks : dict of str to (WeightBlock, tuple of int or None)
+        The tables by name, in order. A shape instead of a WeightBlock: the model does not have
+        these weights, which are zero. None: it does not have them, and they have no shape.
+
+    Attributes
+    ----------
+    blocks : dict of str to WeightBlock
+        The tables that exist.
+    starts : dict of str to int
+        Place in the vector of the first entry of each table; of a table that does not exist: of
+        the next one.
+    size, public_size : int
+        Length of the padded and of the public vector.
+    """
+
+    def __init__(self, blocks):
+        self.blocks, self.starts, self.size = {}, {}, 0
+        self._shapes = {}
+        for name, block in blocks.items():
+            self.starts[name] = self.size
+            if isinstance(block, WeightBlock):
+                self.blocks[name] = block
+                self.size += block.extent
+            else:
+                self._shapes[name] = block
+
+    @property
+    def public_size(self):
+        return sum(prod(block.shape) for block in self.blocks.values())
+
+    def table(self, w, name):
+        """Return one table as a view of a vector; zeros or None if it does not exist."""
+        if name in self.blocks:
+            return self._view(w, name)
+        shape = self._shapes[name]
+        return None if shape is None else np.zeros(shape)
+
+    def views(self, w):
+        """Return the tables that exist as views of a vector, by name.
+
+        Parameters
+        ----------
+        w : contiguous ndarray of shape (size,), dtype float64
+        """
+        return {name: self._view(w, name) for name in self.blocks}
+
+    def _view(self, w, name):
+        if w.shape != (self.size,) or w.dtype != np.float64:
+            found = f"shape {w.shape} and dtype {w.dtype}"
+            raise ValueError(f"weights of {found}, expected {(self.size,)} and float64")
+        block = self.blocks[name]
+        strides = [8 * step for step in block.strides]
+        # NumPy checks that the entries lie within the vector.
+        return np.ndarray(block.shape, np.float64, w, 8 * self.starts[name], strides)
+
+    def public(self, w):
+        """Return the public vector of a padded one."""
+        return np.concatenate([table.ravel() for table in self.views(w).values()])
+
+    def fill(self, w, public):
+        """Set the entries of a padded vector, except padding, from a public vector."""
+        if np.shape(public) != (self.public_size,):
+            raise ValueError(f"weights of shape {np.shape(public)}, expected {(self.public_size,)}")
+        at = 0
+        for table in self.views(w).values():
+            table[...] = np.reshape(public[at : at + table.size], table.shape)
+            at += table.size
+
+    def padded(self, public):
+        """Return the padded vector of a public one; the padding is zero."""
+        w = np.zeros(self.size)
+        self.fill(w, public)
+        return w
+
+    def padded_bounds(self, bounds):
+        """Return bounds of the public vector as bounds of the padded one, infinite elsewhere.
+
+        Raises
+        ------
+        ValueError
+            If they do not have shape (2, public_size), or exclude every finite weight.
+        """
+        bounds = real_array(bounds, "bounds")
+        expected = (2, self.public_size)
+        if bounds.shape != expected:
+            raise ValueError(
+                f"bounds of shape {bounds.shape}, expected {expected}, as w_ is ordered"
+            )
+        wrong = ~(bounds[0] <= bounds[1]) | (bounds[0] == np.inf) | (bounds[1] == -np.inf)
+        if wrong.any():
+            at = np.flatnonzero(wrong)[0]
+            raise ValueError(
+                f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}, "
+                "expected lower <= upper with a finite number between"
+            )
+        beyond = (bounds[0] > LARGEST) | (bounds[1] < -LARGEST)
+        if beyond.any():
+            at = np.flatnonzero(beyond)[0]
+            raise ValueError(
+                f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}: all between is"
+                f" beyond {LARGEST:g}, whose square is a float64; scale the features"
+            )
+        out = self.unbounded()
+        for padded, public in zip(out, bounds):
+            self.fill(padded, public)
+        return out
+
+    def unbounded(self):
+        """Return bounds of the padded vector that no weight can reach."""
+        return np.full((2, self.size), [[-np.inf], [np.inf]])
+
+
+def dense_block(axes, shape, first=()):
+    """Return a WeightBlock in row-major order without padding."""
+    strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return WeightBlock(axes, shape, strides, prod(shape), first)
+
+
+def label_row(n_labels):
+    """Return the WeightBlock of one weight for each label."""
+    return WeightBlock(("label",), (n_labels,), (1,), padded_labels(n_labels))
+
+
+def label_blocks(n_labels, n_features, bias):
+    """Return coef (K, F) and intercept (K,) by name: padded rows with an entry for each label."""
+    K, F, width = n_labels, n_features, padded_labels(n_labels)
+    return {
+        "coef": WeightBlock(("label", "feature"), (K, F), (1, width), F * width),
+        "intercept": label_row(K) if bias else (K,),
+    }
+
+
+def vector_layout(n_weights, name="w"):
+    """Return the WeightLayout of weights that have an index each, and no other meaning."""
+    return WeightLayout({name: dense_block(("feature",), (n_weights,))})
