@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._estimators.chain.fitted_state import CHAIN_STATE, chain_model
+from sstruct._estimators.chain.fitted_state import CHAIN_STATE
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.chain.training import LabeledChains
@@ -25,7 +25,7 @@ from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
-from sstruct._problems.chain.arguments import Chains
+from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._decode import decode
 from sstruct.sequences import Sequences
 
@@ -548,13 +548,10 @@ class ChainSSVM(Windows, LabelingSSVM):
         """
         some = nodes.lengths > 0
         chains = Chains(nodes.offsets[:-1][some], nodes.lengths[some])
+        terms = self._bias, self._boundaries, self._transitions
+        model = ChainModel(len(self.classes_), *terms, *self._masks)
         problem = chain_problem(
-            nodes,
-            nodes.flat,
-            chains,
-            chain_model(self.__dict__),
-            known=known,
-            states_per_label=n_states,
+            nodes, nodes.flat, chains, model, known=known, states_per_label=n_states
         )
         return problem, self._w
 
@@ -564,7 +561,7 @@ class ChainSSVM(Windows, LabelingSSVM):
             return np.empty(0, dtype=np.int32)
         problem, w = self._decoder(nodes, known, n_states)
         threads = n_threads(self.n_jobs)
-        transitions = as_sparse(self._views(), self._masks)
+        transitions = as_sparse(problem.layout.views(w), self._masks)
         if transitions is None:
             return decode(problem, w, threads)
         return decode_sparse(problem, w, transitions, threads)

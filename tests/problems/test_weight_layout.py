@@ -12,7 +12,7 @@ from sstruct._problems.core.weight_layout import (
     WeightBlock,
     WeightLayout,
     dense_block,
-    label_blocks,
+    label_layout,
     vector_layout,
 )
 from sstruct._problems.graph.arguments import PAIRWISE, graph_layout
@@ -48,7 +48,7 @@ PAIRS = st.sets(st.tuples(st.integers(0, 1), st.integers(0, 1))).map(sorted)
 LAYOUTS = st.one_of(
     MADE,
     st.builds(vector_layout, SIZE),
-    st.builds(label_blocks, K, SIZE, FLAG).map(WeightLayout),
+    st.builds(label_layout, K, SIZE, FLAG),
     st.builds(
         lambda model, F, G: model.layout(F, G),
         st.builds(ChainModel, K, FLAG, FLAG, FLAG), SIZE, st.integers(0, 2),
@@ -146,7 +146,7 @@ def test_bounds_that_exclude_every_weight(lower, upper, message):
 
 
 def test_a_vector_of_another_size_or_type_is_refused():
-    layout = WeightLayout(label_blocks(3, 2, True))
+    layout = label_layout(3, 2, True)
     w = np.zeros(layout.size)
     message = rf"weights of shape .* and dtype .*, expected \({layout.size},\) and float64"
     for wrong in (w[:-1], np.r_[w, 0.0], w[np.newaxis], w.astype(np.int64), w.astype(">f8")):

@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, sizes_of
 from sstruct._estimators.core.fitted_state import Array, Each, Flag, Labels, Number
-from sstruct._problems.chain.arguments import ChainModel
+from sstruct._problems.chain.arguments import chain_layout
 
 MASKS = (
     Array(dtype=np.bool_, shape=("K", "K"), optional=True),
@@ -12,16 +12,11 @@ MASKS = (
 )
 
 
-def chain_model(state):
-    """Return the ChainModel of fitted attributes."""
-    n_labels, _, bias = sizes_of(state)
-    return ChainModel(n_labels, bias, state["_boundaries"], state["_transitions"], *state["_masks"])
-
-
-def chain_layout(state):
+def layout_of_chains(state):
     """Return the WeightLayout of fitted attributes."""
-    n_edge_features = state.get("n_edge_features_in_") or 0
-    return chain_model(state).layout(int(state["n_features_in_"]), int(n_edge_features))
+    terms = bool(state["_boundaries"]), bool(state["_transitions"])
+    n_edge_features = int(state.get("n_edge_features_in_") or 0)
+    return chain_layout(*sizes_of(state), *terms, n_edge_features)
 
 
 CHAIN_STATE = LABELING_STATE.extended(
@@ -35,5 +30,5 @@ CHAIN_STATE = LABELING_STATE.extended(
         "edge_feature_names_in_": Labels(size="G", strings=True, optional=True),
         "whole_objective_": CERTIFICATE,
     },
-    layout=chain_layout,
+    layout=layout_of_chains,
 )

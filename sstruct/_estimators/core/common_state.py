@@ -17,7 +17,7 @@ from sstruct._estimators.core.fitted_state import (
     Unexpected,
 )
 from sstruct._problems.core.kept_arrays import MOST_COUNTED
-from sstruct._problems.core.weight_layout import WeightLayout, label_blocks, vector_layout
+from sstruct._problems.core.weight_layout import label_layout, vector_layout
 from sstruct._solvers.core.status import Status
 
 INTEGER = np.iinfo(np.int64).max
@@ -126,5 +126,5 @@ LABELING_STATE = BASE_STATE.extended(
         # What X was, by which predictions go out; older pickles do not know.
         "_form": Text(choices=("ragged", "stacked", "rows"), optional=True),
     },
-    layout=lambda state: WeightLayout(label_blocks(*sizes_of(state))),
+    layout=lambda state: label_layout(*sizes_of(state)),
 )

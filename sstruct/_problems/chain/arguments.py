@@ -1,6 +1,7 @@
 """What a ChainProblem is given, checked and brought into the layout of its compiled code."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -83,21 +84,27 @@ class ChainModel:
 
     def layout(self, n_features, n_edge_features=0):
         """Return the WeightLayout of a model with features of nodes and of transitions."""
-        K, G, row = self.n_labels, n_edge_features, label_row(self.n_labels)
-        width, pair = row.extent, ("label", "next_label")
-        table = padded_labels(K * width)
-        features = WeightBlock(("edge_feature", *pair), (G, K, K), (table, width, 1), G * table)
-        return WeightLayout(
-            {
-                **label_blocks(K, n_features, self.bias),
-                "start": row if self.boundaries else (K,),
-                "end": row if self.boundaries else (K,),
-                "edge": WeightBlock(pair, (K, K), (width, 1), K * width)
-                if self.transitions
-                else (K, K),
-                "edge_feature": features if G else (0, K, K),
-            }
-        )
+        terms = self.bias, self.boundaries, self.transitions
+        return chain_layout(self.n_labels, n_features, *terms, n_edge_features)
+
+
+@lru_cache
+def chain_layout(n_labels, n_features, bias, boundaries, transitions, n_edge_features):
+    """Return the WeightLayout of a chain model."""
+    K, G, row, pair = n_labels, n_edge_features, label_row(n_labels), ("label", "next_label")
+    width = row.extent
+    table = padded_labels(K * width)
+    edge = WeightBlock(pair, (K, K), (width, 1), K * width)
+    features = WeightBlock(("edge_feature", *pair), (G, K, K), (table, width, 1), G * table)
+    return WeightLayout(
+        {
+            **label_blocks(K, n_features, bias),
+            "start": row if boundaries else (K,),
+            "end": row if boundaries else (K,),
+            "edge": edge if transitions else (K, K),
+            "edge_feature": features if G else (0, K, K),
+        }
+    )
 
 
 def check_copies(copies_end, length, ends_here):

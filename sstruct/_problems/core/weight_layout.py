@@ -1,6 +1,10 @@
 """The tables of weights of a model: where each is in the weight vector, and what its axes mean."""
 
+# Design: a layout is a function of a few sizes. These functions are cached: a prediction asks
+# several times for the same one.
+
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -59,24 +63,23 @@ class WeightLayout:
 
     def __init__(self, blocks):
         self.blocks, self.starts, self.size = {}, {}, 0
-        self._shapes = {}
+        self._missing, self._places = {}, {}
         for name, block in blocks.items():
             self.starts[name] = self.size
             if isinstance(block, WeightBlock):
                 self.blocks[name] = block
+                strides = tuple(8 * step for step in block.strides)
+                self._places[name] = block.shape, 8 * self.size, strides
                 self.size += block.extent
             else:
-                self._shapes[name] = block
-
-    @property
-    def public_size(self):
-        return sum(prod(block.shape) for block in self.blocks.values())
+                self._missing[name] = block
+        self.public_size = sum(prod(block.shape) for block in self.blocks.values())
 
     def table(self, w, name):
         """Return one table as a view of a vector; zeros or None if it does not exist."""
         if name in self.blocks:
-            return self._view(w, name)
-        shape = self._shapes[name]
+            return self.views(w)[name]
+        shape = self._missing[name]
         return None if shape is None else np.zeros(shape)
 
     def views(self, w):
@@ -86,16 +89,14 @@ class WeightLayout:
         ----------
         w : contiguous ndarray of shape (size,), dtype float64
         """
-        return {name: self._view(w, name) for name in self.blocks}
-
-    def _view(self, w, name):
         if w.shape != (self.size,) or w.dtype != np.float64:
             found = f"shape {w.shape} and dtype {w.dtype}"
             raise ValueError(f"weights of {found}, expected {(self.size,)} and float64")
-        block = self.blocks[name]
-        strides = [8 * step for step in block.strides]
-        # NumPy checks that the entries lie within the vector.
-        return np.ndarray(block.shape, np.float64, w, 8 * self.starts[name], strides)
+        # NumPy checks that all entries lie within the vector.
+        return {
+            name: np.ndarray(shape, np.float64, w, offset, strides)
+            for name, (shape, offset, strides) in self._places.items()
+        }
 
     def public(self, w):
         """Return the public vector of a padded one."""
@@ -165,6 +166,12 @@ def label_row(n_labels):
     return WeightBlock(("label",), (n_labels,), (1,), padded_labels(n_labels))
 
 
+@lru_cache
+def label_layout(n_labels, n_features, bias):
+    """Return the WeightLayout of weights of features, and intercepts, for each label."""
+    return WeightLayout(label_blocks(n_labels, n_features, bias))
+
+
 def label_blocks(n_labels, n_features, bias):
     """Return coef (K, F) and intercept (K,) by name: padded rows with an entry for each label."""
     K, F, width = n_labels, n_features, padded_labels(n_labels)
@@ -174,6 +181,7 @@ def label_blocks(n_labels, n_features, bias):
     }
 
 
-def vector_layout(n_weights, name="w"):
+@lru_cache
+def vector_layout(n_weights):
     """Return the WeightLayout of weights that have an index each, and no other meaning."""
-    return WeightLayout({name: dense_block(("feature",), (n_weights,))})
+    return WeightLayout({"w": dense_block(("feature",), (n_weights,))})

@@ -1,6 +1,7 @@
 """What a GraphProblem is given, checked and brought into the layout of its compiled code."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -95,6 +96,7 @@ def edge_shape(pairwise, n_labels, n_features):
     }[pairwise]
 
 
+@lru_cache
 def graph_layout(pairwise, n_labels, n_features, bias, n_edge_features):
     """Return the WeightLayout of a model of graphs with a pairwise model."""
     shape, pair = edge_shape(pairwise, n_labels, n_edge_features), ("label", "other_label")

@@ -20,7 +20,7 @@ import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import check_labels, of_blocks, padded
-from sstruct._problems.core.weight_layout import WeightLayout, label_blocks
+from sstruct._problems.core.weight_layout import label_layout
 
 
 cdef class MulticlassProblem(BlockProblem):
@@ -69,8 +69,7 @@ cdef class MulticlassProblem(BlockProblem):
         self.n_blocks, self.n_features = features.n_rows, features.n_features
         self.n_labels, self.KP = self.cost.shape[0], self.cost.shape[1]
         self.bias = arguments["bias"]
-        self._layout = layout = WeightLayout(
-            label_blocks(self.n_labels, self.n_features, self.bias))
+        self._layout = layout = label_layout(self.n_labels, self.n_features, self.bias)
         self.bias_at, self.n_weights = layout.starts["intercept"], layout.size
         self.max_code_size, self.n_choices = 1, self.n_labels
         self.oracle_work = VECTOR_WORK * self.KP * features.n_stored / self.n_blocks

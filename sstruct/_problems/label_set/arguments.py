@@ -1,11 +1,14 @@
 """What a MultilabelProblem is given, checked and brought into the layout of its compiled code."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
 from sstruct._problems.core.weight_layout import WeightLayout, dense_block, label_blocks
 
 
+@lru_cache
 def label_set_layout(n_labels, n_features, bias, n_edges, full):
     """Return the WeightLayout of a model of sets of labels; full: 4 weights for each edge."""
     axes, shape = ("edge",), (n_edges,)

@@ -1,6 +1,7 @@
 """What a TreeProblem is given, checked; and names for its weights."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class TreeModel:
     fit_intercept: bool = True
     pair_scores: bool = False
 
-    @property
+    @cached_property
     def layout(self):
         """The WeightLayout."""
         P, T = self.n_parts, self.n_types
