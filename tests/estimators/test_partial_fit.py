@@ -313,8 +313,13 @@ def test_a_model_of_another_fit_is_refused(rng):
     with pytest.raises(ValueError, match="bounds were set or taken away"):
         model.set_params(lam=0.1, bounds=box).partial_fit(X, y)
     model.set_params(bounds=None).partial_fit(X, y)
-    for change in ({"transitions": False}, {"fit_intercept": False}):
-        with pytest.raises(ValueError, match="for another model than those before: terms is"):
+    for change, name in (
+        ({"transitions": False}, "transitions"),
+        ({"boundaries": False}, "boundaries"),
+        ({"fit_intercept": False}, "bias"),
+    ):
+        message = f"for another model than those before: {name} is False, was True"
+        with pytest.raises(ValueError, match=message):
             clone(model).partial_fit(X, y, classes=classes).set_params(**change).partial_fit(X, y)
     # A fit by another solver takes the state away.
     model.set_params(solver="auto", max_iter=2, tol=0.9).fit(X, y)
@@ -328,7 +333,7 @@ def test_another_model_is_refused(rng):
         model.set_params(pairwise=2.0).partial_fit(X, y)
     model, X, y, _ = label_sets(rng)
     model.set_params(solver="pa", edges=None).partial_fit(X, y)
-    with pytest.raises(ValueError, match="before: full is None, was False"):
+    with pytest.raises(ValueError, match="before: K is None, was 4"):
         model.partial_fit(X, rng.permutation(np.arange(N) % 4))
     model, X, y, _ = trees(rng)
     model.set_params(solver="pa").partial_fit(X, y)
