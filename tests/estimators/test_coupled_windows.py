@@ -51,8 +51,7 @@ class Problem:
 
     def public(self, w):
         """Return weights in the order of the terms' vectors."""
-        views = self.training.problem.weight_views(w)
-        return np.concatenate([view.ravel() for view in views.values()])
+        return self.training.problem.layout.public(w)
 
     def solve(self):
         self.run = Coupled(self.setup)

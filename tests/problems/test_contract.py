@@ -264,7 +264,7 @@ def coupled(made, rng):
 
     w = np.r_[made.w, rng.integers(-4, 5, n * K).astype(float)]
     np.testing.assert_array_equal(
-        problem.multipliers(problem.padded_weights(w)),
+        problem.multipliers(problem.layout.padded(w)),
         center + scale[:, np.newaxis] * w[len(made.w) :].reshape(n, K),
     )
     return SimpleNamespace(
@@ -273,8 +273,8 @@ def coupled(made, rng):
         loss=made.loss,
         constant=constant,
         w=w,
-        padded=problem.padded_weights(w),
-        public=lambda w: join_views(problem.weight_views(w)),
+        padded=problem.layout.padded(w),
+        public=problem.layout.public,
         allowed=made.allowed,
     )
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from sstruct._checks.arrays import contiguous
 from sstruct._problems.core.kept_arrays import kept_array
+from sstruct._problems.core.weight_layout import WeightLayout, dense_block
 
 
 cdef class CoupledProblem(WrappedProblem):
@@ -56,7 +57,10 @@ cdef class CoupledProblem(WrappedProblem):
         self.arguments = arguments
         self.start, self.position, self.copy, self.sign = arguments["ends"]
         self.scale, self.center = arguments["scale"], arguments["center"]
-        self.n_weights = self.n_model_weights + self.center.shape[0] * self.n_labels
+        n_multipliers = self.center.shape[0] * self.n_labels
+        self._layout = WeightLayout({
+            **problem.layout.blocks, "multipliers": dense_block((None,), (n_multipliers,))})
+        self.n_weights = self.n_model_weights + n_multipliers
         n_ends = np.diff(self.start).max()
         self.oracle_work += n_ends * self.n_labels
         self.offsets = np.empty((max(n_ends, 1), self.n_labels))
@@ -119,16 +123,6 @@ cdef class CoupledProblem(WrappedProblem):
         most = np.abs(self.center).max(axis=1)
         sums = np.r_[0, np.cumsum(most[np.asarray(self.copy)])]
         return self.problem.fixed_scores() + np.diff(sums[np.asarray(self.start)])
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout, as views of it."""
-        self._check_weights(w)
-        views = self.problem.weight_views(w[:self.n_model_weights])
-        return {**views, "multipliers": w[self.n_model_weights:]}
-
-    def padded_weights(self, public):
-        """Return weights in this problem's layout from a flat array without padding."""
-        return BlockProblem.padded_weights(self, public)
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.problem.code_size(i)
