@@ -212,6 +212,7 @@ def test_the_bound_holds_at_every_pass(rng, make):
     assert len(found) >= 5
 
 
+@pytest.mark.usefixtures("sigint")
 def test_interrupts_wait_until_losses_have_changed(rng, monkeypatch):
     problem, shift, calls = chains(rng), coupled.shift_losses, []
 

@@ -1,5 +1,6 @@
 """Ctrl-C between the last pass and the end of ``fit``: wherever it comes, the model is there."""
 
+import gc
 import signal
 import sys
 import threading
@@ -49,6 +50,7 @@ def fit_with_ctrl_c(model, X, y, at):
     press, before = Press(at), signal.getsignal(signal.SIGINT)
     previous = sys.gettrace()
     interrupted = False
+    gc.disable()  # Python ignores Ctrl-C in finalizers of garbage
     sys.settrace(press)
     try:
         model.fit(X, y)
@@ -56,6 +58,7 @@ def fit_with_ctrl_c(model, X, y, at):
         interrupted = True
     finally:
         sys.settrace(previous)
+        gc.enable()
     assert signal.getsignal(signal.SIGINT) is before
     return interrupted, press.count
 
