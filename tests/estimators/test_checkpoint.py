@@ -150,14 +150,15 @@ import numpy as np
 import sklearn
 from sstruct import ChainSSVM
 from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
 
 warnings.simplefilter("ignore")
 X, y = make_sequences(n_samples=400, random_state=0)
-path, out, parameters, working_memory = sys.argv[1:]
+path, out, options, working_memory = sys.argv[1:]
 sklearn.set_config(working_memory=float(working_memory))
 model = ChainSSVM(
     lam=1e-4, tol=1e-9, max_iter=250, random_state=3, checkpoint=path or None,
-    **json.loads(parameters),
+    solver=MPBCFW(**json.loads(options)),
 ).fit(X, y)
 np.save(out, np.r_[model.w_, model.dual_objective_, model.objective_])
 """
@@ -166,17 +167,14 @@ np.save(out, np.r_[model.w_, model.dual_objective_, model.objective_])
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this platform")
 @pytest.mark.parametrize(
-    "parameters, working_memory",
-    [
-        ({"solver": MPBCFW(sampling="gap", average=True)}, 1024),
-        ({"solver": MPBCFW(sampling="sequential")}, 0.1),
-    ],
+    "options, working_memory",
+    [({"sampling": "gap", "average": True}, 1024), ({"sampling": "sequential"}, 0.1)],
     ids=["gap", "in parts"],
 )
-def test_kill_at_ten_random_moments(tmp_path, rng, parameters, working_memory):
+def test_kill_at_ten_random_moments(tmp_path, rng, options, working_memory):
     script = tmp_path / "fit.py"
     script.write_text(KILLED)
-    command, way = [sys.executable, script], [json.dumps(parameters), str(working_memory)]
+    command, way = [sys.executable, script], [json.dumps(options), str(working_memory)]
     whole, resumed, path = tmp_path / "whole.npy", tmp_path / "resumed.npy", tmp_path / "kept.npz"
     subprocess.run([*command, "", whole, *way], check=True)
     for _ in range(10):
