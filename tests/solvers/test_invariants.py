@@ -422,3 +422,8 @@ def test_a_block_without_dual_weight_is_an_error_that_names_it(rng):
             ValueError, match=r"alpha: (the dual weights of block 1|entry 1 is nan)"
         ):
             fit.state.restore(exported)
+
+
+def test_the_norm_of_an_empty_vector_is_zero():
+    # Windows that share no node have no multipliers; fails on a build with bounds checks.
+    assert squared_norm(np.zeros(0)) == 0

@@ -44,7 +44,7 @@ cdef double DRIFT = 1e-14
 
 def squared_norm(const double[::1] w not None):
     """|w|^2."""
-    return sstruct_squared_norm(&w[0], w.shape[0])
+    return sstruct_squared_norm(&w[0], w.shape[0]) if w.shape[0] > 0 else 0.0
 
 
 def aligned_zeros(size):
