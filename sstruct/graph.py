@@ -142,8 +142,7 @@ class GraphCRFSSVM(LabelingSSVM):
     certificate_every : int, default=10
         Number of passes between certificates, which compute the duality gap with one more oracle
         call for each sample. One is also made when the estimated gap falls below `tol`. Each pass
-        of ``"fw"`` and ``"cutting-plane"`` is a certificate, and for chains every second pass of
-        ``"gdmm"`` from the sixth on.
+        of ``"fw"`` and ``"cutting-plane"`` is a certificate.
     max_iter : int, default=1000
         Largest number of passes (n oracle calls each; for a solver with ``cache=True``, at most ten
         times as many rounds).

@@ -222,11 +222,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             )
         if self.init is not None:
             self._check_init()
-        solver, solvers = self.estimator._solver_name, self.estimator._solvers
-        if solver != "auto" and not solvers[solver].has_objective:
+        if not self.estimator._has_objective():
             raise ValueError(
-                f"solver={solver!r} minimizes no objective, which rounds of completions make "
-                "smaller: take solver='mp-bcfw' or 'bcfw'"
+                f"solver={self.estimator._solver_name!r} minimizes no objective, which rounds of "
+                "completions make smaller: take solver='mp-bcfw' or 'bcfw'"
             )
 
     def _check_init(self):

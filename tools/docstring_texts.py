@@ -51,8 +51,7 @@ class Common:
     certificate_every : int, default=10
         Number of passes between certificates, which compute the duality gap with one more oracle
         call for each sample. One is also made when the estimated gap falls below `tol`. Each pass
-        of ``"fw"`` and ``"cutting-plane"`` is a certificate, and for chains every second pass of
-        ``"gdmm"`` from the sixth on.
+        of ``"fw"`` and ``"cutting-plane"`` is a certificate.
     max_iter : int, default=1000
         Largest number of passes (n oracle calls each; for a solver with ``cache=True``, at most ten
         times as many rounds).
@@ -164,6 +163,8 @@ class Chains:
         ``"auto"`` uses ``"gdmm"`` from 400 labels on, unless a parameter that it does not support
         or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
         does not take.
+    certificate_every : added
+        ``"gdmm"`` also computes one at every second pass from the sixth on.
     warm_start : added
         With margin rescaling `loss` and `class_weight` may change, too.
     n_oracle_calls_ : added

@@ -1,7 +1,9 @@
 """Solver objects: names, types and ranges of options, and that every option has its effect."""
 
+import ast
 import math
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -41,12 +43,18 @@ def fitted(data, options=None, solver="mp-bcfw", **parameters):
     return ChainSSVM(solver=SOLVER_OF_NAME[solver](**(options or {})), **given).fit(*data)
 
 
-def test_defaults_are_those_of_the_constants(data):
-    for each in (MPBCFW(), BCFW()):
-        options = each.get_params()
-        assert {
-            k: v for k, v in vars(Constants()).items() if k in options
-        }.items() <= options.items()
+@pytest.mark.skipif(sys.flags.optimize > 1, reason="there are no docstrings")
+@pytest.mark.parametrize("kind", SOLVER_OF_NAME.values())
+def test_documented_defaults(kind):
+    found = {}
+    for names, values in re.findall(
+        r"^ *([a-z_, ]+) : .*default=(.*)$", kind.__doc__, re.MULTILINE
+    ):
+        found |= zip(names.split(", "), values.split(" and "), strict=True)
+    assert {name: ast.literal_eval(value) for name, value in found.items()} == kind().get_params()
+
+
+def test_the_default_solver_is_mpbcfw(data):
     assert_same_bits(
         fitted(data), ChainSSVM(lam=1e-3, tol=1e-9, max_iter=12, random_state=0).fit(*data)
     )

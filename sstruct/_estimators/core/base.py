@@ -177,7 +177,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         raise NotImplementedError
 
     def _first_labels(self, X, y, sample_weight, known):
-        """Return codes of all labels to begin with: by a fit of what is known, as it is cut out."""
+        """Return initial codes of all labels, predicted by a fit to the known labels."""
         model = clone(self).set_params(warm_start=False)
         return model.fit(X, y, sample_weight)._complete(X, known)
 
@@ -285,6 +285,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """The name of the chosen solver, or "auto"."""
         chosen = self._chosen_solver()
         return "auto" if chosen is None else chosen.name
+
+    def _has_objective(self):
+        """Return whether the chosen solver minimizes the objective."""
+        return self._solvers[(self._chosen_solver() or MPBCFW()).name].has_objective
 
     def _options(self, solver, problem):
         """Return the Options of a fit by a solver object; "auto" is resolved here."""
@@ -402,7 +406,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _lam(self, total_weight, scale=None, pairwise_scale=1.0):
         """Return lambda, for samples of a total weight; "auto" asks `scale`, a function, for it."""
-        if self._solver_name != "auto" and not self._solvers[self._solver_name].has_objective:
+        if not self._has_objective():
             return 0.0
         if not isinstance(self.lam, str):
             return float(self.lam)
@@ -457,7 +461,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             size = float(size)
         elif self._goes_on:  # of the samples before
             size = self.pairwise_scale_
-        elif self._solver_name != "auto" and not self._solvers[self._solver_name].has_objective:
+        elif not self._has_objective():
             size = 1.0
         else:
             size = pairwise_from_scale(scale())
@@ -681,7 +685,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return Checkpoint(self.checkpoint, fingerprint(parts))
 
     def _told_apart(self, training):
-        """Return arrays that tell the data, and what is made of them, from those of other fits."""
+        """Return arrays that identify the data and the problem of a fit."""
         problem, data = training.problem, training.data
         arrays = [*data.arrays(), *data.costs]
         if isinstance(problem, PartedBlocks):  # the parts' digests have the rest
@@ -786,7 +790,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return encode(labels, classes) == codes, weights
 
     def __dask_tokenize__(self):
-        # Of a dataclass Dask would see the fields alone, and not what was learned.
+        # Dask would use the fields of the dataclass only, without the fitted attributes.
         return tokenized(self)
 
     def _stored_parameters(self, attributes):

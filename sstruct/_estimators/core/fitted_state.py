@@ -19,17 +19,17 @@ from sstruct._checks.arrays import is_sized
 from sstruct._input.packed_names import pack_names, unpack_names
 from sstruct._problems.core.weight_layout import WeightLayout
 
-# Design: compiled code reads places that fitted attributes give, so these are data from outside, as
-# X is. A class declares them (a FittedState of fields and rules), and one function looks at them:
-# when an object is unpickled or loaded, and at use where an attribute is another object than at the
-# last look. What was looked at is kept beside the objects and not in them: a file cannot claim it.
+# Design: compiled code uses fitted attributes as indices, so they are validated like X. A class
+# declares them as a FittedState of fields and rules. One function validates them when an object is
+# unpickled or loaded, and before use if an attribute was replaced since the last validation. The
+# record of validated attributes is kept outside of the objects, so that a file cannot contain it.
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Unexpected(Exception):
-    """A part of a state is not what it must be: its name, what it is, and what is expected."""
+    """An invalid part of a state: its name, the value found, and the value expected."""
 
     def __init__(self, name, found, expected):
         super().__init__(f"{name} is {found}, expected {expected}")

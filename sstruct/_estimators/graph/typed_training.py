@@ -112,7 +112,7 @@ class LabeledTypedGraphs(LabeledGraphs):
 
 
 def no_label_of(t):
-    """Return what is wrong where nobody knows the labels of a type."""
+    """Return the error message for a type of nodes without any label."""
     return (
         f"y has no labeled node of type {t} in a sample of positive weight; name its labels in "
         "classes"

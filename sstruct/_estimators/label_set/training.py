@@ -207,7 +207,7 @@ def _column_names(classes, y, n_labels):
             raise ValueError(
                 f"y has more than one column {shortened(twice[0])}: names of labels differ"
             )
-    # Duplicates, and what is no list, are refused there.
+    # Raises an error for duplicates and for values that are not lists.
     names = training_classes(given, np.arange(0), np.zeros(0, dtype=bool), int)
     if len(names) != n_labels:
         raise ValueError(f"classes names {len(names)} labels, but y has {n_labels} columns")
