@@ -8,42 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._estimators.chain.fitted_state import CHAIN_STATE
+from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
-from sstruct._estimators.chain.samples import chain_problem, pack_chains
-from sstruct._estimators.chain.training import LabeledChains
 from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.named_weights import named_weights
-from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
-from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.core.training import Inference, Training
-from sstruct._estimators.windows.windowed import Windows
-from sstruct._input.partial import known_codes
-from sstruct._input.ragged import check_choice, check_number, known_labels, refuse_lengths
-from sstruct._input.transition_masks import check_known
-from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
-from sstruct._problems.chain._problem import chain_top_k, max_marginals
-from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
-from sstruct._problems.chain.arguments import ChainModel, Chains
-from sstruct._problems.core._decode import decode
-from sstruct.sequences import Sequences
+from sstruct._input.ragged import check_number
 
 __all__ = ["ChainSSVM"]
-
-# "auto" uses GDMM from this number of labels on: benchmarks/notes/chains.md.
-LEAST_GDMM_LABELS = 400
-# From this number on, a fit that ended at a limit is advised to try GDMM.
-LEAST_ADVISED_LABELS = 200
-# window_size="auto" cuts chains of more nodes than the first number into windows of at most the
-# second: benchmarks/notes/chains.md.
-LONGEST_WHOLE = 1000
-AUTO_WINDOW = 200
 
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainSSVM(Windows, LabelingSSVM):
+class ChainSSVM(LabelingSSVM):
     r"""Structured SVM for sequences: a label for every node, such as each word of a sentence.
 
     Labels every node of a sequence, such as the words of a sentence or the days of a record, so
@@ -329,11 +305,7 @@ class ChainSSVM(Windows, LabelingSSVM):
     True
     """
 
-    _fits_partitions = _refuses_lengths = True
-    _fitted_state = CHAIN_STATE
-    _solvers = CHAIN_SOLVERS
-    _searches = ("auto", "bisecting", "binary")
-    _one_sample = "sequences: one sequence is a list of one array, [X]"
+    _structure_class = ChainStructure
 
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.")
@@ -363,11 +335,6 @@ class ChainSSVM(Windows, LabelingSSVM):
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_choice("transitions", self.transitions, (True, False))
-        check_choice("boundaries", self.boundaries, (True, False))
 
     def fit(
         self,
@@ -427,153 +394,12 @@ class ChainSSVM(Windows, LabelingSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _training(self, X, y, sample_weight, completion=None):
-        data = LabeledChains(self, X, y, sample_weight, completion)
-        if self._solver_name == "gdmm" and data.nodes.n_edge_features:
-            raise ValueError(
-                "edge features do not go with solver='gdmm', which searches one table of "
-                "transitions for all steps; take solver='mp-bcfw' or 'bcfw'"
-            )
-        problem = data.problem(self)
-        return Training(
-            problem,
-            data.sample_weight,
-            data.total_weight,
-            data.trained,
-            data.data(),
-            Inference("viterbi"),
-            {
-                "n_features_in_": data.nodes.n_features,
-                "feature_names_in_": data.nodes.feature_names,
-                "classes_": data.classes,
-                # What w_ means must not change when a parameter is set after the fit.
-                "_bias": self.fit_intercept,
-                "_boundaries": self.boundaries,
-                "_transitions": self.transitions,
-                "_masks": data.masks,
-                "_form": data.nodes.form,
-                "n_edge_features_in_": data.nodes.n_edge_features or None,
-                "edge_feature_names_in_": data.nodes.edge_names,
-            },
-            features=data.scalable,
-            empty=data.nodes.empty,
-            data_warnings=self._data_warnings(data.nodes),
-            whole=problem.joined if problem.windowed else None,
-        )
-
-    def _windows(self, n_labels):
-        """Return the length up to which chains are not cut, and the largest size of a window."""
-        many = self._solver_name == "auto" and n_labels >= LEAST_GDMM_LABELS
-        return self._window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
-
     def _stored_parameters(self, attributes):
         mask = self.transition_mask
         if not callable(mask) or is_importable(mask):
             return {}
         return {"transition_mask": ResolvedMask(attributes["classes_"], *attributes["_masks"])}
 
-    def _data_warnings(self, nodes):
-        """Return what ``fit`` warns of if no sequence has a transition to learn from."""
-        if not self.transitions or nodes.offsets[-1] < 2 or nodes.lengths.max() > 1:
-            return ()
-        if nodes.form == "rows":
-            found = "X is 2-D, so that each row is a sequence of one node"
-            advice = "If the rows are one sequence, such as a time series, call fit([X], [y])"
-        else:
-            found = "each sequence in X has one node"
-            advice = (
-                "If they are the nodes of one sequence, join them and call fit([X], [y]) with X of "
-                "shape (L, n_features) and y of shape (L,)"
-            )
-        message = (
-            f"{type(self).__name__} learns no transitions: {found}. {advice}. If they are "
-            "independent, use MulticlassSSVM or set transitions=False."
-        )
-        return (message,)
-
-    def _packed_for_score(self, X, y):
-        if isinstance(X, list) and all(isinstance(x, np.ndarray | tuple) for x in X):
-            return Sequences.from_list(X), Sequences.from_list(y)
-        return X, y
-
-    def _axis_values(self):
-        names = getattr(self, "edge_feature_names_in_", None)
-        if names is None:
-            names = [f"edge{g}" for g in range(getattr(self, "n_edge_features_in_", None) or 0)]
-        values = super()._axis_values() | {"next_label": self.classes_}
-        return values | {"edge_feature": {"feature": names}}
-
-    def _supports_gdmm(self, problem):
-        refused = any(self._solvers["gdmm"].refused(self._parameters()))
-        refused |= isinstance(problem, EdgeFeatureChainProblem)
-        # A mask would make its certificates Viterbi's.
-        return not refused and self.transition_mask is None and self.transitions
-
-    def _auto_solver(self, problem):
-        """Return "gdmm" for many labels if all parameters support it."""
-        many = problem.n_labels >= LEAST_GDMM_LABELS
-        return "gdmm" if many and self._supports_gdmm(problem) else "mp-bcfw"
-
-    def _alternative_solver(self, problem):
-        many = getattr(problem, "n_labels", 0) >= LEAST_ADVISED_LABELS
-        return "gdmm" if many and self.solver_ != "gdmm" and self._supports_gdmm(problem) else None
-
-    def _fitted_attributes(self, solution, lam, solver, attributes):
-        fitted = super()._fitted_attributes(solution, lam, solver, attributes)
-        views = self._fitted_state.layout(fitted).views(solution.w)
-        if as_sparse(views, fitted["_masks"]) is not None:
-            fitted["inference_"] += "; predictions: sparse viterbi (exact)"
-        return fitted
-
-    def _nodes(self, X):
-        return pack_chains(self, X, fitted=True)
-
-    def _known_labels(self, X, y, sample_weight):
-        nodes = pack_chains(self, X, fitted=False)
-        refuse_lengths(sample_weight, nodes.lengths)
-        return known_labels(self, nodes, self._labels(y, nodes), sample_weight)
-
-    def _complete(self, X, known, n_states=1):
-        nodes = pack_chains(self, X, fitted=True)
-        edge, boundary = (None if m is None else m[..., ::n_states] for m in self._masks)
-        edge = None if edge is None else edge[::n_states]
-        labels = self.classes_[::n_states]
-        check_known(known.codes, nodes.offsets, edge, boundary, labels)
-        return self._decoded(nodes, known.codes, n_states)
-
-    def _decoder(self, nodes, known=None, n_states=1):
-        """Return the problem of decoding, around known labels, and the weights in its layout.
-
-        Its blocks are the sequences that are not empty, of which there must be one.
-        """
-        some = nodes.lengths > 0
-        chains = Chains(nodes.offsets[:-1][some], nodes.lengths[some])
-        terms = self._bias, self._boundaries, self._transitions
-        model = ChainModel(len(self.classes_), *terms, *self._masks)
-        problem = chain_problem(
-            nodes, nodes.flat, chains, model, known=known, states_per_label=n_states
-        )
-        return problem, self._w
-
-    def _decoded(self, nodes, known=None, n_states=1):
-        """Return the labels of all nodes."""
-        if nodes.offsets[-1] == 0:
-            return np.empty(0, dtype=np.int32)
-        problem, w = self._decoder(nodes, known, n_states)
-        threads = n_threads(self.n_jobs)
-        transitions = as_sparse(problem.layout.views(w), self._masks)
-        if transitions is None:
-            return decode(problem, w, threads)
-        return decode_sparse(problem, w, transitions, threads)
-
-    def _predict_codes(self, X, y_partial=None):
-        nodes, known = pack_chains(self, X, fitted=True), None
-        if y_partial is not None:
-            known = known_codes(y_partial, nodes, self.classes_, self.ignore_label)
-            check_known(known, nodes.offsets, *self._masks, self.classes_)
-        return nodes, self._decoded(nodes, known)
-
-    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best labeling of each sequence; known labels may be given.
 
@@ -613,10 +439,11 @@ class ChainSSVM(Windows, LabelingSSVM):
         >>> model.predict([sample], y_partial=[[None, "b", None]])[0].tolist()
         ['b', 'b', 'b']
         """
-        nodes, codes = self._predict_codes(X, y_partial)
-        return nodes.like_input(self.classes_[codes])
+        structure, model = self._fitted()
+        nodes = structure.pack(X, model)
+        known = structure.known_codes(model, nodes, y_partial)
+        return nodes.like_input(model.classes_[structure.decode(model, nodes, known)])
 
-    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each node and label the best score of a labeling with it (max-marginals).
 
@@ -632,13 +459,10 @@ class ChainSSVM(Windows, LabelingSSVM):
             `transition_mask` forbids it. The labels of ``predict`` have the highest score of
             their node, up to ties.
         """
-        nodes = pack_chains(self, X, fitted=True)
-        if nodes.offsets[-1] == 0:
-            return nodes.like_input(np.empty((0, len(self.classes_))))
-        problem, w = self._decoder(nodes)
-        return nodes.like_input(max_marginals(problem, w))
+        structure, model = self._fitted()
+        nodes = structure.pack(X, model)
+        return nodes.like_input(structure.max_marginals(model, nodes))
 
-    @reads_one_fit
     def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best labelings of each sequence.
 
@@ -676,22 +500,10 @@ class ChainSSVM(Windows, LabelingSSVM):
         [['a', 'b'], ['a', 'a']]
         """
         check_number("k", k, least=1, whole=True)
-        nodes = pack_chains(self, X, fitted=True)
-        ranked = [(np.empty((1, 0), dtype=np.int32), np.zeros(1)) for _ in range(len(nodes))]
-        some = np.flatnonzero(nodes.lengths)
-        if len(some):
-            found = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))
-            for i, pair in zip(some.tolist(), found):
-                ranked[i] = pair
+        structure, model = self._fitted()
+        nodes = structure.pack(X, model)
         labels, scores = np.empty((2, len(nodes)), dtype=object)
-        for i, (codes, values) in enumerate(ranked):
-            labels[i] = self.classes_[codes[:, 0] if nodes.form == "rows" else codes]
+        for i, (codes, values) in enumerate(structure.top_k(model, nodes, k)):
+            labels[i] = model.classes_[codes[:, 0] if nodes.form == "rows" else codes]
             scores[i] = values
         return labels, scores
-
-
-def as_sparse(views, masks):
-    """Return the transitions as sparse rows where decoding with them is faster, or None."""
-    if "edge" not in views or "edge_feature" in views or any(mask is not None for mask in masks):
-        return None
-    return sparse_transitions(views["edge"])

@@ -1,23 +1,16 @@
 """StructuredSVM: structures that the package does not have, given by a Python object."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.partitioned import is_partitioned
-from sstruct._checks.shown import shortened
 from sstruct._estimators.core.base import BaseSSVM
-from sstruct._estimators.core.fitted_state import reads_one_fit
-from sstruct._estimators.core.training import Inference, Quality, Training
-from sstruct._estimators.custom.hidden import KnownLabelings
-from sstruct._estimators.custom.oracle_adapters import adapter_of
-from sstruct._estimators.custom.samples import CallOptions, some_samples
+from sstruct._estimators.custom.custom_structure import CustomStructure
 from sstruct._input.labels import object_array
-from sstruct._input.ragged import check_choice, check_number, check_weights
-from sstruct._problems.custom.oracle_calls import decoded, frozen, samples_of
+from sstruct._problems.custom.oracle_calls import decoded
 
 __all__ = ["StructuredSVM"]
 
@@ -143,11 +136,6 @@ class StructuredSVM(BaseSSVM):
         Number of oracle calls made with the same weights, before any of their answers is used, and
         so the largest number of workers that are busy. ``"auto"``: an eighth of the samples, at
         most 64. Larger batches keep more workers busy, but take more calls in all.
-    overlap : bool, default=False
-        Whether cached labelings are visited while workers call the oracle, so that its answers are
-        those for weights of up to a batch earlier. The results, other ones then, do not depend on
-        `n_jobs` either. Only with ``solver="mp-bcfw"`` and margin
-        rescaling.
     random_state : int, RandomState instance or None, default=None
         With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
     verbose : int, default=0
@@ -244,11 +232,12 @@ class StructuredSVM(BaseSSVM):
     [1, -1]
     """
 
+    _structure_class = CustomStructure
+
     oracle: Any = field(kw_only=False)
     rescaling: str = "margin"
     search: str = "auto"
     batch_size: int | str = "auto"
-    overlap: bool = False
 
     def fit(
         self,
@@ -293,122 +282,12 @@ class StructuredSVM(BaseSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_choice("overlap", self.overlap, (True, False))
-        if not isinstance(self.batch_size, str):
-            check_number("batch_size", self.batch_size, least=1, whole=True)
-        elif self.batch_size != "auto":
-            raise ValueError(
-                f'batch_size must be a number or "auto", found {shortened(self.batch_size)}'
-            )
-        if self.overlap and self._solver_name not in ("auto", "mp-bcfw"):
-            raise ValueError(f"overlap=True does not go with solver={self._solver_name!r}")
-        oracle = adapter_of(self.oracle)
-        oracle.check()
-        if self.overlap and not oracle.overlaps:
-            raise ValueError("overlap=True does not go with a compiled oracle")
-        if self.overlap and self.rescaling == "slack":
-            raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
-        if getattr(self.solver, "sequential_visits", False):
-            if self.overlap or self.batch_size not in ("auto", 1):
-                raise ValueError(
-                    "sequential_visits=True calls the oracle for one sample at "
-                    'a time; leave overlap=False and batch_size="auto"'
-                )
-
-    def _known_labels(self, X, y, sample_weight):
-        if not callable(getattr(self.oracle, "complete", None)) or is_partitioned(X):
-            where = "X is on a cluster" if is_partitioned(X) else "the oracle has no 'complete'"
-            raise TypeError(
-                f"LatentSSVM of StructuredSVM needs samples here and an oracle with the method "
-                f"complete(x, y, w); {where}"
-            )
-        samples = adapter_of(self.oracle).samples(X, y)
-        weights = check_weights(sample_weight, len(samples))
-        known = [y if weight > 0 else None for y, weight in zip(samples.y, weights)]
-        return KnownLabelings(self.oracle, samples.X, known)
-
-    def _first_labels(self, X, y, sample_weight, known):
-        return known.completed(None)
-
-    def _complete(self, X, known, n_states=1):
-        return known.completed(frozen(self._w))
-
-    def _training(self, X, y, sample_weight, completion=None):
-        oracle = adapter_of(self.oracle)
-        samples = oracle.samples(X, y if completion is None else completion.codes)
-        weights = check_weights(sample_weight, len(samples))
-        if not weights.any():
-            raise ValueError("all samples have weight 0")
-        options = CallOptions(
-            n_jobs=self.n_jobs,
-            batch_size=(
-                None if self.batch_size == "auto" else min(int(self.batch_size), len(samples))
-            ),
-            overlap=self.overlap,
-            searches=self.rescaling == "slack",
-        )
-        problem, data = oracle.problem(samples, weights, options)
-        total = float(weights.sum())
-        return Training(
-            problem,
-            weights[weights > 0],
-            total,
-            None,
-            data,
-            Inference("oracle"),
-            attributes={},
-        )
-
-    def _check_divisible(self, X):
-        if is_partitioned(X):
-            raise TypeError(
-                "X is on a cluster, where early_stopping=True holds no samples out: give X_val and "
-                "y_val, lists of samples"
-            )
-
-    def _options(self, solver, problem):
-        options = super()._options(solver, problem)
-        options.overlap = bool(self.overlap)
-        options.n_jobs = adapter_of(self.oracle).n_threads(problem, options.n_jobs)
-        return options
-
-    def _after_solve(self, training, solution):
-        """Warn of what the oracle did wrong."""
-        problem = training.problem
-        if solution.interruption is None:
-            try:
-                adapter_of(self.oracle).check_unchanged(problem)
-            except ValueError as error:
-                solution = replace(solution, interruption=error)
-        remarks = []
-        suboptimal = problem.counts().get("suboptimal", 0)
-        if suboptimal:
-            training.inference = replace(training.inference, quality=Quality.APPROXIMATE)
-            times = "once" if suboptimal == 1 else f"{suboptimal} times"
-            remarks.append(
-                f"the oracle returned a labeling worse than one seen before, {times}; objective_ "
-                "and dual_gap_ may be too small. Check argmax against enumeration; does it add "
-                "loss_weight * loss(y_true, y) to the scores?"
-            )
-        if getattr(problem, "n_wrong", None) == 0:
-            remarks.append(
-                "the oracle has found no labeling but the true ones: nothing was learned. Does "
-                "argmax add loss_weight * loss(y_true, y) to the scores?"
-            )
-        return replace(solution, remarks=tuple(remarks))
-
-    def _axis_values(self):
-        return {"feature": np.arange(len(self._w))}
-
     @property
-    @reads_one_fit
     def w_(self) -> np.ndarray:
         """The weights."""
-        return self._w
+        _, model = self._fitted()
+        return model._w
 
-    @reads_one_fit
     def predict(self, X: Any) -> np.ndarray:
         """Find the labeling of largest score of each sample.
 
@@ -422,19 +301,11 @@ class StructuredSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             What ``oracle.argmax(x, w_)`` returns for each sample, decoded.
         """
-        samples, found = self._find(X)
-        return object_array(decoded(self.oracle, x, y) for x, y in zip(samples, found))
+        structure, model = self._fitted()
+        samples = structure.pack(X, model)
+        found = structure.decode(model, samples)
+        return object_array(decoded(structure.oracle, x, y) for x, y in zip(samples, found))
 
-    def _find(self, X):
-        """Return samples, and the oracle's labelings of them."""
-        if is_partitioned(X):
-            raise TypeError("X is on a cluster: use X.map_partitions(model.predict)")
-        samples = samples_of(X, "X")
-        if not samples:
-            return samples, []
-        return samples, adapter_of(self.oracle).predict(samples, frozen(self._w), self.n_jobs)
-
-    @reads_one_fit
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute an accuracy from the oracle's loss, between 0 and 1.
 
@@ -458,12 +329,4 @@ class StructuredSVM(BaseSSVM):
             The score. It takes two calls of the oracle a sample: the labeling of largest loss is
             ``argmax`` with `y_true` at weights of zero.
         """
-        (samples, found), truths = self._find(X), some_samples(y, "y")
-        if len(found) != len(truths):
-            raise ValueError(f"X has {len(found)} samples and y has {len(truths)}")
-        weights, oracle = check_weights(sample_weight, len(truths)), adapter_of(self.oracle)
-        losses = np.asarray(oracle.losses(samples, truths, found))
-        largest = oracle.largest_losses(samples, truths, len(self._w), self.n_jobs)
-        # An approximate oracle may miss the largest loss, but not a loss that was found.
-        largest = np.average(np.maximum(largest, losses), weights=weights)
-        return float(1 - np.average(losses, weights=weights) / max(1.0, largest))
+        return super().score(X, y, sample_weight)

@@ -7,37 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.magnitudes import LARGEST
-from sstruct._checks.scalars import is_real
-from sstruct._checks.shown import shortened
 from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.named_weights import named_weights
-from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.core.training import Training
-from sstruct._estimators.graph.decoding import (
-    PREDICTION_ITERATIONS,
-    TRAINING_ITERATIONS,
-    decoder_of,
-    decoding_method,
-    described_inference,
-)
-from sstruct._estimators.graph.fitted_state import GRAPH_STATE, INFERENCE
-from sstruct._estimators.graph.partial import free_nodes, state_scores
-from sstruct._estimators.graph.samples import pack_graphs
-from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
-from sstruct._input.padding import refuse_padding
-from sstruct._input.partial import known_codes
-from sstruct._input.ragged import check_choice, check_number, known_labels
-from sstruct._problems.core._decode import decode
-from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
-from sstruct._problems.graph._max_marginals import max_marginals
-from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
-from sstruct._solvers.core.seed import random_of
+from sstruct._estimators.graph.graph_structure import GraphStructure
 
 __all__ = ["GraphCRFSSVM"]
-
-MODELS = PAIRWISE[1:]
 
 
 @explains_arguments
@@ -298,10 +272,7 @@ class GraphCRFSSVM(LabelingSSVM):
     True
     """
 
-    _fits_partitions = True
-    _fitted_state = GRAPH_STATE
-    _searches = ("auto", "bisecting", "binary")
-    _one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
+    _structure_class = GraphStructure
 
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.")
@@ -318,27 +289,6 @@ class GraphCRFSSVM(LabelingSSVM):
         text = super().__repr__(*arguments)
         # A comment, so that the text is still the expression that makes the estimator.
         return text + "  # certificate: approximate" * getattr(self, "_is_approximate", False)
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_choice("inference", self.inference, INFERENCE)
-        if is_real(self.pairwise) or isinstance(self.pairwise, bool):
-            check_number("pairwise", self.pairwise, least=0)
-            if self.pairwise > LARGEST:
-                raise ValueError(
-                    f"pairwise must be at most {LARGEST:g}, found {shortened(self.pairwise)}: "
-                    "divide loss and pairwise by one number"
-                )
-            if self.pairwise > 0 and self.rescaling == "slack":
-                raise ValueError(
-                    f"pairwise={shortened(self.pairwise)} with rescaling='slack': a fixed pairwise "
-                    'cost is supported by margin rescaling only; take pairwise="potts", which '
-                    "learns the cost, or pairwise=0.0"
-                )
-        else:
-            check_choice("pairwise", self.pairwise, MODELS)
-        if isinstance(self.bounds, str):
-            check_choice("bounds", self.bounds, ("submodular",))
 
     def fit(
         self,
@@ -389,196 +339,6 @@ class GraphCRFSSVM(LabelingSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _model_to_fit(self):
-        """Return the parts of ``_model`` that the parameters say."""
-        fixed = is_real(self.pairwise)
-        return {
-            "pairwise": "fixed" if fixed else self.pairwise,
-            "strength": float(self.pairwise) if fixed else 0.0,
-            "connectivity": self._parameters().get("connectivity", 0),
-        }
-
-    def _training(self, X, y, sample_weight, completion=None):
-        model = self._model_to_fit()
-        graphs = self._pack(X, model, fitted=self._goes_on)
-        labels = self._labels(y, graphs.nodes)
-        refuse_padding(self, y, labels, graphs.nodes)
-        n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
-        check_feature_need(model["pairwise"], n_edge_features)
-        data = LabeledGraphs(self, graphs, labels, sample_weight, completion)
-        K = len(data.classes)
-        self._check_attraction(model["pairwise"], graphs.edge_features, K)
-        common = [np.array(repr(model))]
-        model["attractive"] = self._is_attractive(model["pairwise"])
-        model["inference"] = self.inference
-        model["edge_names"] = graphs.edge_names
-        model["seed"] = int(random_of(self.random_state).randint(2**31 - 1))
-        pairwise = model["pairwise"], model["strength"]
-        method = decoding_method(model, data.whole_graphs, K)
-
-        def given():
-            decoder = decoder_of(method, model["seed"], TRAINING_ITERATIONS)
-            return pairwise, decoder, self.fit_intercept
-
-        problem = data.problem(*given())
-        has_features = model["pairwise"] in WITH_FEATURES
-        model["n_edge_features"] = problem.pairwise.n_features if has_features else 0
-        # Planes are relative to truths: with other ones no warm start could go on from them.
-        explicit = self._with_planes(problem) if completion is None else problem
-        if explicit is not problem:
-            if self.warm_start or self.checkpoint is not None:
-                explicit.keep_labelings()
-            # Planes hold weights' places and losses: a warm start must find those unchanged too.
-            common += [np.array(problem.n_weights)]
-        inference = described_inference(method, pairwise[0], data.whole_graphs)
-        return Training(
-            explicit,
-            data.sample_weight,
-            data.total_weight,
-            data.trained,
-            data.data(*common, explicit=explicit is not problem),
-            inference,
-            {
-                "n_features_in_": graphs.nodes.n_features,
-                "feature_names_in_": graphs.nodes.feature_names,
-                "classes_": data.classes,
-                # What w_ means must not change when a parameter is set after the fit.
-                "_bias": self.fit_intercept,
-                "_model": model,
-                "_form": graphs.nodes.form,
-                "_keeps_planes": explicit is not problem,
-            },
-            features=_scalable(graphs, model["pairwise"]),
-            empty=graphs.nodes.empty,
-            whole=None if data.image is None else lambda: data.whole_problem(*given()),
-        )
-
-    def _with_planes(self, problem):
-        """Return the problem, with explicit planes where these are cheaper.
-
-        Where a fit goes on from another its labelings stay what they are. Planes hold losses: if
-        these change with every sample that is added, a warm start needs the labelings.
-        """
-        solver = self._solvers.get(self._solver_name)
-        if self._is_part or (solver is not None and solver.takes_samples_as_they_come):
-            return problem  # parts must decode alike, and nothing is scored twice
-        if self.warm_start and "_warm_state" in self.__dict__:
-            return ExplicitProblem(problem) if self._keeps_planes else problem
-        weights = self.loss, self.class_weight
-        if self.warm_start and any(isinstance(w, str) and w == "balanced" for w in weights):
-            return problem
-        return explicit_where_cheaper(problem)
-
-    def _is_attractive(self, pairwise):
-        """Whether bounds keep neighbors from repelling each other."""
-        return pairwise in ("fixed", "potts", "contrast") or isinstance(self.bounds, str)
-
-    def _check_attraction(self, pairwise, edge_features, n_labels):
-        """Raise where neighbors may repel each other and must not."""
-        if isinstance(self.bounds, str) and pairwise == "directed" and (edge_features < 0).any():
-            raise ValueError(
-                'bounds="submodular" with pairwise="directed" needs edge features that are not '
-                "negative: no box on the weights keeps the others attractive"
-            )
-        if self.inference == "cut" and n_labels > 2:
-            raise ValueError(f'inference="cut" is for two labels, found {n_labels}')
-        if self.inference == "cut" and not self._is_attractive(pairwise):
-            raise ValueError(
-                f'inference="cut" with pairwise="{pairwise}" needs bounds="submodular": free '
-                "weights may make neighbors repel each other"
-            )
-
-    def _bounds(self, problem):
-        """Box the pairwise weights where neighbors must not repel each other."""
-        given = self.bounds is not None and not isinstance(self.bounds, str)
-        bounds = super()._bounds(problem) if given else None
-        pairwise, shape = problem.pairwise.name, problem.pairwise.shape
-        always = pairwise in ("potts", "contrast")
-        if pairwise == "fixed" or not (always or isinstance(self.bounds, str)):
-            return bounds
-        if given:
-            if (problem.layout.table(bounds[1], "edge") > 0).any():
-                raise ValueError(
-                    f'bounds let a weight of pairwise="{pairwise}" be positive: neighbors would '
-                    "repel each other; expected upper bounds of at most 0 for edge_coef_"
-                )
-            return bounds
-        bounds = problem.layout.unbounded()
-        for bound, edge in zip(bounds, attractive_edges(pairwise, shape)):
-            problem.layout.table(bound, "edge")[...] = edge
-        return bounds
-
-    def _pack(self, X, model, *, fitted):
-        """Check X and return its Graphs; model: ``_model`` of the fit."""
-        pairwise, expected = model["pairwise"], None
-        if fitted and pairwise in WITH_FEATURES:
-            expected = self._model["n_edge_features"]
-        return pack_graphs(self, X, pairwise, expected, fitted=fitted)
-
-    def _axis_values(self):
-        values = super()._axis_values() | {"other_label": self.classes_}
-        return values | {"edge_feature": {"feature": self._edge_feature_names()}}
-
-    def _edge_feature_names(self):
-        default = [f"edge{g}" for g in range(self._model["n_edge_features"])]
-        return self._model.get("edge_names") or default
-
-    def _predict_codes(self, X, y_partial=None):
-        graphs = self._pack(X, self._model, fitted=True)
-        nodes = graphs.nodes
-        if y_partial is None:
-            return nodes, self._decoded(graphs)
-        known = known_codes(
-            y_partial, nodes, self.classes_, self.ignore_label, getattr(nodes, "shapes", None)
-        )
-        return nodes, self._around(graphs, known)
-
-    def _around(self, graphs, known):
-        """Return the labels of all nodes, around known ones; -1 where they are free."""
-        codes, free = known.copy(), known < 0
-        if free.any():
-            edge, K = self._layout.table(self._w, "edge"), len(self.classes_)
-            graphs, samples = graphs.with_nodes()
-            rest = free_nodes(graphs, known, self._pairwise, edge, K)
-            codes[free] = self._decoded(rest.graphs, samples[rest.samples], rest.node_scores)
-        return codes
-
-    def _nodes(self, X):
-        return self._pack(X, self._model, fitted=True).nodes
-
-    def _known_labels(self, X, y, sample_weight):
-        nodes = self._pack(X, self._model_to_fit(), fitted=False).nodes
-        return known_labels(self, nodes, self._labels(y, nodes), sample_weight)
-
-    def _complete(self, X, known, n_states=1):
-        graphs = self._pack(X, self._model, fitted=True)
-        if n_states == 1 or not len(known.codes):
-            return self._around(graphs, known.codes)
-        scores = state_scores(graphs, known.codes, self._pairwise, self._views(), n_states)
-        return self._decoded(graphs, node_scores=scores)
-
-    @property
-    def _pairwise(self):
-        """Name of the pairwise model of the fit and its fixed cost."""
-        return self._model["pairwise"], self._model["strength"]
-
-    def _problem(self, graphs, samples, node_scores=None):
-        """Return the problem of decoding graphs that have nodes; `samples`: their indices in X."""
-        K = len(self.classes_)
-        method = decoding_method(self._model, graphs, K, samples)
-        decoder = decoder_of(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
-        return graphs.problem(self._pairwise, K, decoder, bias=self._bias, node_scores=node_scores)
-
-    def _decoded(self, graphs, samples=None, node_scores=None):
-        """Return the labels of all nodes."""
-        if samples is None:
-            graphs, samples = graphs.with_nodes()
-        if not len(samples):
-            return np.empty(0, dtype=np.int32)
-        problem = self._problem(graphs, samples, node_scores)
-        return decode(problem, self._w, n_threads(self.n_jobs))
-
-    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best labeling of each graph; known labels may be given.
 
@@ -620,10 +380,12 @@ class GraphCRFSSVM(LabelingSSVM):
         >>> model.predict([sample], y_partial=[[-1, -1, 0]])[0]
         array([0, 0, 0])
         """
-        nodes, codes = self._predict_codes(X, y_partial)
-        return nodes.like_input(self.classes_[codes])
+        structure, model = self._fitted()
+        graphs = structure.pack(X, model)
+        known = structure.known_codes(model, graphs, y_partial)
+        codes = structure.decode(model, graphs, known)
+        return graphs.nodes.like_input(model.classes_[codes])
 
-    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each node and label the best score of a labeling with it (max-marginals).
 
@@ -669,15 +431,6 @@ class GraphCRFSSVM(LabelingSSVM):
         >>> scores[0].argmax(axis=1)
         array([1, 1, 1])
         """
-        graphs, samples = self._pack(X, self._model, fitted=True).with_nodes()
-        scores = np.empty((0, len(self.classes_)))
-        if len(samples):
-            problem = self._problem(graphs, samples)
-            scores = max_marginals(problem, self._w, graphs.are_forests(), n_threads(self.n_jobs))
-        return graphs.nodes.like_input(scores)
-
-
-def _scalable(graphs, pairwise):
-    """The rows of nodes, and those of edges that users give and the model reads."""
-    given = pairwise in WITH_FEATURES and graphs.grids is None and graphs.edge_features is not None
-    return (graphs.nodes.flat, graphs.edge_features) if given else (graphs.nodes.flat,)
+        structure, model = self._fitted()
+        graphs = structure.pack(X, model)
+        return graphs.nodes.like_input(structure.max_marginals(model, graphs))

@@ -7,30 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.scalars import is_real
-from sstruct._checks.shown import shortened
-from sstruct._estimators.graph.fitted_state import GRID_STATE
-from sstruct._estimators.graph.samples import image_labels, pack_grids
-from sstruct._estimators.windows.windowed import Windows
-from sstruct._problems.core._rows import is_mapped
+from sstruct._estimators.graph.grid_structure import GridStructure
 from sstruct.graph import GraphCRFSSVM
 
 __all__ = ["GridCRFSSVM"]
 
-# Names of the features that grids make for their edges, for `to_frame`.
-GRID_FEATURES = {
-    "contrast": ["constant", "contrast"],
-    "directed": ["right", "down", "down-right", "down-left"],
-}
-# window_size="auto" cuts images of more pixels than the first number into tiles of at most the
-# second: benchmarks/notes/images.md.
-LARGEST_WHOLE = 128**2
-AUTO_TILE = 64**2
-
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class GridCRFSSVM(Windows, GraphCRFSSVM):
+class GridCRFSSVM(GraphCRFSSVM):
     r"""Structured SVM for images: a label for every pixel.
 
     A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Each image may have its own size; edge
@@ -300,42 +285,12 @@ class GridCRFSSVM(Windows, GraphCRFSSVM):
     True
     """
 
-    _fitted_state = GRID_STATE
-    _one_sample = "images: one image is a list of one array (height, width, channels), [X]"
+    _structure_class = GridStructure
 
     connectivity: int = 4
     window_size: int | str | None = "auto"
     couple_windows: bool = False
     whole_objective_: float = field(init=False)
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        if not is_real(self.connectivity) or self.connectivity not in (4, 8):
-            raise ValueError(f"connectivity must be 4 or 8, found {shortened(self.connectivity)}")
-
-    def _windows(self, nodes):
-        """Return the size up to which images are not cut, and the largest size of a tile."""
-        # Tiles are copies; features that are mapped from a file may exceed the memory.
-        on_disk = is_mapped(nodes.flat)
-        return self._window_sizes(*((np.inf, 1) if on_disk else (LARGEST_WHOLE, AUTO_TILE)))
-
-    def _with_planes(self, problem):
-        # Planes hold losses, and multipliers on copies change these.
-        coupled = self.couple_windows and problem.n_copied
-        return problem if coupled else super()._with_planes(problem)
-
-    def _pack(self, X, model, *, fitted):
-        return pack_grids(self, X, model["pairwise"], model["connectivity"], fitted=fitted)
-
-    def _edge_feature_names(self):
-        names = GRID_FEATURES.get(self._model["pairwise"], ())
-        return names[: self._model["n_edge_features"]]
-
-    def _labels_of(self, labels):
-        return np.ravel(labels)
-
-    def _labels(self, y, nodes):
-        return image_labels(y, nodes, self)
 
     def fit(
         self,

@@ -16,11 +16,13 @@ from sklearn.utils.metaestimators import available_if
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._compat import num_samples
-from sstruct._estimators.core.base import BaseSSVM, share_right, stored_template, tokenized
+from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters, reads_one_fit
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
+from sstruct._estimators.core.preparation import check_given
 from sstruct._estimators.core.remarks import warn_of_empty
+from sstruct._estimators.core.structure import share_right
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
 from sstruct._estimators.latent.starts import (
@@ -207,24 +209,25 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         check_number("tol", self.tol, least=0)
         check_number("max_rounds", self.max_rounds, least=1, whole=True)
         check_number("n_init", self.n_init, least=1, whole=True)
-        if self.estimator.checkpoint is not None:
+        structure = self.estimator._structure()
+        if structure.checkpoint is not None:
             raise ValueError(
                 "LatentSSVM makes many fits and keeps no checkpoint: leave checkpoint=None"
             )
-        if self.estimator.early_stopping is not False:
+        if structure.early_stopping is not False:
             raise ValueError(
                 "early_stopping=True does not go with LatentSSVM, whose rounds go on from one fit "
                 "to another: take early_stopping=False"
             )
-        if self.estimator._parameters().get("couple_windows"):
+        if structure.couple_windows:
             raise ValueError(
                 "couple_windows=True is not supported by LatentSSVM; set couple_windows=False"
             )
         if self.init is not None:
             self._check_init()
-        if not self.estimator._has_objective():
+        if not structure.has_objective:
             raise ValueError(
-                f"solver={self.estimator._solver_name!r} minimizes no objective, which rounds of "
+                f"solver={structure.solver_name!r} minimizes no objective, which rounds of "
                 "completions make smaller: take solver='mp-bcfw' or 'bcfw'"
             )
 
@@ -245,10 +248,14 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     def _check_given(self, X, y, sample_weight):
         """Refuse parameters out of range, also of the estimators, and data too deep to look at."""
         self._check_parameters()
-        self.estimator._check_given(X, y, sample_weight)
+        check_given(self.estimator._structure(), X, y, sample_weight)
         if self.init is not None:
             with errors_of("init"):
-                last_of(self.init)._check_given(X, y, sample_weight)
+                last = last_of(self.init)
+                if isinstance(last, LatentSSVM):
+                    last._check_given(X, y, sample_weight)
+                else:
+                    check_given(last._structure(), X, y, sample_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labels of which some are hidden.
@@ -284,13 +291,13 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         if model.random_state is None and self.random_state is not None:
             model.set_params(random_state=random.randint(np.iinfo(np.int32).max))
         n_states = int(self.states_per_label)
-        known = model._known_labels(X, y, sample_weight)
+        known = model._structure().hidden(X, y, sample_weight)
         if len(known.empty):  # which all fits of the rounds would warn of
             warn_of_empty(known.empty)
             rest = np.delete(np.arange(num_samples(X)), known.empty)
             samples = Samples(X, y, sample_weight).of(rest)
             X, y, sample_weight = samples.X, samples.y, samples.sample_weight
-            known = model._known_labels(X, y, sample_weight)
+            known = model._structure().hidden(X, y, sample_weight)
         if n_states > 1 and known.features is None:
             raise ValueError(
                 f"states_per_label={n_states} is for chains, graphs and images, whose nodes have "
@@ -362,9 +369,9 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             codes = first_states(latent.known, codes, latent.n_states, random)
         return codes
 
-    def _known_labels(self, X, y, sample_weight):
-        """Return what an estimator returns, for `init`."""
-        return clone(self.estimator)._known_labels(X, y, sample_weight)
+    def _structure(self):
+        """Return the Structure of the estimator, for `init`."""
+        return self.estimator._structure()
 
     def _first_labels(self, X, y, sample_weight, known):
         """Return what an estimator returns, for `init`: codes of all labels, here after a fit."""
@@ -379,7 +386,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             if n > 1 and boundaries is not None:  # the transitions of a function, between states
                 masks = edges[::n, ::n], boundaries[:, ::n]
                 attributes = {"classes_": self.classes_, "_masks": masks}
-            state["estimator"] = stored_template(self.estimator, attributes)
+            state["estimator"] = self.estimator._template(attributes)
         return state
 
     @property
@@ -406,18 +413,18 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             raise AttributeError(f"this LatentSSVM has no {name} before it is fitted")
         return getattr(self.estimator_, name)
 
-    def _labels_of(self, X, y_partial=None):
-        """Return the packed nodes and the index of each one's label, with states below labels."""
-        model = self.estimator_
+    def _decoded(self, X, y_partial=None):
+        """Return structure and packed samples, and the codes of labels, which have states."""
+        structure, model = self.estimator_._fitted()
+        samples = structure.pack(X, model)
+        nodes = getattr(samples, "nodes", samples)
         if y_partial is None:
-            nodes, codes = model._predict_codes(X)
-        else:
-            nodes = model._nodes(X)
-            shapes = getattr(nodes, "shapes", None)
-            known = known_codes(y_partial, nodes, self.classes_, model.ignore_label, shapes)
-            known = KnownLabels(known, np.ones(len(known), dtype=bool))
-            codes = model._complete(X, known, self._n_states)
-        return nodes, codes // self._n_states
+            return structure, nodes, structure.decode(model, samples) // self._n_states
+        shapes = getattr(nodes, "shapes", None)
+        known = known_codes(y_partial, nodes, self.classes_, structure.ignore_label, shapes)
+        known = KnownLabels(known, np.ones(len(known), dtype=bool))
+        codes = structure.complete(model, X, known, self._n_states)
+        return structure, nodes, codes // self._n_states
 
     @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> Any:
@@ -437,7 +444,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """
         if self._n_states == 1:
             return self.estimator_.predict(X, *([] if y_partial is None else [y_partial]))
-        nodes, codes = self._labels_of(X, y_partial)
+        _, nodes, codes = self._decoded(X, y_partial)
         return nodes.like_input(self.classes_[codes])
 
     @available_if(_has("decision_function"))
@@ -486,9 +493,9 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """
         if self._n_states == 1:
             return self.estimator_.score(X, y, sample_weight)
-        nodes, codes = self._labels_of(X)
-        right = self.estimator_._right_of(nodes, codes, self.classes_, y, sample_weight)
-        return share_right(*right)
+        structure, nodes, codes = self._decoded(X)
+        truth, weights = structure.truth_of_nodes(self.classes_, nodes, y, sample_weight)
+        return share_right(codes == truth, weights)
 
 
 def _n_samples(X):

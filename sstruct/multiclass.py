@@ -8,19 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
-from sstruct._estimators.core.fitted_state import reads_one_fit
-from sstruct._estimators.core.held_out import class_numbers
 from sstruct._estimators.core.named_weights import named_weights
-from sstruct._estimators.label_set.one_label import (
-    class_scores,
-    one_label_decisions,
-    one_label_training,
-)
-from sstruct._input.labels import find_classes
-from sstruct._input.losses import node_costs
-from sstruct._input.ragged import labels_of_rows, pack_rows
+from sstruct._estimators.label_set.label_set_structure import ClassStructure
 
 __all__ = ["MulticlassSSVM"]
 
@@ -215,11 +205,10 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     True
     """
 
+    _structure_class = ClassStructure
+
     coef_ = named_weights("coef", "Weights of each class.")
     intercept_ = named_weights("intercept", "Bias of each class.")
-
-    _scaling = "{}"
-    _fits_partitions = _samples_are_rows = True
 
     rescaling: str = "margin"
     search: str = "auto"
@@ -266,24 +255,6 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _training(self, X, y, sample_weight):
-        rows = pack_rows(self, X, fitted=self._goes_on)
-        return one_label_training(self, rows, y, sample_weight, self._cost)
-
-    def _distinct_labels(self, y):
-        return find_classes(labels_of_rows(y, num_samples(y)))
-
-    def _classes_to_share(self, y):
-        return class_numbers(y)
-
-    def _cost(self, codes, weights, n_labels):
-        return node_costs(self.loss, codes, weights, n_labels)[0]
-
-    def _predict_codes(self, X):
-        rows, scores = class_scores(self, X)
-        return rows, scores.argmax(axis=1)
-
-    @reads_one_fit
     def predict(self, X: Any) -> np.ndarray:
         """Find the class with the highest score.
 
@@ -297,10 +268,9 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         ndarray of shape (n,)
             The predictions.
         """
-        _, codes = self._predict_codes(X)
-        return self.classes_[codes]
+        structure, model = self._fitted()
+        return model.classes_[structure.decode(model, structure.pack(X, model))]
 
-    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the score of each class.
 
@@ -314,7 +284,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         ndarray of shape (n, K), or (n,) for two classes
             For two classes the score of the second minus that of the first.
         """
-        return one_label_decisions(self, X)
+        structure, model = self._fitted()
+        return structure.decisions(model, structure.pack(X, model))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy.

@@ -1,60 +1,17 @@
 """MultilabelSSVM: max-margin prediction of sets of labels that interact."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
-from sstruct._estimators.core.fitted_state import reads_one_fit
-from sstruct._estimators.core.held_out import class_numbers
 from sstruct._estimators.core.named_weights import named_weights
-from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
-from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.label_set.fitted_state import LABEL_SET_STATE
-from sstruct._estimators.label_set.interactions import (
-    INFERENCE,
-    MOST_LABELS,
-    check_edges_parameter,
-    is_hierarchy,
-    is_learned,
-)
-from sstruct._estimators.label_set.one_label import (
-    class_scores,
-    one_label_decisions,
-    one_label_training,
-)
-from sstruct._estimators.label_set.partial import (
-    best_classes,
-    close_hierarchy,
-    inner_sets,
-    known_sets,
-)
-from sstruct._estimators.label_set.training import (
-    MultilabelTraining,
-    attractive_bounds,
-    one_label_cost,
-    prediction_problem,
-)
-from sstruct._input.completion import KnownLabels
-from sstruct._input.indicator import (
-    as_output,
-    check_label_names,
-    is_indicator,
-    known_indicator,
-    label_matrix,
-    refuse_label_lists,
-)
-from sstruct._input.labels import find_classes
-from sstruct._input.losses import LABEL_SET_NAMES, check_loss
-from sstruct._input.ragged import check_choice, check_weights, labels_of_rows, pack_rows
-from sstruct._problems.core._decode import decode
-from sstruct._problems.label_set._multilabel import label_marginals
+from sstruct._estimators.label_set.label_set_structure import LabelSetStructure, has_one_label
+from sstruct._input.indicator import as_output
 
 __all__ = ["MultilabelSSVM"]
 
@@ -330,10 +287,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
            [0, 1]])
     """
 
-    _fitted_state = LABEL_SET_STATE
-    _solvers = LABEL_SET_SOLVERS
-    _scaling = "{}"
-    _fits_partitions = _samples_are_rows = True
+    _structure_class = LabelSetStructure
 
     coef_ = named_weights("coef", "Weights of each label.")
     intercept_ = named_weights("intercept", "Bias of each label.")
@@ -351,39 +305,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-    def _check_loss(self):
-        check_loss(self.loss, LABEL_SET_NAMES)
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_edges_parameter(self.edges)
-        check_choice("pairwise", self.pairwise, ("and", "full"))
-        check_choice("inference", self.inference, INFERENCE)
-        if self._solver_name == "gdmm":
-            self._check_relaxed()
-        if isinstance(self.bounds, str):
-            check_choice("bounds", self.bounds, ("submodular",))
-            if self.pairwise == "full":
-                raise ValueError(
-                    'bounds="submodular" with pairwise="full": attraction is no box on the weights '
-                    'of four outcomes; take pairwise="and"'
-                )
-
-    def _check_relaxed(self):
-        """Refuse what GDMM does not decode."""
-        refused = None
-        if self.pairwise != "and":
-            refused = f"pairwise={self.pairwise!r}"
-        elif is_hierarchy(self.edges):
-            refused = "a hierarchy"
-        elif self.inference in ("enumeration", "cut"):
-            refused = f"inference={self.inference!r}"
-        if refused:
-            raise ValueError(
-                f"{refused} does not go with solver='gdmm', which solves the relaxation of "
-                "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
-            )
 
     def fit(
         self,
@@ -426,135 +347,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _training(self, X, y, sample_weight, completion=None):
-        refuse_label_lists(y)
-        rows = pack_rows(self, X, fitted=self._goes_on)
-        if completion is not None or is_indicator(y):
-            return MultilabelTraining(self, rows, y, sample_weight, completion).training()
-        if is_hierarchy(self.edges):
-            raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
-        training = one_label_training(self, rows, y, sample_weight, self._one_label_cost)
-        if self._solver_name == "gdmm":
-            raise ValueError(
-                "solver='gdmm' needs sets of labels, an (n, K) array y of 0 and 1; for one label a "
-                "sample take solver='mp-bcfw' or 'bcfw'"
-            )
-        training.attributes |= {
-            "edges_": np.empty((0, 2), dtype=np.int32),
-            "_model": {"method": "one label", "full": self.pairwise == "full"},
-        }
-        return training
-
-    def _needs_classes(self, y):
-        return not is_indicator(y)
-
-    def _settled(self):
-        learned = is_learned(self.edges, len(self.classes_))
-        return super()._settled() | ({"edges": self.edges_} if learned else {})
-
-    def _needs_all_samples(self, y):
-        return is_indicator(y) and is_learned(self.edges, np.shape(y)[1])
-
-    def _distinct_labels(self, y):
-        refuse_label_lists(y)
-        return None if is_indicator(y) else find_classes(labels_of_rows(y, num_samples(y)))
-
-    def _classes_to_share(self, y):
-        return None if is_indicator(y) else class_numbers(y)
-
-    def _fitted_attributes(self, solution, lam, solver, attributes):
-        found = super()._fitted_attributes(solution, lam, solver, attributes)
-        model = found["_model"]
-        # No other solver would have relaxed the problem: nobody asked for a bound of another one.
-        if solver == "gdmm" and self.inference == "auto" and model["method"] == "relaxed":
-            if model["K"] <= MOST_LABELS:
-                found |= {"dual_objective_": math.nan, "dual_gap_": math.nan}
-        return found
-
-    def _axis_values(self):
-        first, second = self.classes_[self.edges_.T]
-        edges = {"edge": {"label": first, "other_label": second}}
-        if self._model["full"]:
-            edges |= {"value": [0, 1], "other_value": [0, 1]}
-        return super()._axis_values() | edges
-
-    def _one_label_cost(self, codes, weights, n_labels):
-        return one_label_cost(self.loss, codes, weights, n_labels)
-
-    def _bounds(self, problem):
-        if isinstance(self.bounds, str):
-            return attractive_bounds(problem)
-        return super()._bounds(problem)
-
-    def _problem(self, X, y_partial=None):
-        """Return the fitted model's problem on new rows, around known labels."""
-        rows, known = pack_rows(self, X, fitted=True), None
-        if y_partial is not None:
-            known = known_sets(y_partial, len(rows), self.classes_)
-            if self._model["parents"] is not None:
-                known = close_hierarchy(known, self._model["parents"])
-        return prediction_problem(rows, self._model, self.edges_, self._bias, known)
-
-    def _known_labels(self, X, y, sample_weight):
-        refuse_label_lists(y)
-        rows = pack_rows(self, X, fitted=False)
-        weights = check_weights(sample_weight, len(rows))
-        if not is_indicator(y):  # one label a row: nothing is hidden
-            return KnownLabels(np.zeros(len(rows), np.int32), weights > 0)
-        known = known_indicator(y, len(rows))
-        if is_hierarchy(self.edges) and np.shape(self.edges) == known.shape[1:]:
-            known = close_hierarchy(known, np.asarray(self.edges), "y")
-        used, plain = (weights > 0) & (known >= 0).any(axis=1), bool((known >= 0).all())
-        known[~used] = 0  # any codes: these rows do not train
-        trained = np.repeat(used[:, np.newaxis], known.shape[1], axis=1)
-        return KnownLabels(known, trained, plain=plain)
-
-    def _complete(self, X, known, n_states=1):
-        rows = pack_rows(self, X, fitted=True)
-        problem = prediction_problem(rows, self._model, self.edges_, self._bias, known.codes)
-        return self._decoded(problem)
-
-    def _first_labels(self, X, y, sample_weight, known):
-        """Labels one by one, each by the rows in which it is known."""
-        rows, codes = pack_rows(self, X, fitted=False).flat, known.codes.copy()
-        weights = check_weights(sample_weight, len(codes))
-        for k in range(codes.shape[1]):
-            here = np.flatnonzero(known.trained[:, k] & (known.codes[:, k] >= 0))
-            hidden = np.flatnonzero(known.codes[:, k] < 0)
-            on = known.codes[here, k : k + 1]
-            codes[hidden, k] = on.any()
-            if len(hidden) and on.any() and not on.all():
-                model = self._of_one_label(len(codes) / len(here))
-                found = model.fit(rows[here], on, weights[here]).predict(rows[hidden])
-                codes[hidden, k] = found.ravel()
-        if is_hierarchy(self.edges):
-            codes = inner_sets(codes, np.asarray(self.edges))
-        return codes
-
-    def _of_one_label(self, share):
-        """Return an estimator of one label that is known in one of `share` samples."""
-        model = clone(self).set_params(
-            edges=None, inference="auto", solver="auto", classes=None, class_weight=None,
-            bounds=None, loss="hamming-count", rescaling="margin", warm_start=False,
-        )  # fmt: skip
-        if not isinstance(self.lam, str):
-            model.set_params(lam=float(self.lam) * share)
-        return model
-
-    def _label_sets(self, X, y_partial=None):
-        """Return the best sets as zeros and ones, (n, K)."""
-        return self._decoded(self._problem(X, y_partial))
-
-    def _decoded(self, problem):
-        """Return the best sets of a problem of new rows, as zeros and ones, (n, K)."""
-        codes = decode(problem, self._w, n_threads(self.n_jobs))
-        return codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
-
-    def _predict_codes(self, X):
-        rows, scores = class_scores(self, X)
-        return rows, scores.argmax(axis=1)
-
-    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> Any:
         """Find the set of labels with the highest score; known labels may be given.
 
@@ -597,15 +389,16 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         array([[1, 0],
                [0, 1]])
         """
-        if self._model["method"] == "one label":
-            if y_partial is None:
-                return self.classes_[self._predict_codes(X)[1]]
-            rows, scores = class_scores(self, X)
-            return self.classes_[best_classes(scores, y_partial, rows, self.classes_)]
-        sets = self._label_sets(X, y_partial)
-        return as_output(sets, self._model["output"], self.classes_, X)
+        structure, model = self._fitted()
+        rows = structure.pack(X, model)
+        if not has_one_label(model):
+            known = structure.known_codes(model, rows, y_partial)
+            sets = structure.decode(model, rows, known)
+            return as_output(sets, model._model["output"], model.classes_, X)
+        if y_partial is None:
+            return model.classes_[structure.decode(model, rows)]
+        return model.classes_[structure.best_classes(model, rows, y_partial)]
 
-    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute how much each label adds to the best score.
 
@@ -620,9 +413,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             The best score of a set with the label minus the best of one without it; for one label
             a row as in :class:`MulticlassSSVM`. As exact as the sets that the decoder finds.
         """
-        if self._model["method"] == "one label":
-            return one_label_decisions(self, X)
-        return label_marginals(self._problem(X), self._w)
+        structure, model = self._fitted()
+        return structure.decisions(model, structure.pack(X, model))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the share of rows whose set of labels is right in all labels.
@@ -642,11 +434,3 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             Share of rows.
         """
         return BaseSSVM.score(self, X, y, sample_weight)
-
-    def _right(self, X, y, sample_weight):
-        if self._model["method"] == "one label":
-            return super()._right(X, y, sample_weight)
-        check_label_names(y, self.classes_)
-        found = self._label_sets(X)
-        right = (label_matrix(y, *found.shape).toarray() == found).all(axis=1)
-        return right, check_weights(sample_weight, len(found))

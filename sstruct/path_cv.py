@@ -26,7 +26,7 @@ from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
 from sstruct._checks.warn import warn_user
 from sstruct._compat import safe_indexing
-from sstruct._estimators.core.base import BaseSSVM, stored_template, tokenized
+from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     check_parameters,
@@ -234,7 +234,11 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         if is_partitioned(X):
             if sample_weight is not None:
                 raise ValueError("sample_weight does not go with partitions in PathCV: leave None")
-            partitions = Partitions.of(X, y, getattr(self.estimator, "_samples_are_rows", False))
+            rows = (
+                isinstance(self.estimator, BaseSSVM)
+                and self.estimator._structure().samples_are_rows
+            )
+            partitions = Partitions.of(X, y, rows)
             X, y = partitions.X, partitions.y
         X, y = _as_rows(X, "X"), _as_rows(y, "y")
         n_samples = _n_samples(X)
@@ -320,7 +324,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         state = super()._stored_state()
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
             best = self.__dict__.get("best_estimator_")
-            state["estimator"] = stored_template(self.estimator, best and vars(best))
+            state["estimator"] = self.estimator._template(best and vars(best))
             if self.scoring is None:  # the scorer then holds the estimator
                 state["scorer_"] = check_scoring(state["estimator"])
         return state

@@ -10,25 +10,12 @@ from numpy.typing import ArrayLike
 from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.arrays import is_sized
 from sstruct._estimators.core.base import BaseSSVM
-from sstruct._estimators.core.fitted_state import reads_one_fit
-from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.named_weights import named_weights
-from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.core.training import Inference, Training
-from sstruct._estimators.tree.fitted_state import TREE_STATE
-from sstruct._estimators.tree.training import pack_known_states, pack_states, pack_trees
-from sstruct._input.completion import KnownLabels
+from sstruct._estimators.tree.tree_structure import TreeStructure
 from sstruct._input.labels import object_array
 from sstruct._input.per_sample import PerSample
-from sstruct._input.ragged import NoNodesError, check_choice, check_weights
-from sstruct._oracles.tree._max_sum import parents_first
-from sstruct._problems.core._decode import decode
-from sstruct._problems.tree._problem import max_marginals
 
 __all__ = ["TreeSSVM"]
-
-# Names of what the weights of an edge are of, for `to_frame`.
-EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 
 
 @explains_arguments
@@ -238,10 +225,7 @@ class TreeSSVM(BaseSSVM):
     True
     """
 
-    _fitted_state = TREE_STATE
-    _searches = ("auto", "bisecting", "binary")
-    _scaling = None
-    _fits_partitions = True
+    _structure_class = TreeStructure
 
     coef_ = named_weights("coef", "Weights of the features of each part and type.")
     intercept_ = named_weights("intercept", "Bias of each part and type.")
@@ -259,9 +243,6 @@ class TreeSSVM(BaseSSVM):
     n_features_in_: int = field(init=False)
     n_types_: int = field(init=False)
     parents_: np.ndarray = field(init=False)
-
-    def _check_loss(self):
-        check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
 
     def fit(
         self,
@@ -319,112 +300,6 @@ class TreeSSVM(BaseSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _training(self, X, y, sample_weight, completion=None):
-        parents, _ = parents_first(self.parents)
-        trees = pack_trees(X, parents)
-        known = states = pack_states(y, trees, self.ignore_label)
-        in_loss = None
-        if completion is not None:
-            states = completion.codes
-        weights = check_weights(sample_weight, len(trees))
-        n_annotated = (known >= 0).sum(axis=1)
-        used = (weights > 0) & (n_annotated > 0)
-        if completion is not None:
-            in_loss = completion.in_loss[used]
-        if not used.any():
-            raise NoNodesError("y has no annotated part in a sample of positive weight")
-        total = float(weights[used].sum())
-        problem = trees.problem(
-            parents,
-            bool(self.fit_intercept),
-            states[used],
-            used,
-            loss_scale=None if self.loss == "hamming-count" else 1 / n_annotated[used],
-            by_distance=self.loss == "distance",
-            in_loss=in_loss,
-        )
-        model = problem.model
-        trained = TrainedNodes(
-            trees.rows,
-            np.repeat(weights * used, np.diff(trees.start[:, [0, -1]]).ravel()),
-            weights @ n_annotated / total,
-            1.0 if self.loss == "hamming-count" else total / (weights @ n_annotated),
-            model.fit_intercept,
-        )
-        maps = trees.positions is None
-        return Training(
-            problem,
-            weights[used],
-            total,
-            trained,
-            trees.data(known, used, parents),
-            Inference("distance transform" if maps else "max-sum"),
-            {
-                "n_features_in_": model.n_features,
-                "n_types_": model.n_types,
-                "parents_": parents,
-                # What w_ means must not change when a parameter is set after the fit.
-                "_bias": model.fit_intercept,
-                "_pair_scores": model.pair_scores,
-            },
-            features=(trees.rows,),
-        )
-
-    def _bounds(self, problem):
-        bounds = problem.model.attractive_bounds()
-        if self.bounds is not None:
-            given = problem.layout.padded_bounds(self.bounds)
-            bounds = np.array([np.maximum(bounds[0], given[0]), given[1]])
-        return problem.layout.padded_bounds(bounds)
-
-    def _axis_values(self):
-        types = range(self.n_types_)
-        return {
-            "part": range(len(self.parents_)),
-            "type": types,
-            "parent_type": types,
-            "edge_feature": {"feature": EDGE_FEATURES},
-            **super()._axis_values(),
-        }
-
-    def _distinct_labels(self, y):
-        return None
-
-    def _known_labels(self, X, y, sample_weight):
-        trees = pack_trees(X, parents_first(self.parents)[0])
-        states = pack_states(y, trees, self.ignore_label)
-        used = (check_weights(sample_weight, len(trees)) > 0) & (states >= 0).any(axis=1)
-        return KnownLabels(states, np.repeat(used[:, np.newaxis], states.shape[1], axis=1))
-
-    def _complete(self, X, known, n_states=1):
-        trees = self._packed(X)
-        problem = trees.problem(self.parents_, self._bias, known=known.codes)
-        codes = decode(problem, self._w, n_threads(self.n_jobs))
-        return codes.reshape(known.codes.shape)
-
-    def _packed(self, X):
-        """Return the packed samples."""
-        return pack_trees(
-            X,
-            self.parents_,
-            n_features=self.n_features_in_,
-            n_types=self.n_types_,
-            pairs=self._pair_scores,
-        )
-
-    def _decoder(self, X, y_partial=None):
-        """Return the packed samples and the problem of decoding them, around known states."""
-        trees, known = self._packed(X), None
-        if y_partial is not None:
-            known = pack_known_states(y_partial, trees, self.ignore_label)
-        return trees, trees.problem(self.parents_, self._bias, known=known)
-
-    def _predict_states(self, X, y_partial=None):
-        trees, problem = self._decoder(X, y_partial)
-        codes = decode(problem, self._w, n_threads(self.n_jobs))
-        return trees, codes.reshape(len(trees), -1)
-
-    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best states of each sample; known states may be given.
 
@@ -462,11 +337,13 @@ class TreeSSVM(BaseSSVM):
         >>> bool(found[0][0] == y[0][0])
         True
         """
+        structure, model = self._fitted()
         if _has_no_samples(X) and (y_partial is None or _has_no_samples(y_partial)):
             return PerSample.of([])
-        return PerSample.of(self._predict_states(X, y_partial)[1].astype(np.intp))
+        trees = structure.pack(X, model)
+        known = structure.known_codes(model, trees, y_partial)
+        return PerSample.of(structure.decode(model, trees, known).astype(np.intp))
 
-    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each state the best score of a pose that includes it (max-marginals).
 
@@ -481,10 +358,11 @@ class TreeSSVM(BaseSSVM):
             For each sample a list of P arrays (S_p,), in the order of states. The states of
             ``predict`` have the highest score of their part, up to ties.
         """
+        structure, model = self._fitted()
         if _has_no_samples(X):
             return object_array([])
-        trees, problem = self._decoder(X)
-        scores = max_marginals(problem, self._w)
+        trees = structure.pack(X, model)
+        scores = structure.max_marginals(model, trees)
         return object_array(
             [scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start
         )
@@ -506,12 +384,6 @@ class TreeSSVM(BaseSSVM):
             :func:`sstruct.metrics.mean_joint_distance`.
         """
         return super().score(X, y, sample_weight)
-
-    def _right(self, X, y, sample_weight):
-        trees, states = self._predict_states(X)
-        truth = pack_states(y, trees, self.ignore_label)
-        weights = check_weights(sample_weight, len(trees))[:, np.newaxis] * (truth >= 0)
-        return states == truth, weights
 
 
 def _has_no_samples(X):

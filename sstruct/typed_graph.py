@@ -7,38 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.arrays import check_depth, is_sized
-from sstruct._checks.shown import shortened
 from sstruct._estimators.core.base import BaseSSVM
-from sstruct._estimators.core.fitted_state import reads_one_fit
-from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.core.training import Training
-from sstruct._estimators.graph.decoding import (
-    PREDICTION_ITERATIONS,
-    TRAINING_ITERATIONS,
-    decoder_of,
-    decoding_method,
-    described_inference,
-)
-from sstruct._estimators.graph.typed_samples import labels_by_type, pack_typed
-from sstruct._estimators.graph.typed_state import INFERENCE, TYPED_STATE, typed_model
-from sstruct._estimators.graph.typed_training import (
-    LabeledTypedGraphs,
-    TypedGraphProblem,
-    no_label_of,
-    typed_graphs,
-)
-from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
-from sstruct._input.padding import check_reserved
+from sstruct._estimators.graph.typed_structure import TypedGraphStructure
 from sstruct._input.per_sample import PerSample
-from sstruct._input.ragged import check_choice, check_weights
-from sstruct._problems.core._decode import decode
-from sstruct._problems.graph._max_marginals import max_marginals
-from sstruct._solvers.core.seed import random_of
 
 __all__ = ["TypedGraphCRFSSVM"]
-
-LOSSES = ("hamming", "hamming-count", "balanced")
 
 
 @explains_arguments
@@ -259,9 +232,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
     [(2,), (1,)]
     """
 
-    _fitted_state = TYPED_STATE
-    _scaling = None
-    _classes_by_type = _fits_partitions = True
+    _structure_class = TypedGraphStructure
 
     inference: str = "auto"
     loss: str = "hamming-count"
@@ -271,25 +242,6 @@ class TypedGraphCRFSSVM(BaseSSVM):
     ignore_label: Any = -1
     classes_: tuple = field(init=False)
     n_features_in_: tuple = field(init=False)
-
-    def _check_loss(self):
-        check_choice("loss", self.loss, LOSSES)
-
-    def _check_parameters(self):
-        super()._check_parameters()
-        check_choice("inference", self.inference, INFERENCE)
-
-    def _check_lists(self, n_types):
-        """Raise unless parameters that have an entry for each type are lists of so many."""
-        for name in ("classes", "class_weight"):
-            value = getattr(self, name)
-            if value is None or (name == "class_weight" and isinstance(value, str)):
-                continue
-            if not isinstance(value, list | tuple) or not is_sized(value) or len(value) != n_types:
-                raise ValueError(
-                    f"{name} must be a list with an entry for each of {n_types} types, found "
-                    f"{shortened(value)}"
-                )
 
     def fit(
         self,
@@ -336,123 +288,28 @@ class TypedGraphCRFSSVM(BaseSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _training(self, X, y, sample_weight, completion=None):
-        typed = pack_typed(X)
-        n_types = len(typed.n_features)
-        self._check_lists(n_types)
-        labels = labels_by_type(y, typed, self)
-        data = LabeledTypedGraphs(self, typed, labels, sample_weight)
-        sizes = data.model
-        model = {
-            "inference": self.inference,
-            "seed": int(random_of(self.random_state).randint(2**31 - 1)),
-        }
-        method = decoding_method({**model, "attractive": False}, data.graphs, sizes.K)
-        decoder = decoder_of(method, model["seed"], TRAINING_ITERATIONS)
-        common = np.array(repr((sizes, self.inference)))
-        return Training(
-            data.problem(decoder),
-            data.sample_weight,
-            data.total_weight,
-            data.trained,
-            data.data(common, explicit=False),
-            described_inference(method, "directed", data.graphs),
-            {
-                "n_features_in_": typed.n_features,
-                "classes_": data.classes_of,
-                # What w_ means must not change when a parameter is set after the fit.
-                "_pairs": typed.pairs,
-                "_bias": bool(self.fit_intercept),
-                "_model": model,
-            },
-            features=(typed.graphs.nodes.flat,),
-            empty=typed.graphs.nodes.empty,
-        )
-
-    def _distinct_labels(self, y):
-        some = [item for item in y if len(item)]  # graphs without nodes may have no types
-        by_type = [[own for own in of_type if len(own)] for of_type in zip(*some, strict=True)]
-        by_type = [as_labels(concatenate_labels(own), self.ignore_label) for own in by_type]
-        return [find_classes(own[~is_label(own, self.ignore_label)]) for own in by_type]
-
-    def _joined_labels(self, found):
-        if not any(len(own) for by_type in found for own in by_type):
-            return self.classes  # packing reports that no node is labeled
-        found = [by_type for by_type in found if by_type]
-        if len({len(by_type) for by_type in found}) > 1:
-            raise ValueError("y must have labels of as many types of nodes in each partition")
-        self._check_lists(len(found[0]))
-        found = [[own for own in of_type if len(own)] for of_type in zip(*found)]
-        classes = [find_classes(as_labels(concatenate_labels(own))) for own in found]
-        given = self.classes or [None] * len(classes)
-        for t, own in enumerate(classes):
-            if given[t] is None:
-                if not len(own):
-                    raise ValueError(no_label_of(t))
-                check_reserved(self, own)
-        return [own if of_type is None else of_type for own, of_type in zip(classes, given)]
-
-    def _known_labels(self, X, y, sample_weight):
-        raise TypeError(
-            "LatentSSVM does not complete labels of nodes of several types; ignore_label leaves "
-            "nodes without a label out of training"
-        )
-
     def _by_type(self, name):
         """Return the tables of the weights with a name, one for each type."""
-        return [self._layout.table(self._w, f"{name}_{t}") for t in range(len(self.classes_))]
+        _, model = self._fitted()
+        return [model.table(f"{name}_{t}") for t in range(len(model.classes_))]
 
     @property
-    @reads_one_fit
     def coef_(self) -> list[np.ndarray]:
         """Node weights of each type."""
         return self._by_type("coef")
 
     @property
-    @reads_one_fit
     def intercept_(self) -> list[np.ndarray]:
         """Bias of each label, by type."""
         return self._by_type("intercept")
 
     @property
-    @reads_one_fit
     def edge_coef_(self) -> dict[tuple[int, int], np.ndarray]:
         """Weights of edges by pair of types."""
-        views = self._views()
-        return {(t, u): views[f"edge_{t}_{u}"] for t, u, _ in self._pairs}
+        _, model = self._fitted()
+        views = model.tables()
+        return {(t, u): views[f"edge_{t}_{u}"] for t, u, _ in model._pairs}
 
-    def _axis_values(self):
-        labels = [label for own in self.classes_ for label in own.tolist()]
-        names = [f"{t},{u}:edge{g}" for t, u, G in self._pairs for g in range(G)]
-        return {
-            "label": labels,
-            "other_label": labels,
-            "edge_feature": {"feature": names},
-            "feature": [f"{t}:x{k}" for t, n in enumerate(self.n_features_in_) for k in range(n)],
-        }
-
-    def _packed(self, X):
-        """Return the packed samples, the Graphs that have nodes and their problem.
-
-        The problem is None if there is no such graph.
-        """
-        check_depth(X, "X")
-        sizes, model = typed_model(self.__dict__), self._model
-        typed = pack_typed(X, sizes.n_features, sizes.pairs)
-        graphs, samples = typed_graphs(typed, sizes).with_nodes()
-        if not len(samples):
-            return typed, graphs, None
-        method = decoding_method({**model, "attractive": False}, graphs, sizes.K, samples)
-        decoder = decoder_of(method, model["seed"], PREDICTION_ITERATIONS, keeps=False)
-        return typed, graphs, TypedGraphProblem.of(graphs, sizes, decoder)
-
-    def _predict_codes(self, X):
-        typed, _, problem = self._packed(X)
-        if problem is None:
-            return typed, np.empty(0, dtype=np.int32)
-        return typed, decode(problem, self._w, n_threads(self.n_jobs))
-
-    @reads_one_fit
     def predict(self, X: Any) -> np.ndarray:
         """Find the best labeling of each graph.
 
@@ -466,12 +323,13 @@ class TypedGraphCRFSSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             For each sample a list of T arrays (V_t,).
         """
-        typed, codes = self._predict_codes(X)
+        structure, model = self._fitted()
+        typed = structure.pack(X, model)
+        codes = structure.decode(model, typed)
         return PerSample.of(
-            [own[k] for own, k in zip(self.classes_, parts)] for parts in typed.by_type(codes)
+            [own[k] for own, k in zip(model.classes_, parts)] for parts in typed.by_type(codes)
         )
 
-    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each node and label the best score of a labeling with it (max-marginals).
 
@@ -489,12 +347,11 @@ class TypedGraphCRFSSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             For each sample a list of T arrays (V_t, K_t).
         """
-        typed, graphs, problem = self._packed(X)
-        scores = np.empty((0, typed_model(self.__dict__).K))
-        if problem is not None:
-            scores = max_marginals(problem, self._w, graphs.are_forests(), n_threads(self.n_jobs))
+        structure, model = self._fitted()
+        typed = structure.pack(X, model)
+        scores = structure.max_marginals(model, typed)
         return PerSample.of(
-            [part[:, : len(own)] for own, part in zip(self.classes_, parts)]
+            [part[:, : len(own)] for own, part in zip(model.classes_, parts)]
             for parts in typed.by_type(scores)
         )
 
@@ -514,14 +371,3 @@ class TypedGraphCRFSSVM(BaseSSVM):
             Share of labels that are right.
         """
         return super().score(X, y, sample_weight)
-
-    def _right(self, X, y, sample_weight):
-        typed, codes = self._predict_codes(X)
-        labels = labels_by_type(y, typed, self)
-        weights = check_weights(sample_weight, len(typed))[typed.samples]
-        right = np.zeros(len(codes), dtype=bool)
-        for t, own in enumerate(labels):
-            at = typed.types == t
-            weights[at] *= ~is_label(own, self.ignore_label)
-            right[at] = encode(own, self.classes_[t]) == codes[at]
-        return right, weights

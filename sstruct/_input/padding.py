@@ -11,7 +11,7 @@ VOID = 255  # in image masks
 PADDING_NAMES = {"pad", "padding"}
 
 
-def refuse_padding(estimator, y, labels, nodes):
+def refuse_padding(structure, y, labels, nodes):
     """Raise an error if y is an array padded with -1 and `ignore_label` is None.
 
     The value -1 is considered padding if it occurs only at the ends of rows (of images: of rows and
@@ -20,14 +20,13 @@ def refuse_padding(estimator, y, labels, nodes):
 
     Parameters
     ----------
-    estimator : LabelingSSVM
-        Its `ignore_label` is used; the estimator is not changed.
+    structure : Structure
     y : as passed to ``fit``
     labels : ndarray of shape (n_nodes,)
         All labels.
     nodes : Nodes
     """
-    if estimator.ignore_label is not None or estimator.classes is not None:
+    if structure.ignore_label is not None or structure.classes is not None:
         return
     if nodes.form == "stacked":
         y = nodes.like_input(labels)
@@ -61,7 +60,7 @@ def _name(place):
     return f"node {place[0]}" if len(place) == 1 else f"pixel {tuple(map(int, place))}"
 
 
-def check_reserved(estimator, classes, codes=None, place=None):
+def check_reserved(structure, classes, codes=None, place=None):
     """Raise an error or warn if a class is a value reserved for padding or void elsewhere.
 
     Raise an error if it is almost certainly not a class: -100 if all other labels are nonnegative,
@@ -71,7 +70,7 @@ def check_reserved(estimator, classes, codes=None, place=None):
 
     Parameters
     ----------
-    estimator : LabelingSSVM
+    structure : Structure
     classes : ndarray of shape (K,)
         Labels that occur in training.
     codes : ndarray of int of shape (n_nodes,), optional
@@ -82,11 +81,11 @@ def check_reserved(estimator, classes, codes=None, place=None):
     k, certain = _reserved(classes)
     if k is None:
         return
-    name, found = type(estimator).__name__, shortened(plain(classes[k]))
+    name, found = structure.estimator_name, shortened(plain(classes[k]))
     where = "y contains" if place is None else f"{place(int((codes == k).argmax()))} is"
     text = f"{where} {found}, a value that other libraries use for padding or void"
     keep = f"if {found} is a class, pass classes={shortened(classes.tolist())}"
-    if not hasattr(estimator, "ignore_label"):
+    if not hasattr(structure, "ignore_label"):
         text = f"{text} labels. {name} learns it as a class; remove such rows, or {keep}"
         warn_user(text)
     elif certain:

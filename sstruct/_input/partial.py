@@ -26,15 +26,14 @@ from sstruct.sequences import Sequences
 MOST_LISTED = 12
 
 
-def label_rules(estimator, place):
-    """Return the keywords of `as_labels` for the y of an estimator.
+def label_rules(structure, place):
+    """Return the keywords of `as_labels` for the y of a Structure.
 
     place : see `as_labels`
     """
-    if hasattr(estimator, "ignore_label"):
-        return {"ignore_label": estimator.ignore_label, "place": place}
-    name = type(estimator).__name__
-    advice = f"{name} has no ignore_label: remove samples with unknown labels"
+    if hasattr(structure, "ignore_label"):
+        return {"ignore_label": structure.ignore_label, "place": place}
+    advice = f"{structure.estimator_name} has no ignore_label: remove samples with unknown labels"
     return {"place": place, "advice": advice}
 
 

@@ -6,10 +6,12 @@ Everything here runs before any computation and does not change the estimator.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
 from sstruct._checks.arrays import (
@@ -117,13 +119,46 @@ class Nodes:
         return PerSample.of(values[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
-def pack_nodes(estimator, X, *, fitted, numeric=True):
+@dataclass(frozen=True)
+class ExpectedInput:
+    """What X must be like.
+
+    Attributes
+    ----------
+    estimator_name : str
+        Name of the estimator for errors.
+    n_features : int or None
+        Number of features of the fit. None: X is passed to ``fit``.
+    feature_names : ndarray of str or None
+        Names of the features in the fit, if they had names.
+    one_sample : str or None
+        Description of X with one sample, if the fit had no 2-D X; 2-D X is then an error.
+    """
+
+    estimator_name: str
+    n_features: int | None = None
+    feature_names: np.ndarray | None = None
+    one_sample: str | None = None
+
+    @property
+    def fitted(self):
+        """Whether X is passed to a fitted estimator."""
+        return self.n_features is not None
+
+
+def pack_nodes(expected, X, *, numeric=True):
     """Validate X and return its Nodes.
 
-    With `fitted`, the number of features (and names) must match the fit, and X may have no nodes.
-    Otherwise X must have a node; the estimator is not changed. Samples may always be empty: lists
-    and arrays of length 0, whose number of columns is checked unless it is 0. Unless `numeric`, all
-    dtypes are accepted, and None is returned for 2-D input, which is left to the caller.
+    In ``fit`` X must have a node. Samples may always be empty: lists and arrays of length 0, whose
+    number of columns is checked unless it is 0.
+
+    Parameters
+    ----------
+    expected : ExpectedInput
+    X : as passed to ``fit`` or ``predict``
+    numeric : bool
+        If False, all dtypes are accepted, and None is returned for 2-D input, which is left to the
+        caller.
     """
     check_depth(X, "X")
     X = items_of(X)
@@ -131,20 +166,20 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     if sparse.issparse(X):
         check_attributes(X, "X")
     convert = numeric_rows if numeric else _as_it_is
-    expected = estimator.n_features_in_ if fitted else None
+    fitted, n_features = expected.fitted, expected.n_features
     if isinstance(X, Sequences):
         check_sequences(X, "X")
         if X.edge_features is not None:
-            raise TypeError(f"X has edge features, which {type(estimator).__name__} does not use")
+            raise TypeError(f"X has edge features, which {expected.estimator_name} does not use")
         nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
         if is_empty(X.flat):
-            nodes.flat = np.empty((0, expected or 0))
+            nodes.flat = np.empty((0, n_features or 0))
         elif np.ndim(X.flat) != 2 and not sparse.issparse(X.flat):
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
         nodes.flat = convert(nodes.flat, "X.flat")
-        _check_width(0, nodes.flat.shape[1], expected)
+        _check_width(0, nodes.flat.shape[1], n_features)
     elif _is_ragged(X):
-        nodes = _concatenated(X, expected, numeric)
+        nodes = _concatenated(X, n_features, numeric)
     elif not sparse.issparse(X) and getattr(X, "ndim", 0) == 3:
         X = np.asarray(X)
         if numeric and X.dtype == object:
@@ -152,16 +187,16 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         X = convert(X, "X")
         if 0 in X.shape[:2] and not fitted:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
-        _check_width(0, X.shape[2], expected)
-        n, length, n_features = X.shape
-        rows = X.reshape(n * length, n_features)  # reshape(-1) is ambiguous without features
+        _check_width(0, X.shape[2], n_features)
+        n, length, width = X.shape
+        rows = X.reshape(n * length, width)  # reshape(-1) is ambiguous without features
         nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0, None, (length,))
     else:
         _refuse_unreadable(X, numeric)
-        if fitted:
-            _refuse_one_sample(estimator, X)
+        if expected.one_sample is not None:
+            _refuse_one_sample(expected, X)
         if numeric:
-            return pack_rows(estimator, X, fitted)
+            return pack_rows(expected, X)
         if sparse.issparse(X):
             check_compressed(X, "X")
         return None
@@ -174,7 +209,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         raise ValueError("X has 0 features, expected at least 1")
     if numeric:
         _check_magnitudes(nodes)
-    known = getattr(estimator, "feature_names_in_", None) if fitted else None
+    known = expected.feature_names
     if known is not None and nodes.feature_names is not None:
         what = "X" if isinstance(X, Sequences) else "X[0]"
         check_names(nodes.feature_names, known, what, "those seen in fit")
@@ -237,18 +272,15 @@ def _refuse_unreadable(X, numeric):
         )
 
 
-def _refuse_one_sample(estimator, X):
-    """Raise an error if a model of structures gets a 2-D array, probably a single structure.
-
-    Models saved by older versions do not contain the required attribute.
-    """
+def _refuse_one_sample(expected, X):
+    """Raise an error if a model of structures gets a 2-D array, probably a single structure."""
     shape = getattr(X, "shape", ())
     rows = isinstance(X, list | tuple) and len(X) and isinstance(X[0], list | tuple | np.ndarray)
-    if getattr(estimator, "_form", "rows") == "rows" or not (len(shape) == 2 or rows):
+    if not (len(shape) == 2 or rows):
         return
     found = f"X is 2-D, of shape {tuple(shape)}" if shape else f"X is a 2-D {type(X).__name__}"
     raise ValueError(
-        f"{found}, but this {type(estimator).__name__} was fitted on {estimator._one_sample}. Only "
+        f"{found}, but this {expected.estimator_name} was fitted on {expected.one_sample}. Only "
         "a model that is fitted on 2-D X treats each row as a sample of one node"
     )
 
@@ -342,7 +374,7 @@ def _as_it_is(array, name):
     return numeric_rows(array, name) if sparse.issparse(array) else np.asarray(array)
 
 
-def pack_rows(estimator, X, fitted):
+def pack_rows(expected, X):
     """Validate 2-D input with scikit-learn; every row is a structure of one node."""
     check_depth(X, "X")
     check_unmasked(X, "X")
@@ -357,13 +389,16 @@ def pack_rows(estimator, X, fitted):
         )
     if isinstance(X, list | tuple):
         X = array_of(X, "X", NUMBERS)
-    # A temporary estimator receives the attributes, so that an error does not change this one.
-    target = estimator if fitted else type(estimator)()
+    target = _stand_in(expected.estimator_name)()
+    if expected.fitted:
+        target.n_features_in_ = expected.n_features
+        if expected.feature_names is not None:
+            target.feature_names_in_ = expected.feature_names
     try:
         flat = validate_data(
             target,
             X,
-            reset=not fitted,
+            reset=not expected.fitted,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",
@@ -384,6 +419,12 @@ def pack_rows(estimator, X, fitted):
     )
     _check_magnitudes(nodes)
     return nodes
+
+
+@cache
+def _stand_in(name):
+    """Return a class of estimators with a name, whose attributes scikit-learn compares with X."""
+    return type(name, (BaseEstimator,), {})
 
 
 def _check_magnitudes(nodes):
@@ -416,17 +457,23 @@ def _nan_advice(nodes, i, row):
     )
 
 
-def flat_labels(y, nodes, estimator, convert=as_labels):
+def flat_labels(y, nodes, structure, convert=as_labels):
     """Return all labels as one array with an entry for each node, of any dtype.
 
-    Missing labels are replaced by the estimator's `ignore_label`.
+    Missing labels are replaced by `ignore_label`.
 
-    convert : as_labels, or label_array to accept labels that are not classes
+    Parameters
+    ----------
+    y : as passed to ``fit``
+    nodes : Nodes
+    structure : Structure, or another object with an attribute estimator_name
+    convert : callable
+        `as_labels`, or `label_array` to accept labels that are not classes.
     """
-    check_target(y, estimator)
+    check_target(y, structure.estimator_name)
     rules = {"place": lambda row: f"y{_place_of(row, nodes)}"}
     if convert is as_labels:
-        rules = label_rules(estimator, **rules)
+        rules = label_rules(structure, **rules)
     if nodes.form == "rows":
         return labels_of_rows(y, len(nodes), **rules)
     y = items_of(y)
@@ -464,11 +511,12 @@ def _place_of(row, nodes):
     return place_of(row, nodes, getattr(nodes, "shapes", None))
 
 
-def check_target(y, estimator):
+def check_target(y, estimator_name):
     """Raise an error if y is None or contains deeply nested lists."""
     if y is None:
-        name = type(estimator).__name__
-        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+        raise ValueError(
+            f"This {estimator_name} estimator requires y to be passed, but the target y is None"
+        )
     check_depth(y, "y")
 
 
@@ -729,7 +777,7 @@ class LabeledNodes:
         return counts[self.used]
 
 
-def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
+def labeled_nodes(structure, nodes, labels, sample_weight, completion=None):
     """Validate labels and weights of nodes; return the LabeledNodes.
 
     With a Completion, all nodes of samples with some known label are used. Codes are labels, not
@@ -737,7 +785,7 @@ def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
     """
     weights, node_weights = check_node_weights(sample_weight, nodes)
     sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
-    labeled = ~is_label(labels, estimator.ignore_label)
+    labeled = ~is_label(labels, structure.ignore_label)
     if node_weights is not None:
         total = np.bincount(sample, weights=node_weights * labeled, minlength=len(nodes))
         wrong = np.flatnonzero(total > LARGEST)
@@ -752,10 +800,10 @@ def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
     used = labeled & (weights > 0)[sample]
     if not used.any():
         raise NoNodesError("y has no labeled node in a sample of positive weight", nodes.empty)
-    classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
+    classes = training_classes(structure.classes, labels, used, nodes.sample_of)
     codes = encode(labels, classes)
-    if estimator.classes is None and completion is None:
-        check_reserved(estimator, classes, codes, lambda row: f"y{_place_of(row, nodes)}")
+    if structure.classes is None and completion is None:
+        check_reserved(structure, classes, codes, lambda row: f"y{_place_of(row, nodes)}")
     if completion is not None:
         node_weights = used * (1.0 if node_weights is None else node_weights)
         codes = completion.codes // completion.n_states
@@ -765,9 +813,9 @@ def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
     return LabeledNodes(weights, node_weights, sample, used, classes, codes)
 
 
-def known_labels(estimator, nodes, labels, sample_weight):
+def known_labels(structure, nodes, labels, sample_weight):
     """Return the KnownLabels of nodes, the labels that differ from `ignore_label`."""
-    labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
+    labeled = labeled_nodes(structure, nodes, labels, sample_weight)
     codes, sample = labeled.codes, labeled.sample
     codes[~labeled.used] = -1
     n_known = np.bincount(sample[labeled.used], minlength=len(nodes))

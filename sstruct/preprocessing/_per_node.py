@@ -29,6 +29,7 @@ from sstruct._estimators.core.fitted_state import (
 from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
 from sstruct._input.labels import label_array, object_array
 from sstruct._input.ragged import (
+    ExpectedInput,
     check_node_weights,
     check_weights,
     flat_labels,
@@ -235,12 +236,19 @@ class PerNode(
         """
         return self._apply("inverse_transform", X, fitted=False)
 
+    def _expected_input(self, fitted):
+        """Return the ExpectedInput; `fitted` if X must have the features seen in fit."""
+        name = type(self).__name__
+        if not fitted:
+            return ExpectedInput(name)
+        return ExpectedInput(name, self.n_features_in_, getattr(self, "feature_names_in_", None))
+
     def _apply(self, method, X, fitted):
         """Call a method of the fitted transformers; `fitted` if X has the features seen in fit."""
         self = self._require_fitted()  # a copy, safe from concurrent fits
         given = structures_of(items_of(X))
         items = given.items
-        nodes = pack_nodes(self, items, fitted=fitted, numeric=False)
+        nodes = pack_nodes(self._expected_input(fitted), items, numeric=False)
         of_edges, edge_rows = getattr(self, "edge_transformer_", None), None
         edges = None if of_edges is None else given.edges
         names = getattr(self, "feature_names_in_", None)
@@ -277,11 +285,12 @@ class PerNode(
             self._check_transformer(name)
         given = structures_of(items_of(X))
         items = given.items
-        nodes = pack_nodes(self, items, fitted=False, numeric=False)
+        expected = self._expected_input(fitted=False)
+        nodes = pack_nodes(expected, items, numeric=False)
         edges = self._edges(given, nodes)
         labels = y
         if y is not None and nodes is not None:
-            labels = flat_labels(given.labels(y), nodes, self, label_array)
+            labels = flat_labels(given.labels(y), nodes, expected, label_array)
         of_nodes, of_edges = self._routed(params, transform)
         if nodes is not None:
             of_nodes = {

@@ -39,19 +39,22 @@ class ChainNodes(Nodes):
         return self.offsets - np.r_[0, np.cumsum(self.lengths > 0)]
 
 
-def pack_chains(estimator, X, *, fitted):
-    """Validate X and return its ChainNodes; see `pack_nodes`."""
+def pack_chains(expected_input, X, model=None):
+    """Validate X and return its ChainNodes; see `pack_nodes`.
+
+    model : FittedModel whose edge features X must have, or None
+    """
     if isinstance(X, Sequences) and X.edge_features is not None:
         check_sequences(X, "X")
     X, edges = split_edge_features(items_of(X))
-    expected = (getattr(estimator, "n_edge_features_in_", None) or 0) if fitted else None
+    expected = None if model is None else model.get("n_edge_features_in_") or 0
     if expected and edges is None and is_sized(X) and all(map(is_empty, X)):
         edges = [[] for _ in X]  # of samples without nodes
-    if fitted and (edges is not None) != (expected > 0):
+    if model is not None and (edges is not None) != (expected > 0):
         found = f"no edge features, expected {expected}" if expected else "edge features"
         hint = f": each sequence is a tuple {PAIR}" if expected else ", which the fit had not"
         raise ValueError(f"X has {found}{hint}")
-    nodes = ChainNodes(**vars(pack_nodes(estimator, X, fitted=fitted)))
+    nodes = ChainNodes(**vars(pack_nodes(expected_input, X)))
     if edges is None:
         return nodes
     if isinstance(edges, Sequences):
@@ -64,7 +67,7 @@ def pack_chains(estimator, X, *, fitted):
     if nodes.n_edge_features == 0:
         raise ValueError("X has 0 edge features, expected at least 1")
     _check_edge_magnitudes(nodes)
-    known = getattr(estimator, "edge_feature_names_in_", None) if fitted else None
+    known = None if model is None else model.get("edge_feature_names_in_")
     if known is not None and names is not None:
         check_names(names, known, "the edge features of X", "those of the fit")
     return nodes

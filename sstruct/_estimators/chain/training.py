@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from sstruct._estimators.chain.samples import chain_problem, pack_chains
+from sstruct._estimators.chain.samples import chain_problem
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.padding import refuse_padding
-from sstruct._input.ragged import flat_labels, labeled_nodes, refuse_lengths
+from sstruct._input.ragged import labeled_nodes, refuse_lengths
 from sstruct._input.transition_masks import allowed_transitions, check_labelings
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
@@ -18,15 +18,14 @@ class LabeledChains:
 
     Parameters
     ----------
-    estimator : ChainSSVM
-        Its parameters are read; it is not changed.
-    X, y, sample_weight : as in ``ChainSSVM.fit``
+    structure : ChainStructure
+    nodes : ChainNodes
+    y, sample_weight : as in ``ChainSSVM.fit``
     completion : Completion or None
         Labels, or states below them, that take the place of y's.
 
     Attributes
     ----------
-    nodes : ChainNodes
     classes : ndarray of shape (K,)
     codes : ndarray of int32 of shape (n_nodes,)
         Index of each node's label, or state, -1 where the node does not train.
@@ -44,25 +43,25 @@ class LabeledChains:
         Allowed transitions (K, K); labels allowed at the start and the end (2, K).
     """
 
-    def __init__(self, estimator, X, y, sample_weight, completion=None):
-        self.nodes = nodes = pack_chains(estimator, X, fitted=estimator._goes_on)
+    def __init__(self, structure, nodes, y, sample_weight, completion=None):
+        self.nodes = nodes
         refuse_lengths(sample_weight, nodes.lengths)
-        labels = flat_labels(y, nodes, estimator)
-        refuse_padding(estimator, y, labels, nodes)
-        labeled = labeled_nodes(estimator, nodes, labels, sample_weight, completion)
+        labels = structure.labels(y, nodes)
+        refuse_padding(structure, y, labels, nodes)
+        labeled = labeled_nodes(structure, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
-        self.masks = allowed_transitions(estimator.transition_mask, self.classes)
-        mask = estimator.transition_mask
+        self.masks = allowed_transitions(structure.transition_mask, self.classes)
+        mask = structure.transition_mask
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
         truth = self.codes[used], labeled.counts()
-        cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
-        self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
+        cost, divided = node_costs(structure.loss, *truth, len(self.classes))
+        self._cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self.copies_end = None
         n_states = 1 if completion is None else completion.n_states
-        self._cut(*estimator._windows(len(self.classes) * n_states))
+        self._cut(*structure.windows(len(self.classes) * n_states))
         self._sample = sample[self.start]
         self._node_weight = node = labeled.node_weights
         n_labeled = np.bincount(
@@ -81,7 +80,7 @@ class LabeledChains:
             row_weight,
             row_weight.sum() / self.total_weight,
             cost,
-            estimator.fit_intercept,
+            structure.fit_intercept,
             n_windows=1 + copies / self.total_weight,
         )
         if completion is not None:
@@ -108,7 +107,7 @@ class LabeledChains:
         edge, boundary = self.masks
         self.masks = completion.spread(edge), completion.spread(boundary, axes=(1,))
 
-    def problem(self, estimator):
+    def problem(self, structure):
         """Return the problem; dense features that are mostly zeros are stored as CSR."""
         offsets = self.nodes.offsets
         ends_here = self.start + self.length == offsets[self._sample + 1]
@@ -126,9 +125,9 @@ class LabeledChains:
             ),
             ChainModel(
                 len(self.classes),
-                estimator.fit_intercept,
-                estimator.boundaries,
-                estimator.transitions,
+                structure.fit_intercept,
+                structure.boundaries,
+                structure.transitions,
                 *self.masks,
             ),
             self.codes,

@@ -1,87 +1,49 @@
-"""What every estimator of the package shares: parameters, the fit over a BlockProblem, pickles."""
+"""What every estimator of the package shares: parameters, fitted attributes, pickles."""
 
 import os
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from sstruct._checks.arguments import other_name
-from sstruct._checks.arrays import check_depth
 from sstruct._checks.partitioned import is_partitioned
-from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
-from sstruct._checks.warn import warn_user
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
-from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
+from sstruct._estimators.core.common_state import BASE_STATE
+from sstruct._estimators.core.fit import Fit, training_of
+from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     FittedState,
     check_parameters,
     of_format,
     parameter_names,
-    reads_one_fit,
 )
-from sstruct._estimators.core.held_out import (
-    Samples,
-    Scorer,
-    check_early_stopping,
-    divided,
-    on_disk,
-)
-from sstruct._estimators.core.lam_from_scale import (
-    lam_from_scale,
-    pairwise_from_scale,
-    scale_of,
-)
+from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.missing_methods import AvailableIf, Missing, no_probabilities
-from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
-from sstruct._estimators.core.parted_fit import located, parted_training
-from sstruct._estimators.core.partitions import parted_right
-from sstruct._estimators.core.remarks import remarks, warn_of_data, warn_of_empty
-from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
-from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
-from sstruct._estimators.core.solvers_by_name import SOLVERS
-from sstruct._estimators.core.threads import check_n_jobs, n_threads
+from sstruct._estimators.core.online import check_settled, structure_of_part
+from sstruct._estimators.core.partitions import parted_score
+from sstruct._estimators.core.preparation import check_given, prepared
+from sstruct._estimators.core.remarks import warn_of_empty
+from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
-from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
-from sstruct._input.losses import check_loss
-from sstruct._input.padding import check_reserved
-from sstruct._input.ragged import (
-    NoNodesError,
-    check_choice,
-    check_node_weights,
-    check_number,
-    flat_labels,
-)
-from sstruct._kernels.delayed_interrupt import DelayedInterrupt
-from sstruct._problems.slack._problem import SlackProblem
-from sstruct._solvers.core.checkpoint import Checkpoint, check_place
-from sstruct._solvers.core.held_out import HeldOut
-from sstruct._solvers.core.progress import progress
-from sstruct._solvers.core.seed import random_of
-from sstruct._solvers.core.solver import Options, Setup
-from sstruct._solvers.core.status import Status
-from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
-from sstruct._solvers.rounds.parts import PartedBlocks
-from sstruct._solvers.rounds.solver import Rounds
-from sstruct.solvers import MPBCFW, SOLVER_OF_NAME, BaseSolver, solver_object
+from sstruct.solvers import MPBCFW, SOLVER_OF_NAME, BaseSolver
 
 PICKLE_FORMAT = 1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
-    """Fit, certificate, warm start and state of a structured SVM.
+    """Parameters and fitted attributes of a structured SVM.
 
-    A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
-    under "Hooks" below: ``_training`` and ``_fitted_state`` in any case, ``_predict_codes`` where
-    the labels of nodes are scored, the others where it differs.
+    A subclass names its ``_structure_class``, and has a documented ``fit`` that calls ``_fit``, and
+    a ``predict``.
     """
 
     # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
@@ -113,247 +75,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     inference_: str = field(init=False)
     history_: dict[str, np.ndarray] = field(init=False)
 
-    # Hooks ----------------------------------------------------------------------------------------
-
-    # Its fitted attributes: types, ranges, how they must agree, and the layout of the weights.
-    # Models come from files: all that decoding and ``to_frame`` read of them must be in it.
+    _structure_class: ClassVar[type[Structure]] = Structure
+    # Its fitted attributes; those of its structure.
     _fitted_state: ClassVar[FittedState] = BASE_STATE
-    # The solvers that the estimator accepts, by name.
-    _solvers: ClassVar[dict] = SOLVERS
-    # Whether its samples may be in partitions on a cluster that its own rounds go over. Others ask
-    # oracles there.
-    _fits_partitions: ClassVar[bool] = False
-    # Whether these are then rows of arrays, not lists.
-    _samples_are_rows: ClassVar[bool] = False
-    # Whether integer weights of samples that equal their lengths raise an error.
-    _refuses_lengths: ClassVar[bool] = False
-    # The values of `search` that its oracle can serve, for estimators with slack rescaling.
-    _searches: ClassVar[tuple] = SEARCHES
-    # Whether it packs one of the partitions of a fit.
-    _is_part: ClassVar[bool] = False
-    # Whether it goes on from the samples before: of `learner_of_part` alone.
-    _goes_on: ClassVar[bool] = False
-    # How a scaler of features, "{}", goes into a pipeline; None where none reads its samples.
-    _scaling: ClassVar[str | None] = "PerNode({})"
 
-    def _training(self, X, y, sample_weight, completion=None):
-        """Check and pack the data of a fit, under margin rescaling; the estimator stays as it is.
-
-        Parameters are checked before. With a Completion its labels are the truth in the place of
-        y's, hidden ones count in no loss, and a warm start may find them changed. Returns a
-        Training.
-        """
-        raise NotImplementedError
-
-    # Whether the parameter `classes` has a list of labels for each type of nodes.
-    _classes_by_type: ClassVar[bool] = False
-
-    def _needs_classes(self, y):
-        """Whether the first part of the samples does not tell the classes."""
-        return True
-
-    def _settled(self):
-        """Return the parameters that the first part of the samples has settled, by name."""
-        return {"classes": self.classes_} if "classes" in self._parameters() else {}
-
-    def _needs_all_samples(self, y):
-        """Return whether the model depends on all labels, so that training has no partitions."""
-        return False
-
-    def _known_labels(self, X, y, sample_weight):
-        """Return the KnownLabels of a fit's data, for LatentSSVM; parameters are checked before."""
-        name = type(self).__name__
-        raise TypeError(f"LatentSSVM has no hidden labels for {name}: every sample has one label")
-
-    def _complete(self, X, known, n_states=1):
-        """Return the best codes of all labels, or states, around the known ones.
-
-        known : the KnownLabels of X
-        """
-        raise NotImplementedError
-
-    def _nodes(self, X):
-        """Return the packed nodes of samples, after the fit."""
-        raise NotImplementedError
-
-    def _first_labels(self, X, y, sample_weight, known):
-        """Return initial codes of all labels, predicted by a fit to the known labels."""
-        model = clone(self).set_params(warm_start=False)
-        return model.fit(X, y, sample_weight)._complete(X, known)
-
-    def _check_divisible(self, X):
-        """Refuse samples of which none can be held out."""
-        if on_disk(X):
-            raise ValueError(
-                "X is mapped from a file, and held-out samples would be copied into memory: hold "
-                "them out yourself, and give them to fit as X_val and y_val"
-            )
-
-    def _classes_to_share(self, y):
-        """Return the class of each sample, for classes to have their share of what is held out."""
-        return None
-
-    def _packed_for_score(self, X, y):
-        """Return samples in a form that ``score`` takes the least time to read."""
-        return X, y
-
-    def _axis_values(self):
-        """Return the values along each axis of the layout, for ``to_frame``; see `weight_frame`."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{k}" for k in range(self.n_features_in_)]
-        return {"feature": names}
-
-    def _check_parameters(self):
-        """Refuse parameters out of range; the data are not looked at. Extend it."""
-        parameters = self._parameters()
-        if isinstance(self.lam, str):
-            if self.lam != "auto":
-                raise ValueError(
-                    f'lam must be a positive number or "auto", found {shortened(self.lam)}'
-                )
-        else:
-            check_number("lam", self.lam, above=0)
-        if "loss" in parameters:
-            self._check_loss()
-        if "rescaling" in parameters:
-            check_rescaling(self)
-        if "pairwise_scale" in parameters:
-            if not isinstance(self.pairwise_scale, str):
-                check_number("pairwise_scale", self.pairwise_scale, above=0)
-            elif self.pairwise_scale != "auto":
-                raise ValueError(
-                    'pairwise_scale must be a positive number or "auto", found '
-                    f"{shortened(self.pairwise_scale)}"
-                )
-        chosen = self._chosen_solver() or MPBCFW()
-        chosen._check()
-        if "fit_intercept" in parameters:
-            check_choice("fit_intercept", self.fit_intercept, (True, False))
-        check_number("tol", self.tol, least=0)
-        check_number("certificate_every", self.certificate_every, least=1, whole=True)
-        check_number("max_iter", self.max_iter, least=1, whole=True)
-        if self.max_time is not None:
-            check_number("max_time", self.max_time, above=0)
-        check_choice("early_stopping", self.early_stopping, (False, True))
-        check_early_stopping(self)
-        check_choice("warm_start", self.warm_start, (False, True, "dual", "primal"))
-        check_n_jobs(self.n_jobs)
-        if self.checkpoint is not None:
-            if not isinstance(self.checkpoint, str | os.PathLike):
-                raise TypeError(
-                    f"checkpoint must be a path or None, found {shortened(self.checkpoint)}"
-                )
-            check_place(self.checkpoint)
-        solver = self._solvers[chosen.name]
-        solver.check_installed()
-        for name, values in solver.refused(parameters):
-            others = [
-                repr(other)
-                for other, each in self._solvers.items()
-                if name not in dict(each.refused(parameters))
-            ]
-            raise ValueError(
-                f"{name}={shortened(parameters[name])} does not go with solver={chosen.name!r}: "
-                f"leave {name}={values[0]!r}, or take solver={' or '.join(others[:3])}"
-            )
-        if self.verbose is not True:
-            check_number("verbose", self.verbose, least=0, whole=True)
-
-    def _check_loss(self):
-        """Refuse values of `loss` that are none, whatever the data."""
-        check_loss(self.loss)
-
-    def _auto_solver(self, problem):
-        """Return the name that ``solver="auto"`` stands for; it must not depend on `lam`."""
-        return "mp-bcfw"
-
-    def _solver_class(self, solver, training):
-        """Return the class that solves the problem of a Training, for the name of a solver."""
-        return Rounds if isinstance(training.problem, PartedBlocks) else self._solvers[solver]
-
-    def _alternative_solver(self, problem):
-        """Return the solver that a warning suggests if a limit ended the fit, or None."""
-        return None
-
-    def _chosen_solver(self):
-        """Return the solver object that `solver` is or names; None for "auto"."""
-        return solver_object(self.solver, tuple(self._solvers))
-
-    @property
-    def _solver_name(self):
-        """The name of the chosen solver, or "auto"."""
-        chosen = self._chosen_solver()
-        return "auto" if chosen is None else chosen.name
-
-    def _has_objective(self):
-        """Return whether the chosen solver minimizes the objective."""
-        return self._solvers[(self._chosen_solver() or MPBCFW()).name].has_objective
-
-    def _options(self, solver, problem):
-        """Return the Options of a fit by a solver object; "auto" is resolved here."""
-        return Options(
-            **solver._settled(problem, self.early_stopping),
-            n_jobs=n_threads(self.n_jobs),
-            tol=float(self.tol),
-            certificate_every=self.certificate_every,
-            max_iter=self.max_iter,
-            max_time=None if self.max_time is None else float(self.max_time),
-            seed=random_of(self.random_state).randint(np.iinfo(np.int32).max),
-        )
-
-    def _bounds(self, problem):
-        """Return bounds of the weights in the problem's layout, (2, n_weights), or None."""
-        return None if self.bounds is None else problem.layout.padded_bounds(self.bounds)
-
-    def _after_solve(self, training, solution):
-        """Return the Solution, and adjust the Training, given what the solver found out."""
-        return solution
-
-    def _fitted_attributes(self, solution, lam, solver, attributes):
-        """Return all fitted attributes; `attributes` are those of the Training. Extend it."""
-        return {
-            **attributes,
-            # In the problem's layout: what decoding wants, and no second copy of it.
-            "_w": solution.w,
-            "lam_": lam,
-            "solver_": solver,
-            "n_iter_": solution.n_passes,
-            "n_oracle_calls_": solution.n_oracle_calls,
-            "objective_": solution.primal,
-            "dual_objective_": solution.dual,
-            "dual_gap_": solution.gap,
-            "status_": solution.status.value,
-            "converged_": solution.status is Status.CONVERGED,
-            "history_": solution.history,
-        }
-
-    def _predict_codes(self, X):
-        """Return the packed nodes and the index of each one's label; ``score`` uses it."""
-        raise NotImplementedError
-
-    def _labels_of(self, labels):
-        """Return the labels of one sample, as y has them, one after another."""
-        return labels
-
-    def _distinct_labels(self, y):
-        """Return the labels that occur in a partition's y; None where no class is to be found."""
-        # Empty arrays may have any dtype.
-        labels = concatenate_labels([own for own in map(self._labels_of, y) if len(own)])
-        labels = as_labels(labels, self.ignore_label)
-        return find_classes(labels[~is_label(labels, self.ignore_label)])
-
-    def _joined_labels(self, found):
-        """Return the parameter `classes` from what `_distinct_labels` has found in partitions."""
-        classes = find_classes(as_labels(concatenate_labels([own for own in found if len(own)])))
-        check_reserved(self, classes)
-        return classes
-
-    def _labels(self, y, nodes):
-        """Return all labels as one array with an entry a node; ``score`` uses it."""
-        return flat_labels(y, nodes, self)
-
-    # ----------------------------------------------------------------------------------------------
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        cls._fitted_state = cls._structure_class.state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -363,19 +91,35 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    @property
-    def _layout(self):
-        """The WeightLayout of ``_w``."""
-        return self._fitted_state.layout(self.__dict__)
-
-    def _views(self):
-        """Return the tables of ``_w`` by name, as views that can be written."""
-        return self._layout.views(self._w)
-
     def _parameters(self):
         """Return all parameters by name, also where a user's subclass does not show them."""
         check_parameters(self)
         return {name: getattr(self, name) for name in parameter_names(type(self))}
+
+    def _structure(self):
+        """Return the Structure of the parameters."""
+        return self._structure_class(type(self).__name__, self._parameters())
+
+    def _fitted(self):
+        """Return the Structure of the parameters and the FittedModel, both of one moment.
+
+        Raises
+        ------
+        NotFittedError
+            Before a fit.
+        ValueError
+            If fitted attributes are damaged.
+        """
+        fitted = self._require_fitted()
+        return fitted._structure(), fitted._model_of_fit()
+
+    def _model_of_fit(self):
+        """Return the FittedModel of the fitted attributes, without checks; None before a fit."""
+        state = self.__dict__
+        if not self._is_fitted():
+            return None
+        names = self._fitted_state.fields
+        return FittedModel(self._fitted_state, {k: state[k] for k in names if k in state})
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn's estimators do.
@@ -404,178 +148,78 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 raise ValueError(known)
         return super().set_params(**params)
 
-    def _lam(self, total_weight, scale=None, pairwise_scale=1.0):
-        """Return lambda, for samples of a total weight; "auto" asks `scale`, a function, for it."""
-        if not self._has_objective():
-            return 0.0
-        if not isinstance(self.lam, str):
-            return float(self.lam)
-        if scale is None:  # nothing is known of what a user's oracle makes of a sample
-            return 1 / total_weight
-        given = self._parameters()
-        proportional = isinstance(given.get("pairwise_scale"), str)
-        return lam_from_scale(
-            scale(), given.get("rescaling") == "slack", pairwise_scale, proportional
-        )
-
-    def _check_given(self, X, y, sample_weight):
-        """Refuse parameters out of range, and data or parameters too deep to look at."""
-        data, parameters = {"X": X, "y": y, "sample_weight": sample_weight}, self._parameters()
-        for name, value in (data | parameters).items():
-            if self._fits_partitions or not is_partitioned(value):
-                check_depth(value, name)
-            if name in parameters and sparse.issparse(value):  # which even iterating would read
-                raise TypeError(f"{name} is a {type(value).__name__}, and no parameter is sparse")
-        self._check_parameters()
-
-    def _prepare(self, X, y, sample_weight, completion=None, validation=None):
-        """Check parameters and data; return the Training of a fit. The estimator stays as it is.
-
-        validation : Samples that ``fit`` was given to validate on; None: this is no plain ``fit``
-        """
-        self._check_given(X, y, sample_weight)
-        more = {} if completion is None else {"completion": completion}
-        samples = Samples(X, y, sample_weight)
-        learner, part, held_out, empty = divided(self, samples, validation)
-        training = learner._training_of(part.X, part.y, part.sample_weight, **more)
-        training.held_out, training.completed = held_out, completion is not None
-        if empty is not None:
-            training.empty = empty
-        nodes, weight, training.nodes = training.nodes, training.total_weight, None
-        scale = None if nodes is None else partial(scale_of, nodes, weight)
-        training.set_strengths(*self._strengths(weight, scale), self._bounds(training.problem))
-        if training.pairwise_scale != 1:
-            training.problem.scale_features(1 / training.pairwise_scale)
-        return training
-
-    def _strengths(self, total_weight, scale=None):
-        """Return lambda and the size of pairwise features, None for a model without such a size.
-
-        "auto" asks `scale`, a function, for the Scale of the samples.
-        """
-        scale = None if scale is None else cache(scale)
-        size = self._parameters().get("pairwise_scale")
-        if size is None:
-            return self._lam(total_weight, scale), None
-        if not isinstance(size, str):
-            size = float(size)
-        elif self._goes_on:  # of the samples before
-            size = self.pairwise_scale_
-        elif not self._has_objective():
-            size = 1.0
-        else:
-            size = pairwise_from_scale(scale())
-        lam = self._lam(total_weight, scale, size)
-        if lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
-            raise ValueError(
-                f"lam={lam:g} with pairwise_scale={size:g}: lam / pairwise_scale^2 is out of the "
-                "range of floating point; scale the features, or give other numbers"
-            )
-        return lam, size
-
-    def _training_of(self, X, y, sample_weight, **more):
-        """Return the Training of checked parameters, under the rescaling asked for, without lam."""
-        training = self._training(X, y, sample_weight, **more)
-        if self._parameters().get("rescaling") == "slack":
-            training = slack_rescaled(training, self)
-        return training
-
     @with_callbacks
     def _fit(self, X, y, sample_weight, training=None, validation=None):
         """Solve and set every fitted attribute; what a subclass's ``fit`` calls.
 
-        training : what ``_prepare`` has made of the data, where it was called before
+        training : the Training of the data, if it is known
         validation : X_val, y_val and sample_weight_val
         """
-        parted = False
-        if self._fits_partitions and training is None:
-            X, y, parted = located(self, X, y, sample_weight, validation)
-        if parted:
-            self._check_parameters()
-            training = parted_training(self, X, y, sample_weight, validation)
-            warn_of_data(training)
-        elif training is None:
-            training = self._prepare(X, y, sample_weight, validation=Samples(*validation))
-            warn_of_data(training)
-        if self.warm_start and "_warm_state" in self.__dict__:
+        structure, samples = self._structure(), Samples(X, y, sample_weight)
+        if training is None:
+            training = training_of(structure, samples, Samples(*validation))
+        warm = self.__dict__.get("_warm_state") if structure.warm_start else None
+        if warm is not None:
             self._check_state()
-        problem = training.problem
-        chosen = self._chosen_solver()
-        if chosen is None:
-            chosen = SOLVER_OF_NAME["mp-bcfw" if parted else self._auto_solver(problem)]()
-        solver = chosen.name
-        setup = self._setup(training, self._options(chosen, problem))
-        if self._solvers[solver].has_objective:
-            setup.step_weight *= problem.n_blocks / training.total_weight
-        if training.held_out is not None:
-            setup.held_out = HeldOut(Scorer(self, solver, training), self.n_iter_no_change)
-        setup.checkpoint = self._checkpoint(training, setup.options)
-        setup.warm = self._warm(training)
-        return self._solve(solver, setup, training, (X, y, sample_weight))
+        fit = Fit.of(structure, training, self._model_of_fit(), warm)
+        return self._solve(fit, (X, y, sample_weight))
 
     @with_callbacks
     def _fit_part(self, X, y, classes, sample_weight):
         """Make one step a sample, from where the last call has ended; what `partial_fit` calls."""
-        self._check_given(X, y, sample_weight)
-        twin = learner_of_part(self, y, classes)
-        training = twin._prepare(X, y, sample_weight)
+        structure, model = self._structure(), None
+        check_given(structure, X, y, sample_weight)
+        if self._is_fitted():
+            _, model = self._fitted()
+        structure = structure_of_part(structure, model, y, classes)
+        training = prepared(structure, Samples(X, y, sample_weight), model=model)
         warn_of_empty(training.empty)
-        chosen = self._chosen_solver()
-        options = replace(self._options(chosen, training.problem), sampling="given", max_iter=1)
-        setup = self._setup(training, options)
-        setup.online = True
-        if twin._goes_on:
-            check_settled(self, training)
+        fit = Fit(structure, training, structure.chosen_solver, sampling="given", max_iter=1)
+        fit.setup.online = True
+        if model is not None:
+            check_settled(model, training)
             # Of later parts without names they are those of the first.
-            names = self.__dict__.get("feature_names_in_")
+            names = model.get("feature_names_in_")
             training.attributes |= {} if names is None else {"feature_names_in_": names}
-            setup.warm = self._steps
-            if setup.warm["bounded"] != (setup.bounds is not None):
+            fit.setup.warm = model._steps
+            if fit.setup.warm["bounded"] != (fit.setup.bounds is not None):
                 raise ValueError("bounds were set or taken away since the last part: take a clone")
-        return self._solve(chosen.name, setup, training, (X, y, sample_weight))
+        return self._solve(fit, (X, y, sample_weight))
 
-    def _setup(self, training, options):
-        """Return the Setup of a solver with Options."""
-        lam, bounds = training.solver_lam, training.solver_bounds
-        setup = Setup(training.problem, lam, training.block_weight, options, bounds)
-        setup.step_weight = training.sample_weight.copy()
-        return setup
+    def _first_labels(self, X, y, sample_weight, known):
+        """Return initial codes of all labels around the KnownLabels, for LatentSSVM."""
+        codes = self._structure().first_labels(X, y, sample_weight, known)
+        if codes is not None:
+            return codes
+        model = clone(self).set_params(warm_start=False)
+        return model.fit(X, y, sample_weight)._complete(X, known)
 
-    def _solve(self, solver, setup, training, given):
-        """Run a solver, by its name, and set every fitted attribute; `given`: to ``fit``."""
-        problem, options = setup.problem, setup.options
-        setup.progress = progress(self.verbose, solver, options.tol, options.max_iter)
-        data = self._named(training.data) if self.warm_start else {}
+    def _complete(self, X, known, n_states=1):
+        """Return the best codes of all labels, or states, around the KnownLabels of X."""
+        structure, model = self._fitted()
+        return structure.complete(model, X, known, n_states)
 
-        def as_fitted(solution):
-            # Not of the setup, which knows the task: a cycle would keep all data.
-            solution = replace(solution, w=training.user_weights(solution.w))
-            return self._fitted_attributes(solution, training.lam, solver, training.known)
+    def _solve(self, fit, given):
+        """Run the solver of a Fit and set every fitted attribute; `given`: to ``fit``."""
+        task = FitTask(self, given, fit.most_passes, fit.fitted_attributes)
+        fit.setup.callback = task.callback
+        solution = fit.solve(self._publish)
+        fit.end(solution, task)
+        return self
 
-        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
-        most = None if options.cache else options.max_iter
-        task = FitTask(self, given, most, as_fitted)
-        setup.callback = task.callback
-        # A signal must not come between a solution and the attributes that it becomes.
-        with DelayedInterrupt() as setup.delay:
-            run = self._solver_class(solver, training)(setup)
-            solution = run.solve()
-            warm, steps = run.export() if self.warm_start else None, None
-            if warm is not None:
-                warm |= data
-            elif self.warm_start and solution.interruption is None:  # the cluster has gone by now
-                solution = replace(solution, interruption=problem.failure)
-            if run.takes_samples_as_they_come:
-                # Those of the weights kept, which others have followed.
-                steps = (setup.held_out and setup.held_out.steps) or run.export()
-                steps |= {"solver": solver, "bounded": setup.bounds is not None}
-            solution = self._after_solve(training, solution)
-            if setup.online:  # what is said of all samples is not said of a part
-                solution = replace(solution, remarks=())
-            self._publish({**as_fitted(solution), "_warm_state": warm, "_steps": steps})
-        return self._finish(task, solution, training)
+    def _takes_parts(self):
+        """Raise AttributeError unless the solver takes samples as they come."""
+        solvers = self._structure_class.solvers
+        fine = [each for each in solvers if solvers[each].takes_samples_as_they_come]
+        solver = getattr(self.solver, "name", self.solver)
+        if not isinstance(solver, str) or solver not in fine:
+            others = " or ".join(f'solver="{each}"' for each in fine)
+            raise AttributeError(
+                f"{type(self).__name__} has no partial_fit with solver={shortened(solver)}: set "
+                f"{others} (how_to/learn_as_data_come in the manual)"
+            )
 
-    @partial(AvailableIf, takes_parts)
+    @partial(AvailableIf, _takes_parts)
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: Any = None
     ) -> Self:
@@ -629,78 +273,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     predict_proba = Missing(no_probabilities)
     predict_log_proba = Missing(no_probabilities)
 
-    def _finish(self, task, solution, training):
-        """Raise or warn of what ended the fit."""
-        error = solution.interruption or task.error
-        if error is not None:
-            # Frames of its traceback hold these: a cycle would keep all data until it is collected.
-            solution.interruption = task.error = None
-            try:
-                raise error
-            finally:
-                del error
-        task.end(solution)
-        for remark, category in remarks(self, solution, training):
-            warn_user(remark, category)
-        return self
-
-    def _named(self, data):
-        """Return what the next fit has to know of the data: taken before user code is called."""
-        return {"fingerprint": data.fingerprint(), "n_samples": data.n_samples}
-
-    def _warm(self, training):
-        """Return what the last fit left to go on from, or None."""
-        warm = self.__dict__.get("_warm_state") if self.warm_start else None
-        if warm is None:
-            return None
-        try:
-            kept_warm_start(warm)
-        except ValueError as error:
-            raise ValueError(f"what the last fit left to go on from: {error}") from error
-        classes = training.attributes.get("classes_")
-        check_goes_on(warm, training.data, classes, self.__dict__.get("classes_"))
-        if self.warm_start == "primal":
-            # New samples have the truth alone, whose plane is zero.
-            old = training.block_weight[: len(warm["size"])]
-            warm = rescaled(warm, training.solver_lam, old)
-        return warm
-
-    def _checkpoint(self, training, options):
-        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step.
-
-        Not of the warm start: the file has the whole state, whatever that began from.
-        """
-        if self.checkpoint is None:
-            return None
-        free = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggressiveness")
-        policy = {k: v for k, v in asdict(options).items() if k not in free}
-        seed = self.random_state if is_integer(self.random_state) else None
-        names = np.array(repr((type(self).__name__, policy, seed)))
-        loss = np.asarray(self._parameters().get("loss", ""))
-        parts = [*self._told_apart(training), training.block_weight]
-        parts += [np.array([training.lam, training.pairwise_scale]), loss, names]
-        parts += [] if self.bounds is None else [np.asarray(self.bounds)]
-        if training.held_out is not None:
-            parts += [np.array(training.held_out.fingerprint())]
-        return Checkpoint(self.checkpoint, fingerprint(parts))
-
-    def _told_apart(self, training):
-        """Return arrays that identify the data and the problem of a fit."""
-        problem, data = training.problem, training.data
-        arrays = [*data.arrays(), *data.costs]
-        if isinstance(problem, PartedBlocks):  # the parts' digests have the rest
-            return arrays
-        terms = list(problem.layout.blocks)
-        searches = [problem.search] if isinstance(problem, SlackProblem) else []
-        return [*arrays, np.array(repr((terms, *searches)))]
-
     @property
-    @reads_one_fit
     def w_(self) -> np.ndarray:
         """All weights in one vector."""
-        return self._layout.public(self._w)
+        _, model = self._fitted()
+        return model.layout.public(model._w)
 
-    @reads_one_fit
     def to_frame(self, feature_names: ArrayLike | None = None) -> Any:
         """List all weights, and what each belongs to, in a pandas data frame.
 
@@ -749,12 +327,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         >>> wet.label[wet.weight.idxmax()]
         'b'
         """
-        values = self._axis_values()
+        structure, model = self._fitted()
+        values = structure.axis_values(model)
         if feature_names is not None:
             values["feature"] = names_of_features(feature_names, len(values["feature"]))
-        return weight_frame(self._layout, self._w, values)
+        return weight_frame(model.layout, model._w, values)
 
-    @reads_one_fit
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all nodes.
 
@@ -771,23 +349,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         float
             Share of labels that are right.
         """
-        if self._fits_partitions and is_partitioned(X):
-            return share_right(*parted_right(self, X, y, sample_weight))
-        return share_right(*self._right(X, y, sample_weight))
-
-    def _right(self, X, y, sample_weight):
-        """Return which labels are predicted as they are, and the weight of each."""
-        nodes, codes = self._predict_codes(X)
-        return self._right_of(nodes, codes, self.classes_, y, sample_weight)
-
-    def _right_of(self, nodes, codes, classes, y, sample_weight):
-        """As `_right`, of nodes with codes of their predicted labels."""
-        labels = self._labels(y, nodes)
-        of_samples, of_nodes = check_node_weights(sample_weight, nodes)
-        weights = np.repeat(of_samples, nodes.lengths)
-        weights = weights if of_nodes is None else of_nodes
-        weights[is_label(labels, self._parameters().get("ignore_label"))] = 0
-        return encode(labels, classes) == codes, weights
+        structure, model = self._fitted()
+        if structure.fits_partitions and is_partitioned(X):
+            return parted_score(structure, model, X, y, sample_weight)
+        samples = structure.pack(X, model)
+        return structure.score(model, samples, structure.truth(model, samples, y, sample_weight))
 
     def __dask_tokenize__(self):
         # Dask would use the fields of the dataclass only, without the fitted attributes.
@@ -796,6 +362,15 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     def _stored_parameters(self, attributes):
         """Return the parameters that a file keeps in another form, given the fitted attributes."""
         return {}
+
+    def _template(self, attributes):
+        """Return a copy for the file of a model that was fitted with this estimator.
+
+        attributes : those of a fit, or None if there are none
+        """
+        other = copy(self)
+        other.__dict__ = _stored(self, vars(self), attributes)
+        return other
 
     def _stored_state(self):
         state = super()._stored_state()
@@ -814,34 +389,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 class LabelingSSVM(BaseSSVM):
     """A BaseSSVM whose labels, found in training, each have weights of the features and a bias."""
 
-    _fitted_state = LABELING_STATE
-
     loss: str | ArrayLike = "hamming-count"
     fit_intercept: bool = True
     classes: ArrayLike | None = None
     classes_: np.ndarray = field(init=False)
     n_features_in_: int = field(init=False)
     feature_names_in_: np.ndarray = field(init=False)
-
-    def _axis_values(self):
-        return {"label": self.classes_, **super()._axis_values()}
-
-
-def share_right(right, weights):
-    """Return the weighted share of labels that are right."""
-    if not weights.any():
-        raise NoNodesError("y has no labeled node in a sample of positive weight")
-    return float(np.average(right, weights=weights))
-
-
-def stored_template(estimator, attributes):
-    """Return a copy of an unfitted estimator for the file of a model that was fitted with it.
-
-    attributes : those of a fit, or None if there are none
-    """
-    out = object.__new__(type(estimator))
-    out.__dict__ = _stored(estimator, vars(estimator), attributes)
-    return out
 
 
 def _stored(estimator, state, attributes):

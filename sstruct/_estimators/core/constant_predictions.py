@@ -16,12 +16,12 @@ LEAST_NODES = 50
 LEAST_MISSED = 10
 
 
-def constant_prediction(estimator, training, w, n_threads):
+def constant_prediction(structure, training, w, n_threads):
     """Return a warning if every node, or every set of labels, has the same prediction; else None.
 
     Parameters
     ----------
-    estimator : BaseSSVM
+    structure : Structure
     training : Training
     w : ndarray of shape (n_weights,)
         The weights of the fit.
@@ -50,7 +50,7 @@ def constant_prediction(estimator, training, w, n_threads):
     codes = decode(problem, w, n_threads)
     if ((codes.reshape(n, -1) if sets else codes) != constant).any():
         return None
-    name = type(estimator).__name__
+    name = structure.estimator_name
     if sets:
         of_all = f"same set of labels for all {n} training samples, {n - n_missed} of which have it"
     else:
@@ -59,6 +59,6 @@ def constant_prediction(estimator, training, w, n_threads):
             f"training data, {n_nodes - n_missed} of which have it"
         )
     cure = f"a smaller lam, such as lam={training.lam / 30:.1g} (here {training.lam:.2g})"
-    if estimator._parameters().get("class_weight", "balanced") is None:
+    if structure.parameters.get("class_weight", "balanced") is None:
         cure += ', or class_weight="balanced"'
     return f"{name} predicts the {of_all}. Try {cure}, and features that distinguish the labels."

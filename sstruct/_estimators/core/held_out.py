@@ -12,7 +12,10 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from sstruct._checks.arrays import check_depth
 from sstruct._checks.compressed import as_csr, check_compressed
+from sstruct._checks.partitioned import is_partitioned
 from sstruct._compat import num_samples, safe_indexing
+from sstruct._estimators.core.fitted_model import FittedModel
+from sstruct._input.indicator import is_indicator
 from sstruct._input.ragged import check_number
 from sstruct._problems.core._rows import is_mapped
 from sstruct._solvers.core._state import aligned_zeros
@@ -55,32 +58,32 @@ def _taken(values, name, chosen):
     return safe_indexing(values, chosen)
 
 
-def check_early_stopping(estimator):
-    """Refuse parameters of early stopping that are out of range."""
-    check_number("validation_fraction", estimator.validation_fraction, above=0)
-    if not estimator.validation_fraction < 1:
+def check_early_stopping(structure):
+    """Raise if a parameter of early stopping is out of range."""
+    check_number("validation_fraction", structure.validation_fraction, above=0)
+    if not structure.validation_fraction < 1:
         raise ValueError(
             "validation_fraction must be below 1, found "
-            f"{estimator.validation_fraction!r}: the others are for training"
+            f"{structure.validation_fraction!r}: the others are for training"
         )
-    check_number("n_iter_no_change", estimator.n_iter_no_change, least=1, whole=True)
+    check_number("n_iter_no_change", structure.n_iter_no_change, least=1, whole=True)
 
 
-def divided(estimator, samples, validation):
-    """Return who is to train, the samples to train on, and those held out, or None.
+def divided(structure, samples, validation):
+    """Return the samples to train on and those held out, or None.
 
     Parameters
     ----------
-    estimator : BaseSSVM
-        Its parameters have been checked; it is not changed.
+    structure : Structure
+        Its parameters have been checked.
     samples : Samples
     validation : Samples or None
         What ``fit`` was given to validate on, of Nones if nothing; None: this is no ``fit``.
 
     Returns
     -------
-    learner : BaseSSVM
-        The estimator, or its twin that knows the classes of all samples.
+    structure : Structure
+        The same, with the classes of all samples if they are held out at random.
     training : Samples
     held_out : Samples or None
     empty : ndarray of int or None
@@ -91,40 +94,51 @@ def divided(estimator, samples, validation):
     ValueError
         If they do not go with `early_stopping`, or the samples cannot be divided.
     """
-    if not estimator.early_stopping:
+    if not structure.early_stopping:
         if validation is not None and validation.given:
             raise ValueError("X_val and y_val are for early_stopping=True, found False")
-        return estimator, samples, None, None
+        return structure, samples, None, None
     if validation is None:
         raise ValueError(
-            f"early_stopping=True is for fit of {type(estimator).__name__} alone, found it in "
+            f"early_stopping=True is for fit of {structure.estimator_name} alone, found it in "
             "what goes on from one fit to another; take early_stopping=False"
         )
     if not validation.given:
-        return _at_random(estimator, samples)
+        return _at_random(structure, samples)
     if validation.X is None or validation.y is None:
         raise ValueError("X_val and y_val go together: give both, or neither")
     for name, part in vars(validation).items():
         check_depth(part, f"{name}_val")
-    return estimator, samples, validation, None
+    return structure, samples, validation, None
 
 
-def _at_random(estimator, samples):
+def _at_random(structure, samples):
     """Hold out `validation_fraction` of the samples."""
-    estimator._check_divisible(samples.X)
-    seed = estimator.random_state
-    again = estimator.warm_start or estimator.checkpoint is not None
+    if is_partitioned(samples.X):
+        raise TypeError(
+            "X is on a cluster, where early_stopping=True holds no samples out: give X_val and "
+            "y_val, lists of samples"
+        )
+    if on_disk(samples.X):
+        raise ValueError(
+            "X is mapped from a file, and held-out samples would be copied into memory: hold "
+            "them out yourself, and give them to fit as X_val and y_val"
+        )
+    seed = structure.random_state
+    again = structure.warm_start or structure.checkpoint is not None
     if again and (seed is None or not isinstance(seed, int | np.integer)):
         raise ValueError(
             "early_stopping=True with warm_start or checkpoint holds out the same samples in each "
             f"fit: give random_state as an integer, found {seed!r}, or give X_val and y_val"
         )
-    share = float(estimator.validation_fraction)
+    share = float(structure.validation_fraction)
     # Before a part of them is taken: errors name samples by their index among all.
-    training = estimator._training(samples.X, samples.y, samples.sample_weight)
+    training = structure.train(samples.X, samples.y, samples.sample_weight)
     known, empty = training.attributes, training.empty
     kept = np.delete(np.arange(num_samples(samples.X)), empty)
-    classes = estimator._classes_to_share(samples.y)
+    classes = None
+    if structure.samples_are_rows and not is_indicator(samples.y):
+        classes = class_numbers(samples.y)
     kind = ShuffleSplit if classes is None else StratifiedShuffleSplit
     split = kind(1, test_size=share, random_state=random_of(seed))
     try:
@@ -134,12 +148,10 @@ def _at_random(estimator, samples):
             f"early_stopping=True with validation_fraction={share:g} cannot divide {len(kept)} "
             f"samples: {error} Give X_val and y_val, or another validation_fraction"
         ) from error
-    learner = object.__new__(type(estimator))
-    learner.__dict__.update(estimator.__dict__)
-    if "classes" in estimator._parameters() and known.get("classes_") is not None:
-        learner.classes = known["classes_"]
+    if "classes" in structure.parameters and known.get("classes_") is not None:
+        structure = structure.with_parameters(classes=known["classes_"])
     trained, held_out = (samples.of(kept[np.sort(part)]) for part in parts)
-    return learner, trained, held_out, empty
+    return structure, trained, held_out, empty
 
 
 def class_numbers(y):
@@ -161,16 +173,15 @@ def on_disk(X):
 
 
 class Scorer:
-    """An estimator's own ``score`` on held-out samples, of any weights.
+    """The score of weights on held-out samples, which are packed once.
 
     Parameters
     ----------
-    estimator : BaseSSVM
-        In its fit; it is not changed.
-    solver : str
-        Its name.
+    structure : Structure
     training : Training
         Whose ``held_out`` are scored.
+    fitted_attributes : callable
+        Returns the fitted attributes of a Solution.
 
     Raises
     ------
@@ -178,25 +189,10 @@ class Scorer:
         What ``score`` says of the samples.
     """
 
-    def __init__(self, estimator, solver, training):
-        self.estimator, self.solver, self.training = estimator, solver, training
-        self.samples = training.held_out
-        # Beside parameters a user's subclass may have attributes that its methods read.
-        fitted = estimator._fitted_state.fields
-        self.own = {k: v for k, v in vars(estimator).items() if k not in fitted}
-        self.model = object.__new__(type(estimator))
-        try:
-            self(aligned_zeros(training.problem.n_weights))
-        except (ValueError, TypeError) as error:
-            # Not of its own type, which may be made of other things than a message.
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"the samples held out (X_val, y_val): {error}") from error
-        X, y = self.model._packed_for_score(self.samples.X, self.samples.y)
-        self.samples = Samples(X, y, self.samples.sample_weight)
-
-    def __call__(self, w):
+    def __init__(self, structure, training, fitted_attributes):
+        self.structure, self.training = structure, training
         unknown = Solution(
-            w=self.training.user_weights(w),
+            w=aligned_zeros(training.problem.n_weights),
             primal=math.nan,
             dual=math.nan,
             status=Status.EARLY_STOPPED,
@@ -205,13 +201,25 @@ class Scorer:
             n_oracle_calls=0,
             history={},
         )
-        fitted = self.estimator._fitted_attributes(
-            unknown, self.training.lam, self.solver, self.training.known
+        attributes = fitted_attributes(unknown)
+        self.model = FittedModel(
+            structure.state, {k: v for k, v in attributes.items() if v is not None}
         )
-        fitted = {k: v for k, v in fitted.items() if v is not None}
-        self.model.__dict__ = self.own | fitted
-        samples = self.samples
-        score = float(self.model.score(samples.X, samples.y, sample_weight=samples.sample_weight))
+        held_out = training.held_out
+        try:
+            self.samples = structure.pack(held_out.X, self.model)
+            self.truth = structure.truth(
+                self.model, self.samples, held_out.y, held_out.sample_weight
+            )
+            self(unknown.w)
+        except (ValueError, TypeError) as error:
+            # Not of its own type, which may be made of other things than a message.
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"the samples held out (X_val, y_val): {error}") from error
+
+    def __call__(self, w):
+        model = self.model.with_weights(self.training.user_weights(w))
+        score = float(self.structure.score(model, self.samples, self.truth))
         if not math.isfinite(score):
             raise ValueError(f"their score is {score}, expected a finite number")
         return score

@@ -6,17 +6,17 @@ import numpy as np
 
 
 def named_weights(name, doc) -> Any:
-    """Return a property for a table of an estimator's weights.
+    """Return a property for a table of the weights, by its name in the layout.
 
     Parameters
     ----------
     name : str
-        Name of the table in the estimator's WeightLayout.
     doc : str
+        The docstring of the property.
     """
 
     def get(estimator: Any) -> np.ndarray:
-        estimator = estimator._require_fitted()
-        return estimator._layout.table(estimator._w, name)
+        _, model = estimator._fitted()
+        return model.table(name)
 
     return property(get, doc=doc)

@@ -5,6 +5,7 @@ import numpy as np
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.training import alike
+from sstruct._input.indicator import is_indicator
 from sstruct._input.labels import training_classes
 
 # What the data have settled about the meaning of weights, and what parameters have.
@@ -16,35 +17,23 @@ OF_PARAMETERS = (
 OF_MODEL = ("pairwise", "strength", "connectivity", "n_edge_features", "full", "K")
 
 
-def takes_parts(estimator):
-    """Raise AttributeError unless the solver of an estimator takes samples as they come."""
-    solvers = estimator._solvers
-    fine = [each for each in solvers if solvers[each].takes_samples_as_they_come]
-    solver = getattr(estimator.solver, "name", estimator.solver)
-    if not isinstance(solver, str) or solver not in fine:
-        others = " or ".join(f'solver="{each}"' for each in fine)
-        raise AttributeError(
-            f"{type(estimator).__name__} has no partial_fit with solver={shortened(solver)}: set "
-            f"{others} (how_to/learn_as_data_come in the manual)"
-        )
-
-
-def learner_of_part(estimator, y, classes):
-    """Return an estimator's twin for the next part: it knows what the first part has settled.
+def structure_of_part(structure, model, y, classes):
+    """Return a Structure for the next part of the samples, with the classes of the first one.
 
     Parameters
     ----------
-    estimator : BaseSSVM
-        Stays as it is.
-    y, classes : as given to ``partial_fit``
+    structure : Structure
+    model : FittedModel or None
+        The model after earlier parts.
+    y, classes : as passed to ``partial_fit``
 
     Raises
     ------
     ValueError, TypeError
-        If classes are missing or others than before, if the estimator cannot go on from its last
-        fit, or if a parameter needs all samples at once.
+        If classes are missing or others than before, if the last fit cannot be continued, or if a
+        parameter needs all samples at once.
     """
-    parameters = estimator._parameters()
+    parameters = structure.parameters
     for name in ("loss", "class_weight"):
         value = parameters.get(name)
         if isinstance(value, str) and value == "balanced":
@@ -52,37 +41,35 @@ def learner_of_part(estimator, y, classes):
                 f'{name}="balanced" counts the labels of all samples, which partial_fit does not '
                 f"have: give {name} as numbers"
             )
-    solver = estimator._solver_name
-    if estimator._solvers[solver].has_objective and isinstance(estimator.lam, str):
+    if structure.has_objective and isinstance(structure.lam, str):
         raise ValueError(
-            f"lam={estimator.lam!r} depends on all samples, which partial_fit does not have: give "
-            f"lam as a number for solver={solver!r}"
+            f"lam={structure.lam!r} depends on all samples, which partial_fit does not have: give "
+            f"lam as a number for solver={structure.solver_name!r}"
         )
     if classes is not None and "classes" not in parameters:
-        raise ValueError(f"{type(estimator).__name__} has no classes: leave classes=None")
-    twin = object.__new__(type(estimator))
-    twin.__dict__.update(estimator.__dict__)
-    if estimator._is_fitted():
-        estimator._require_fitted()
-        _check_goes_on(estimator)
+        raise ValueError(f"{structure.estimator_name} has no classes: leave classes=None")
+    if model is not None:
+        _check_goes_on(structure, model)
         if classes is not None:
-            _check_classes(estimator, estimator.classes_, classes)
-        twin.__dict__.update(estimator._settled(), _goes_on=True)
+            _check_classes(structure, model.classes_, classes)
+        if "classes" in parameters:
+            structure = structure.with_parameters(classes=model.classes_)
     elif classes is not None:
-        if estimator.classes is not None:
-            _check_classes(estimator, estimator.classes, classes)
-        twin.classes = classes
-    elif parameters.get("classes", ()) is None and estimator._needs_classes(y):
-        raise ValueError(
-            "classes must be passed on the first call to partial_fit: all labels that may ever "
-            "occur"
-        )
-    return twin
+        if structure.classes is not None:
+            _check_classes(structure, structure.classes, classes)
+        structure = structure.with_parameters(classes=classes)
+    elif parameters.get("classes", ()) is None:
+        if not structure.samples_are_rows or not is_indicator(y):
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit: all labels that may ever "
+                "occur"
+            )
+    return structure
 
 
-def check_settled(estimator, training):
-    """Raise ValueError where a part's Training is of another model than the parts before."""
-    now, before = _settled(training.attributes), _settled(estimator.__dict__)
+def check_settled(model, training):
+    """Raise ValueError if the Training of a part has another model than earlier parts."""
+    now, before = _settled(training.attributes), _settled(vars(model))
     for name in before | now:
         found, expected = now.get(name), before.get(name)
         if alike(found, expected):
@@ -95,7 +82,7 @@ def check_settled(estimator, training):
             f"this part is for another model than those before: {name.strip('_')} is "
             f"{shortened(found)}, was {shortened(expected)}; take a clone"
         )
-    n_weights, found = len(estimator._w), training.problem.n_weights
+    n_weights, found = len(model._w), training.problem.n_weights
     if found != n_weights:
         raise ValueError(f"this part has {found} weights, the model {n_weights}")
 
@@ -112,9 +99,9 @@ def _class_array(classes):
     return training_classes(classes, np.arange(0), np.zeros(0, dtype=bool), int)
 
 
-def _check_classes(estimator, known, classes):
+def _check_classes(structure, known, classes):
     """Refuse classes that are not those known; of several types of nodes, those of any type."""
-    if not estimator._classes_by_type:
+    if not structure.classes_by_type:
         _check_same_classes(known, classes)
         return
     for given in (known, classes):
@@ -136,17 +123,17 @@ def _check_same_classes(known, classes):
         )
 
 
-def _check_goes_on(estimator):
-    """Refuse a model whose last fit has left nothing that its parameters could go on from."""
-    kept, solver = estimator.__dict__.get("_steps"), estimator._solver_name
+def _check_goes_on(structure, model):
+    """Raise ValueError if the last fit cannot be continued with the parameters."""
+    kept, solver = model.get("_steps"), structure.solver_name
     if kept is None or kept["solver"] != solver:
-        before = estimator.solver_ if kept is None else kept["solver"]
+        before = model.solver_ if kept is None else kept["solver"]
         raise ValueError(
             f"partial_fit with solver={solver!r} cannot go on from a fit with solver={before!r}: "
             "take a clone"
         )
-    if estimator._solvers[solver].has_objective and float(estimator.lam) != estimator.lam_:
+    if structure.has_objective and float(structure.lam) != model.lam_:
         raise ValueError(
-            f"partial_fit with lam={estimator.lam!r} cannot go on from steps with "
-            f"lam={estimator.lam_!r}: take a clone"
+            f"partial_fit with lam={structure.lam!r} cannot go on from steps with "
+            f"lam={model.lam_!r}: take a clone"
         )

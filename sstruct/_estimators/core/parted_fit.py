@@ -1,5 +1,7 @@
 """Fits whose samples are in partitions on a cluster: sweeps over them, and their Training."""
 
+from dataclasses import replace
+
 import numpy as np
 from joblib.parallel import get_active_backend
 from scipy import sparse
@@ -13,6 +15,7 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.partitions import Partitions, chosen_samples
+from sstruct._estimators.core.preparation import check_given, packed, strengths, told_apart
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
@@ -29,7 +32,7 @@ class PartOfFit:
     ----------
     X, y : list; or array, sparse matrix or frame, where samples are rows
         All samples of the partition.
-    estimator : BaseSSVM
+    structure : Structure
     chosen : list of int
         The samples of positive weight.
     weights : ndarray of shape (len(chosen),)
@@ -39,24 +42,24 @@ class PartOfFit:
         Number of the partition.
     """
 
-    def __init__(self, X, y, estimator, chosen, weights, n_samples, number):
+    def __init__(self, X, y, structure, chosen, weights, n_samples, number):
         self.X, self.y = chosen_samples(X, y, chosen, n_samples, number)
-        self.estimator, self.weights, self.number = estimator, weights, number
-        estimator._is_part = True
+        self.structure, self.weights, self.number = structure, weights, number
+        structure.is_part = True
         self.sample_weight = self.block_weight = self.problem = self.rounds = self.digest = None
 
     def labels(self):
         """Return the distinct labels that train; None: no class is to be found."""
         try:
-            return self.estimator._distinct_labels(self.y)
+            return self.structure.distinct_labels(self.y)
         except (ValueError, TypeError):
             self._prepared()  # which names the sample
             raise
 
     def _prepared(self):
         try:
-            self.estimator._check_given(self.X, self.y, self.weights)
-            return self.estimator._training_of(self.X, self.y, self.weights)
+            check_given(self.structure, self.X, self.y, self.weights)
+            return packed(self.structure, Samples(self.X, self.y, self.weights))
         except NoNodesError:
             raise
         except (ValueError, TypeError) as error:
@@ -71,13 +74,13 @@ class PartOfFit:
             Whether the fit writes a checkpoint, which identifies its samples.
         """
         if classes is not None:
-            self.estimator.set_params(classes=classes)
+            self.structure = self.structure.with_parameters(classes=classes)
         try:
             training = self._prepared()
         except NoNodesError as error:
             return error
-        nodes, given = training.nodes, self.estimator._parameters()
-        automatic = isinstance(given.get("pairwise_scale"), str) or isinstance(given["lam"], str)
+        nodes, structure = training.nodes, self.structure
+        automatic = isinstance(structure.pairwise_scale, str) or isinstance(structure.lam, str)
         self.X = self.y = training.nodes = None
         self.problem, self.sample_weight = training.problem, training.sample_weight
         self.digest = training.data.fingerprint()
@@ -85,14 +88,14 @@ class PartOfFit:
             **facts_of(self.problem),
             "sample_weight": self.sample_weight,
             "total_weight": training.total_weight,
-            "bounds": self.estimator._bounds(self.problem),
+            "bounds": training.bounds,
             "scale": scale_of(nodes, training.total_weight) if automatic else None,
             "inference": training.inference,
             "attributes": training.attributes,
             "empty": training.empty,
             "data_warnings": training.data_warnings,
             "data_digest": self.digest,
-            "fit_digest": fingerprint(self.estimator._told_apart(training)) if for_file else "",
+            "fit_digest": fingerprint(told_apart(training)) if for_file else "",
             "padding": padding_of(self.problem) if for_file else None,
         }
 
@@ -140,7 +143,7 @@ class PartOfFit:
         self.rounds.take_up(*kept)
 
 
-def parted_training(estimator, X, y, sample_weight, validation):
+def parted_training(structure, samples, validation):
     """Return the Training of samples in partitions, whose problem is a `PartedBlocks`.
 
     Raises
@@ -149,15 +152,16 @@ def parted_training(estimator, X, y, sample_weight, validation):
         Where a parameter does not go with partitions, or samples are not as expected; names
         partition and sample.
     """
-    _check_goes_with_partitions(estimator)
-    if any(given is not None for given in validation):
+    _check_goes_with_partitions(structure)
+    if validation.given:
         raise ValueError("X_val and y_val do not go with partitions on a cluster: leave None")
-    partitions = Partitions.of(X, y, estimator._samples_are_rows)
-    sources, weights = partitions.of_weight(sample_weight, estimator._refuses_lengths)
-    local = estimator.__class__(**estimator.get_params(deep=False))
-    # One for all parts, where it says how labelings are searched.
-    local.random_state = int(random_of(estimator.random_state).randint(np.iinfo(np.int32).max))
-    local.checkpoint = None  # which is written here
+    partitions = Partitions.of(samples.X, samples.y, structure.samples_are_rows)
+    sources, weights = partitions.of_weight(samples.sample_weight, structure.refuses_lengths)
+    local = structure.with_parameters(
+        # One for all parts, where it says how labelings are searched.
+        random_state=int(random_of(structure.random_state).randint(np.iinfo(np.int32).max)),
+        checkpoint=None,  # which is written here
+    )
     parts = PartsOnDask(
         partitions.client,
         PartOfFit,
@@ -167,12 +171,12 @@ def parted_training(estimator, X, y, sample_weight, validation):
         ],
         size_of,
     )
-    classes = estimator._parameters().get("classes")
-    if classes is None or estimator._classes_by_type:
+    classes = structure.parameters.get("classes")
+    if classes is None or structure.classes_by_type:
         found = parts.begin("labels", [()] * len(parts))
         _check_one_kind(found, [part.number for part in sources])
-        classes = None if found[0] is None else estimator._joined_labels(found)
-    facts = parts.begin("pack", [(classes, estimator.checkpoint is not None)] * len(parts))
+        classes = None if found[0] is None else structure.joined_labels(found)
+    facts = parts.begin("pack", [(classes, structure.checkpoint is not None)] * len(parts))
     empty = [
         np.array(part.rows, dtype=np.intp)[fact.empty if _is_left_out(fact) else fact["empty"]]
         for part, fact in zip(sources, facts, strict=True)
@@ -186,7 +190,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
     facts, sources, ends = [facts[k] for k in kept], [sources[k] for k in kept], ends[kept]
     _check_agree(facts, [part.number for part in sources])
     total = sum(fact["total_weight"] for fact in facts)
-    lam, scale = estimator._strengths(total, lambda: joined([fact["scale"] for fact in facts]))
+    lam, scale = strengths(structure, total, lambda: joined([fact["scale"] for fact in facts]))
     shares = [(total, scale, fact["data_digest"]) for fact in facts]
     for fact, norms in zip(facts, parts.begin("share", shares)):
         fact["norms"] = norms
@@ -201,8 +205,9 @@ def parted_training(estimator, X, y, sample_weight, validation):
         facts[0]["attributes"],
         empty=np.concatenate(empty),
         data_warnings=tuple(set.intersection(*(set(fact["data_warnings"]) for fact in facts))),
+        bounds=facts[0]["bounds"],
     )
-    training.set_strengths(lam, scale, facts[0]["bounds"])
+    training.set_strengths(lam, scale)
     return training
 
 
@@ -232,37 +237,39 @@ def _data_of(facts, sample_ends, block_ends):
     )
 
 
-def located(estimator, X, y, sample_weight, validation):
-    """Return samples and labelings where a fit is to train, and whether that is in partitions.
+def located(structure, samples, validation):
+    """Return the Samples of a fit, and whether they are in partitions.
 
-    In a task of the cluster partitions come here, for a whole fit: it cannot wait for other tasks.
-    Samples that are here are cut into k parts under ``parallel_config(backend="dask", n_jobs=k)``.
+    In a task of the cluster, partitions are fetched for a fit in this process: it cannot wait for
+    other tasks. Samples in this process are cut into k parts under ``parallel_config(
+    backend="dask", n_jobs=k)``.
     """
-    if is_partitioned(X):
+    if is_partitioned(samples.X):
         if not in_task():
-            return X, y, True
-        return *Partitions.of(X, y, estimator._samples_are_rows).here(), False
+            return samples, True
+        X, y = Partitions.of(samples.X, samples.y, structure.samples_are_rows).here()
+        return replace(samples, X=X, y=y), False
     n_parts = get_active_backend()[1]
     if active_client() is None or in_task() or n_parts is None or n_parts < 2:
-        return X, y, False
-    if not _can_be_cut(estimator, X, y, sample_weight, validation):
-        return X, y, False
+        return samples, False
+    if not _can_be_cut(structure, samples, validation):
+        return samples, False
     from dask import delayed
 
-    parts = [Samples(X, y).of(np.arange(a, b)) for a, b in cuts(num_samples(X), n_parts)]
+    plain = replace(samples, sample_weight=None)
+    parts = [plain.of(np.arange(a, b)) for a, b in cuts(num_samples(samples.X), n_parts)]
     X, y = ([delayed(getattr(p, name), traverse=False) for p in parts] for name in ("X", "y"))
-    return X, y, True
+    return replace(samples, X=X, y=y), True
 
 
-def _can_be_cut(estimator, X, y, sample_weight, validation):
-    """Whether all parameters go with parts, and X and y are of kinds to take samples from."""
-    if any(given is not None for given in validation) or is_of_nodes(sample_weight):
+def _can_be_cut(structure, samples, validation):
+    """Whether all parameters support partitions, and samples can be taken from X and y."""
+    X, y = samples.X, samples.y
+    if validation.given or is_of_nodes(samples.sample_weight):
         return False
-    if estimator.warm_start:  # with samples added, the cuts would be at other places
+    if structure.warm_start:  # with samples added, the cuts would be at other places
         return False
-    if estimator._needs_all_samples(y):
-        return False
-    if estimator._samples_are_rows:
+    if structure.samples_are_rows:
         has_samples = sparse.issparse(X) or getattr(X, "ndim", 0) == 2
     elif isinstance(X, np.ndarray):  # of two dimensions: structures of one node
         has_samples = X.ndim > 2 or X.dtype == object
@@ -271,32 +278,30 @@ def _can_be_cut(estimator, X, y, sample_weight, validation):
     if not has_samples or not (is_sized(y) or sparse.issparse(y)):
         return False
     try:
-        _check_goes_with_partitions(estimator)
+        _check_goes_with_partitions(structure)
+        structure.check_partitions(y)
     except ValueError:
         return False
     return num_samples(X) == num_samples(y)
 
 
-def _check_goes_with_partitions(estimator):
-    """Refuse what needs all samples in one place."""
-    parameters, name = estimator._parameters(), "partitions on a cluster"
+def _check_goes_with_partitions(structure):
+    """Raise ValueError if a parameter needs all samples in one place."""
+    name = "partitions on a cluster"
     for key in ("loss", "class_weight"):
-        value = parameters.get(key)
+        value = structure.parameters.get(key)
         if isinstance(value, str) and value == "balanced":
             raise ValueError(
                 f"{key}='balanced' does not go with {name}, as it counts all labels: give weights"
             )
-    if isinstance(parameters.get("edges"), str) and estimator.edges == "tree":
-        raise ValueError(
-            f"edges='tree' does not go with {name}, as it looks at all labels: give edges"
-        )
-    if estimator._solver_name not in ("auto", "mp-bcfw", "bcfw"):
-        raise ValueError(f"solver={estimator._solver_name!r} does not go with {name}: leave 'auto'")
-    if estimator.early_stopping:
+    structure.check_partitions()
+    if structure.solver_name not in ("auto", "mp-bcfw", "bcfw"):
+        raise ValueError(f"solver={structure.solver_name!r} does not go with {name}: leave 'auto'")
+    if structure.early_stopping:
         raise ValueError(f"early_stopping=True does not go with {name}: leave False")
-    if parameters.get("couple_windows"):
+    if structure.couple_windows:
         raise ValueError(f"couple_windows=True does not go with {name}: leave False")
-    chosen = estimator._chosen_solver()
+    chosen = structure.chosen_solver
     for option, advice in () if chosen is None else chosen._refused_for_partitions():
         raise ValueError(
             f"{option}={getattr(chosen, option)!r} of {type(chosen).__name__} does not go with "

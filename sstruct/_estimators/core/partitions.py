@@ -21,6 +21,7 @@ from sstruct._cluster.parts import (
 )
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.structure import share_right
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._input import frames
 from sstruct._input.mapped_files import open_mapped
@@ -215,18 +216,20 @@ def chosen_samples(X, y, places, n_samples, number):
     return samples.X, samples.y
 
 
-def parted_right(estimator, X, y, sample_weight):
-    """Return the share of labels that an estimator predicts in each partition, and its weight."""
-    partitions = Partitions.of(X, y, estimator._samples_are_rows)
+def parted_score(structure, model, X, y, sample_weight):
+    """Return the score of a FittedModel on partitions."""
+    partitions = Partitions.of(X, y, structure.samples_are_rows)
     if in_task():
-        return estimator._right(*partitions.here(), sample_weight)
+        X, y = partitions.here()
+        samples = structure.pack(X, model)
+        return structure.score(model, samples, structure.truth(model, samples, y, sample_weight))
     parts, weights = partitions.of_weight(sample_weight)
     client = partitions.client
-    [model] = client.scatter([estimator], hash=False)
+    [fitted] = client.scatter([(structure, model)], hash=False)
     found = [
         client.submit(
-            _right_in,
-            model,
+            _score_in,
+            fitted,
             part.source,
             weights[part.rows],
             part.chosen,
@@ -235,14 +238,18 @@ def parted_right(estimator, X, y, sample_weight):
         )
         for part in parts
     ]
-    return tuple(map(np.array, zip(*client.gather(found), strict=True)))
+    scores, weights = map(np.array, zip(*client.gather(found), strict=True))
+    return share_right(scores, weights)
 
 
-def _right_in(estimator, pair, weights, *selection):
-    """Task: the share of labels in a partition that an estimator predicts, and their weight."""
+def _score_in(fitted, pair, weights, *selection):
+    """Task: the score of a model on a partition, and the sum of the weights there."""
     X, y = chosen_samples(*pair, *selection)
+    structure, model = fitted
     try:
-        right, weights = estimator._right(X, y, weights)
+        samples = structure.pack(X, model)
+        truth = structure.truth(model, samples, y, weights)
+        total = truth[1].sum()
+        return structure.score(model, samples, truth) if total else 0.0, total
     except (ValueError, TypeError) as error:
         raise type(error)(f"partition {selection[-1]}: {error}") from error
-    return np.average(right, weights=weights) if weights.any() else 0.0, weights.sum()

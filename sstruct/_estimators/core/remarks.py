@@ -46,68 +46,67 @@ def warn_of_empty(empty):
         warn_user(f"X has {some} without nodes, ignored in training; the first is X[{empty[0]}]")
 
 
-def remarks(estimator, solution, training):
+def remarks(structure, solution, training):
     """Return what to warn of after a fit, as a list of (message, category)."""
     found = [(remark, ConvergenceWarning) for remark in solution.remarks]
     if solution.primal != solution.primal:  # of no objective
         return found
-    name, inference = type(estimator).__name__, training.inference
+    name, inference = structure.estimator_name, training.inference
     gap = relative(solution.gap, solution.primal)
     stopped = f"{name} stopped at relative duality gap {gap:.2e}"
     # A solver without a dual has no other end.
     limited = solution.limit is not None and solution.gap == solution.gap
-    unscaled = scale_remark(estimator, training, limited)
+    unscaled = scale_remark(structure, training, limited)
     if solution.rounding > 0:
-        found.append((_rounding(estimator, solution, unscaled), ConvergenceWarning))
+        found.append((_rounding(structure, solution, unscaled), ConvergenceWarning))
     elif limited:
         # A certificate is as good as the decoder that it rests on.
         approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
-        limit, advice = _limit(estimator, solution.limit, training.problem.n_blocks)
-        solver = estimator._alternative_solver(training.problem)
-        if solver is not None:
-            advice = f"{advice[:-1]}, or use solver={solver!r}."
+        limit, advice = _limit(structure, solution.limit, training.problem.n_blocks)
+        if training.alternative is not None:
+            advice = f"{advice[:-1]}, or use solver={training.alternative!r}."
         ended = (
             f"{stopped}{approximate} after {solution.n_passes} passes, before "
-            f"tol={float(estimator.tol):g}: {limit}"
+            f"tol={float(structure.tol):g}: {limit}"
         )
         text = f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}"
         found.append((text, ConvergenceWarning))
     elif unscaled is not None:
         found.append((f"{name}: {unscaled}", UserWarning))
     elif solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
-        constant = constant_prediction(estimator, training, solution.w, n_threads(estimator.n_jobs))
+        constant = constant_prediction(structure, training, solution.w, n_threads(structure.n_jobs))
         if constant is not None:
             found.append((constant, UserWarning))
     if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
         text = (
-            f"{stopped}, before tol={float(estimator.tol):g}: the search finds nothing that would "
+            f"{stopped}, before tol={float(structure.tol):g}: the search finds nothing that would "
             "reduce it. The optimum lies between dual_objective_ and objective_."
         )
         found.append((text, ConvergenceWarning))
     return found
 
 
-def _rounding(estimator, solution, unscaled):
+def _rounding(structure, solution, unscaled):
     """Say that a certificate is none."""
     bound = f"dual_objective_, {solution.dual:.3g}, allows for that"
     if solution.dual != solution.dual:
         bound = "there is no lower bound"
     text = (
-        f"{type(estimator).__name__} has no certificate: rounding may change the duality gap by "
+        f"{structure.estimator_name} has no certificate: rounding may change the duality gap by "
         f"{solution.rounding:.2g}, where the objective is {solution.primal:.3g}; {bound}. "
-        f"Features, costs and lam (here {estimator.lam!r}) are too far apart for float64"
+        f"Features, costs and lam (here {structure.lam!r}) are too far apart for float64"
     )
     if unscaled is not None:
         return f"{text}; {unscaled}"
     return f"{text}. Scale the features, to about 1, or take a larger lam."
 
 
-def _limit(estimator, limit, n_blocks):
+def _limit(structure, limit, n_blocks):
     """Name the limit that ended a fit, and say what to do about it."""
-    passes = estimator.max_iter
+    passes = structure.max_iter
     if limit is Limit.TIME:
         return (
-            f"max_time={float(estimator.max_time):g} seconds were over",
+            f"max_time={float(structure.max_time):g} seconds were over",
             "Increase max_time, or tol.",
         )
     advice = "Increase max_iter, or tol."
@@ -120,7 +119,7 @@ def _limit(estimator, limit, n_blocks):
     return f"max_iter={passes} passes were made", advice
 
 
-def scale_remark(estimator, training, limited):
+def scale_remark(structure, training, limited):
     """Say what is wrong with the scales of a Training's features; None: nothing is.
 
     limited : whether a limit ended the fit.
@@ -133,9 +132,9 @@ def scale_remark(estimator, training, limited):
         return None
     far = scales.ratio >= (FAR_APART_UNCONVERGED if limited else FAR_APART)
     largest = scales.scale[scales.largest]
-    automatic = isinstance(estimator.lam, str)
+    automatic = isinstance(structure.lam, str)
     # Scales of nodes and neighbors that follow each other need no values of about 1.
-    automatic &= not isinstance(estimator._parameters().get("pairwise_scale"), str)
+    automatic &= not isinstance(structure.pairwise_scale, str)
     small = automatic and largest < SMALL
     large = scales.median >= LARGE and (limited or (automatic and _has_neighbors(training)))
     if not far and not small and not large:
@@ -156,7 +155,7 @@ def scale_remark(estimator, training, limited):
             f"the median feature has values of about {scales.median:.3g}, the largest, {which}, of "
             f"{largest:.3g}; expected about 1, the scale of what bias and neighbors add"
         )
-    return f"scale the features: {numbers}. {_way(estimator, training.features)}"
+    return f"scale the features: {numbers}. {_way(structure, training.features)}"
 
 
 def _on_disk(rows):
@@ -181,9 +180,9 @@ def _feature(index, training):
     return f"feature {index}" if names is None else f"feature {index} ({shortened(names[index])})"
 
 
-def _way(estimator, rows):
+def _way(structure, rows):
     """Say how to scale."""
-    name, place = type(estimator).__name__, estimator._scaling
+    name, place = structure.estimator_name, structure.scaling
     if place is None:
         return "Divide each feature by its standard deviation over all samples."
     # Rows that are sparse must stay so, and features of edges may have to stay nonnegative.

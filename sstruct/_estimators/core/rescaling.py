@@ -18,27 +18,27 @@ DIRECT = {
 }
 
 
-def check_rescaling(estimator):
-    """Refuse values of `rescaling` and `search` that are none, or do not go together."""
-    check_choice("rescaling", estimator.rescaling, ("margin", "slack"))
-    check_choice("search", estimator.search, SEARCHES)
-    if estimator.rescaling == "margin" and estimator.search != "auto":
+def check_rescaling(structure):
+    """Raise if `rescaling` or `search` is invalid, or if they cannot be combined."""
+    check_choice("rescaling", structure.rescaling, ("margin", "slack"))
+    check_choice("search", structure.search, SEARCHES)
+    if structure.rescaling == "margin" and structure.search != "auto":
         raise ValueError(
-            f'search={estimator.search!r} is for rescaling="slack": with rescaling="margin" leave '
+            f'search={structure.search!r} is for rescaling="slack": with rescaling="margin" leave '
             'search="auto"'
         )
-    if estimator.search not in estimator._searches:
-        raise _no_angular_search(estimator)
+    if structure.search not in structure.searches:
+        raise _no_angular_search(structure)
 
 
-def _no_angular_search(estimator):
+def _no_angular_search(structure):
     return ValueError(
         'search="angular" needs an oracle that is constrained in score and loss, which '
-        f'{type(estimator).__name__} does not have: leave search="auto", or take "bisecting"'
+        f'{structure.estimator_name} does not have: leave search="auto", or take "bisecting"'
     )
 
 
-def slack_rescaled(training, estimator):
+def slack_rescaled(training, structure):
     """Return a Training under slack rescaling.
 
     Raises
@@ -46,9 +46,9 @@ def slack_rescaled(training, estimator):
     ValueError
         If the problem does not have what the search needs.
     """
-    if estimator.search == "angular" and not training.problem.has_between:
-        raise _no_angular_search(estimator)
-    problem = SlackProblem(training.problem, estimator.search)
+    if structure.search == "angular" and not training.problem.has_between:
+        raise _no_angular_search(structure)
+    problem = SlackProblem(training.problem, structure.search)
     inference = training.inference
     if problem.search == "product":
         inference = replace(inference, search=DIRECT.get(inference.decoder))
@@ -58,5 +58,5 @@ def slack_rescaled(training, estimator):
             quality = Quality.BOUNDED if training.problem.bounded else Quality.APPROXIMATE
         inference = replace(inference, search=f"{problem.search} search", quality=quality)
     # Planes depend on the loss: a warm start must find it unchanged, too.
-    data = training.data.also(np.array("slack"), np.asarray(getattr(estimator, "loss", "")))
+    data = training.data.also(np.array("slack"), np.asarray(structure.parameters.get("loss", "")))
     return replace(training, problem=problem, data=data, inference=inference)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -75,12 +76,20 @@ class Training:
     whole : callable or None
         Returns the problem of whole samples and the index of each sample's first block, if blocks
         are windows of samples.
+    bounds : ndarray of shape (2, n_weights) or None
+        Bounds of the weights of a fitted model, in the problem's layout.
+    auto_solver : str
+        Name of the solver that ``solver="auto"`` stands for. It does not depend on `lam`.
+    alternative : str or None
+        Name of a solver that a warning recommends if another one is stopped by a limit.
+    n_threads : int or None
+        Number of threads of the solver. None: as `n_jobs` says.
+    conclude : callable or None
+        ``conclude(training, solution)`` is called after the solver, and returns the Solution.
     lam : float
         Set once the samples are packed.
     pairwise_scale : float
         Size of pairwise features relative to the node features in X; set together with `lam`.
-    bounds : ndarray of shape (2, n_weights) or None
-        Of the weights of a fitted model, in the problem's layout; set like `lam`.
     completed : bool
         Whether labels that are hidden have been completed.
     """
@@ -97,9 +106,13 @@ class Training:
     data_warnings: tuple = ()
     held_out: Samples | None = None
     whole: Callable[[], tuple] | None = None
+    bounds: np.ndarray | None = None
+    auto_solver: str = "mp-bcfw"
+    alternative: str | None = None
+    n_threads: int | None = None
+    conclude: Callable[[Any, Any], Any] | None = None
     lam: float = field(init=False)
     pairwise_scale: float = field(default=1.0, init=False)
-    bounds: np.ndarray | None = field(default=None, init=False)
     completed: bool = field(default=False, init=False)
 
     @property
@@ -118,12 +131,9 @@ class Training:
         """
         return self.lam / self.pairwise_scale**2
 
-    def set_strengths(self, lam, pairwise_scale, bounds):
-        """Set `lam`, `pairwise_scale` and `bounds`.
-
-        pairwise_scale : float, or None for a model that has no such parameter
-        """
-        self.lam, self.bounds = lam, bounds
+    def set_strengths(self, lam, pairwise_scale):
+        """Set `lam` and `pairwise_scale`, which is None for a model without such a parameter."""
+        self.lam = lam
         if pairwise_scale is not None:
             self.pairwise_scale = self.attributes["pairwise_scale_"] = pairwise_scale
 

@@ -39,7 +39,7 @@ class OracleAdapter:
 
     A subclass has, beside what stands here:
 
-    ``methods``, ``overlaps``
+    ``methods``
         Names that the oracle must have; whether its calls may be under way while a solver makes
         steps.
     ``samples(X, y)``
@@ -88,7 +88,6 @@ class PythonOracleAdapter(OracleAdapter):
     """An oracle whose methods are Python's, called one sample at a time."""
 
     methods = METHODS
-    overlaps = True
 
     def samples(self, X, y):
         return Partitions(X, y) if is_partitioned(X) else Samples(X, y)
@@ -149,7 +148,6 @@ class CompiledOracleAdapter(OracleAdapter):
     """An oracle that brings a problem of its own: see doc/how_to/compiled_oracle.rst."""
 
     methods = ("problem", "predict", "losses")
-    overlaps = False
 
     def samples(self, X, y):
         if is_partitioned(X):

@@ -20,7 +20,6 @@ class CallOptions:
 
     n_jobs: int | None
     batch_size: int | None
-    overlap: bool
     searches: bool
 
 
@@ -65,7 +64,7 @@ class Samples:
             return calls, None
         if options.searches:
             return for_searches(calls, options.n_jobs), None
-        return calls, Workers(calls, options.n_jobs, options.overlap)
+        return calls, Workers(calls, options.n_jobs)
 
 
 class Partitions:

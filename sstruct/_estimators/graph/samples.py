@@ -1,6 +1,6 @@
 """What users give as graphs or images, checked and packed; errors name the sample.
 
-Everything here runs before any work and leaves the estimator as it was.
+Everything here runs before any work.
 """
 
 import math
@@ -44,22 +44,29 @@ class ImageNodes(Nodes):
         return out
 
 
-def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
+def pack_graphs(expected_input, X, pairwise, n_edge_features=None, edge_names=None):
     """Validate X of GraphCRFSSVM and return its Graphs.
 
-    pairwise : name of the model; n_edge_features : number of the fit, or None.
+    Parameters
+    ----------
+    expected_input : ExpectedInput
+    X : as passed to ``fit``
+    pairwise : str
+        Name of the pairwise model.
+    n_edge_features, edge_names : int or None, list of str or None
+        Those of the fit.
     """
     items = _graph_items(X)
     if items is None:
         _refuse_one_graph(X)
-        nodes = pack_nodes(estimator, X, fitted=fitted)
+        nodes = pack_nodes(expected_input, X)
         if nodes.form != "rows":
             raise ValueError(
                 f"X must be a list of graphs {GRAPH}, or one 2-D array of single nodes, found "
                 f"{type(X).__name__} of arrays"
             )
         return _edgeless(nodes, pairwise, n_edge_features)
-    nodes = pack_nodes(estimator, [item[0] for item in items], fitted=fitted)
+    nodes = pack_nodes(expected_input, [item[0] for item in items])
     edges = [
         _edges_of(item[1], n_nodes, i)
         for i, (item, n_nodes) in enumerate(zip(items, nodes.lengths.tolist()))
@@ -72,7 +79,7 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
     edges, sizes = (flat.astype(np.int32), start, n_edges, start), _node_sizes(items, nodes)
     names = None
     if pairwise in WITH_FEATURES:
-        names = _edge_names(items, estimator._model.get("edge_names") if fitted else None)
+        names = _edge_names(items, edge_names)
     return Graphs.of(nodes, *edges, edge_features=features, sizes=sizes, edge_names=names)
 
 
@@ -365,9 +372,9 @@ def _node_sizes(items, nodes):
     return sizes
 
 
-def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
+def pack_grids(expected_input, X, pairwise, connectivity):
     """Validate X of GridCRFSSVM and return its Graphs, with the edge features of the model."""
-    nodes = _image_nodes(estimator, X, fitted)
+    nodes = _image_nodes(expected_input, X)
     if nodes.form == "rows" or nodes.offsets[-1] == 0:
         return _edgeless(nodes, pairwise, n_grid_features(pairwise, connectivity))
     # Grids of one shape share their edges.
@@ -393,14 +400,14 @@ def n_grid_features(pairwise, connectivity):
     return connectivity // 2 if pairwise == "directed" else 2
 
 
-def _image_nodes(estimator, X, fitted):
+def _image_nodes(expected_input, X):
     X = items_of(X)
     stacked = isinstance(X, np.ndarray) and (X.dtype != object or X.ndim == 0)
     if stacked and X.ndim == 4:
-        if 0 in X.shape[:3] and not fitted:
+        if 0 in X.shape[:3] and not expected_input.fitted:
             raise ValueError(f"X has shape {X.shape}: no samples, or images without pixels")
         n, height, width, n_features = X.shape
-        nodes = pack_nodes(estimator, X.reshape(n, height * width, n_features), fitted=fitted)
+        nodes = pack_nodes(expected_input, X.reshape(n, height * width, n_features))
         nodes.sample_shape = height, width
         return ImageNodes(**vars(nodes), shapes=np.full((n, 2), [height, width]))
     if stacked and X.ndim == 3:
@@ -424,10 +431,10 @@ def _image_nodes(estimator, X, fitted):
                 )
         flat = [item.reshape(math.prod(item.shape[:2]), item.shape[2]) for item in items]
         alone = len(flat) == 1 and flat[0].size
-        nodes = pack_nodes(estimator, flat[0][np.newaxis] if alone else flat, fitted=fitted)
+        nodes = pack_nodes(expected_input, flat[0][np.newaxis] if alone else flat)
         nodes.form = "ragged"
         return ImageNodes(**vars(nodes), shapes=np.array([item.shape[:2] for item in items]))
-    nodes = pack_nodes(estimator, X, fitted=fitted)
+    nodes = pack_nodes(expected_input, X)
     return ImageNodes(**vars(nodes), shapes=np.ones((len(nodes), 2), dtype=np.int64))
 
 
@@ -470,12 +477,12 @@ def _label_image(item):
     return np.stack(rows)
 
 
-def image_labels(y, nodes, estimator):
+def image_labels(y, nodes, structure):
     """Return all labels of images as one array with an entry a pixel."""
     y = items_of(y)
     strange = y is None or isinstance(y, str | Mapping | Set) or not is_sized(y)
     if nodes.form == "rows" or strange:
-        return flat_labels(y, nodes, estimator)
+        return flat_labels(y, nodes, structure)
     if len(y) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
     items = []
@@ -487,7 +494,7 @@ def image_labels(y, nodes, estimator):
                 f"shape {item.shape}{_advice(f'y[{i}]', item.shape, nodes.shapes[i])}"
             )
         items.append(item.ravel())
-    return flat_labels(items, nodes, estimator)
+    return flat_labels(items, nodes, structure)
 
 
 def _advice(name, found, expected):

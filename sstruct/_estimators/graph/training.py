@@ -172,8 +172,7 @@ class LabeledGraphs:
 
     Parameters
     ----------
-    estimator : GraphCRFSSVM or GridCRFSSVM
-        Its parameters are read; it is not changed.
+    structure : GraphStructure
     graphs : Graphs
     labels : ndarray of shape (n_nodes,)
     sample_weight : as in ``fit``
@@ -197,17 +196,17 @@ class LabeledGraphs:
 
     image = None
 
-    def __init__(self, estimator, graphs, labels, sample_weight, completion=None):
+    def __init__(self, structure, graphs, labels, sample_weight, completion=None):
         nodes = graphs.nodes
-        labeled = labeled_nodes(estimator, nodes, labels, sample_weight, completion)
+        labeled = labeled_nodes(structure, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, codes = labeled.classes, labeled.codes
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
         if labeled.node_weights is not None:
             sizes = sizes * labeled.node_weights
         truth = codes[used], labeled.counts(graphs.sizes)
-        cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
-        self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
+        cost, divided = node_costs(structure.loss, *truth, len(self.classes))
+        self._cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
         size = np.bincount(sample[used], weights=sizes[used], minlength=len(nodes))
         kept = np.flatnonzero(size > 0)
         node_weight = sizes / np.where(size > 0, size, 1)[sample] if divided else sizes
@@ -217,14 +216,14 @@ class LabeledGraphs:
             self._cost, codes[used], (row_weight * node_weight)[used], row_weight.sum()
         )
         n_nodes = row_weight.sum() / self.total_weight
-        self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
+        self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, structure.fit_intercept)
         self.sample_weight = weights[kept]
         known = codes  # the labels that identify the data
         if completion is not None:
             known, codes = np.where(completion.in_loss, codes, -1), completion.codes
             self.classes = completion.classes(self.classes)
             self._cost = completion.spread(self._cost)
-        elif not used.all() and self._reads_edges(estimator):
+        elif not used.all() and self._reads_edges(structure):
             # Completed nodes connect known ones: without them no edge would cross a void border.
             known, node_weight = np.where(used, codes, -1), node_weight * used
             codes = nearest_labels(graphs, known, len(self.classes))
@@ -232,7 +231,7 @@ class LabeledGraphs:
         self._whole = LabeledRows(graphs.selected(kept), codes, known, node_weight, used)
         rows = self._whole
         if graphs.grids is not None:
-            longest, size = estimator._windows(nodes)
+            longest, size = structure.windows(nodes)
             if (rows.graphs.length > longest).any():
                 rows, self.image = rows.cut(longest, size)
                 self.sample_weight = self.sample_weight[self.image]
@@ -241,9 +240,9 @@ class LabeledGraphs:
             self._whole = self.rows
 
     @staticmethod
-    def _reads_edges(estimator):
+    def _reads_edges(structure):
         """Whether edges add anything to scores."""
-        return isinstance(estimator.pairwise, str) or estimator.pairwise > 0
+        return isinstance(structure.pairwise, str) or structure.pairwise > 0
 
     @property
     def graphs(self):

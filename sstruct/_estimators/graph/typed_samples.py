@@ -1,6 +1,6 @@
 """What users give as graphs with types of nodes, checked and packed; errors name the sample.
 
-Everything here runs before any work and leaves the estimator as it was.
+Everything here runs before any work.
 """
 
 from collections.abc import Mapping
@@ -306,9 +306,9 @@ def _refuse_twice(edges, first, i):
         )
 
 
-def labels_by_type(y, typed, estimator):
+def labels_by_type(y, typed, structure):
     """Return the labels of each type's nodes, one array a type, sample after sample."""
-    check_target(y, estimator)
+    check_target(y, structure.estimator_name)
     y = items_of(y)
     if not isinstance(y, list | tuple | np.ndarray) or not is_sized(y):
         raise TypeError(
@@ -337,6 +337,6 @@ def labels_by_type(y, typed, estimator):
     y = [item for item in y if len(item)]
     of_type = (concatenate_labels([item[t] for item in y if len(item[t])]) for t in range(n_types))
     return [
-        as_labels(labels, **label_rules(estimator, typed.place_of(t)))
+        as_labels(labels, **label_rules(structure, typed.place_of(t)))
         for t, labels in enumerate(of_type)
     ]

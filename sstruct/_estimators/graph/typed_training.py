@@ -21,7 +21,7 @@ class LabeledTypedGraphs(LabeledGraphs):
 
     Parameters
     ----------
-    estimator : TypedGraphCRFSSVM
+    structure : TypedGraphStructure
         Its parameters are read; it is not changed.
     typed : TypedGraphs
     labels : list of ndarray
@@ -36,32 +36,32 @@ class LabeledTypedGraphs(LabeledGraphs):
     rows, sample_weight, total_weight, trained : as those of LabeledGraphs
     """
 
-    def __init__(self, estimator, typed, labels, sample_weight):
+    def __init__(self, structure, typed, labels, sample_weight):
         weights = check_weights(sample_weight, len(typed))
         types, sample = typed.types, typed.samples
         used = np.zeros(len(types), dtype=bool)
         for t, own in enumerate(labels):
             at = np.flatnonzero(types == t)
-            used[at] = ~is_label(own, estimator.ignore_label) & (weights[sample[at]] > 0)
+            used[at] = ~is_label(own, structure.ignore_label) & (weights[sample[at]] > 0)
         if not used.any():
             empty = typed.graphs.nodes.empty
             raise NoNodesError("y has no labeled node in a sample of positive weight", empty)
         codes, classes = np.full(len(types), -1, dtype=np.int32), []
         for t, own in enumerate(labels):
             at = np.flatnonzero(types == t)
-            given = None if estimator.classes is None else estimator.classes[t]
+            given = None if structure.classes is None else structure.classes[t]
             if given is None and not used[at].any():
                 raise ValueError(no_label_of(t))
             classes.append(training_classes(given, own, used[at], sample[at].__getitem__))
             codes[at] = encode(own, classes[-1])
             if given is None:
-                check_reserved(estimator, classes[-1], codes[at], typed.place_of(t))
+                check_reserved(structure, classes[-1], codes[at], typed.place_of(t))
         self.classes_of = tuple(classes)
         self.model = TypedModel(
-            typed.n_features, tuple(map(len, classes)), typed.pairs, estimator.fit_intercept
+            typed.n_features, tuple(map(len, classes)), typed.pairs, structure.fit_intercept
         )
         cost, divided = self._label_costs(
-            estimator, types[used], codes[used], weights[sample[used]]
+            structure, types[used], codes[used], weights[sample[used]]
         )
         node_weight = np.where(used, cost[types, np.maximum(codes, 0)], 0.0)
         size = np.bincount(sample[used], minlength=len(typed))
@@ -74,23 +74,23 @@ class LabeledTypedGraphs(LabeledGraphs):
         mean = float((row_weight * node_weight).sum() / row_weight.sum())
         n_nodes = row_weight.sum() / self.total_weight
         nodes = typed.graphs.nodes
-        self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, mean, estimator.fit_intercept)
+        self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, mean, structure.fit_intercept)
         self.classes = object_array((t, k) for t, own in enumerate(classes) for k in own.tolist())
         self._cost = cost
         graphs = typed_graphs(typed, self.model).selected(kept)
         self.rows = LabeledRows(graphs, codes, codes, node_weight, used).trained()
         self._types = types if len(self.rows.codes) == len(types) else types[used]
 
-    def _label_costs(self, estimator, types, codes, weights):
+    def _label_costs(self, structure, types, codes, weights):
         """Return a wrong node's cost by type and true label, (T, K), and whether it is a mean."""
         n_labels = self.model.n_labels
         first = np.cumsum(n_labels) - n_labels
-        of_all, divided = node_costs(estimator.loss, first[types] + codes, weights, sum(n_labels))
-        if estimator.loss == "balanced":
+        of_all, divided = node_costs(structure.loss, first[types] + codes, weights, sum(n_labels))
+        if structure.loss == "balanced":
             of_all = of_all.max(axis=1, initial=0)
         else:
             of_all = np.ones(sum(n_labels))
-        factor, given = np.ones(sum(n_labels)), estimator.class_weight
+        factor, given = np.ones(sum(n_labels)), structure.class_weight
         for t, own in enumerate(self.classes_of):
             here = types == t
             of_type = given if given is None or isinstance(given, str) else given[t]

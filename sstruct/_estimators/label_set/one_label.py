@@ -12,12 +12,12 @@ from sstruct._estimators.label_set.training import blocks_of_weight
 from sstruct._input.labels import encode, is_one_label, shortened, training_classes
 from sstruct._input.losses import class_weights
 from sstruct._input.padding import check_reserved
-from sstruct._input.ragged import check_weights, flat_labels, pack_rows
+from sstruct._input.ragged import check_weights, flat_labels
 from sstruct._problems.core._rows import AT_ONCE, compressed
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 
 
-def _flat_labels(y, rows, estimator):
+def flat_row_labels(y, rows, structure):
     """Return one label a row, of any dtype; sequences of labels belong to other estimators."""
     if isinstance(y, list | tuple):
         for i, label in enumerate(y):
@@ -25,45 +25,45 @@ def _flat_labels(y, rows, estimator):
                 raise ValueError(
                     f"y[{i}] is {shortened(label)}, expected one label: y should be a 1d array"
                 )
-    return flat_labels(y, rows, estimator)
+    return flat_labels(y, rows, structure)
 
 
-def one_label_training(estimator, rows, y, sample_weight, cost_of):
+def one_label_training(structure, rows, y, sample_weight, cost_of):
     """Return the Training.
 
     Parameters
     ----------
-    estimator : BaseSSVM
+    structure : ClassStructure
         With `class_weight`.
     rows : Nodes
     y, sample_weight : as given to ``fit``
     cost_of : callable
         From codes, weights and the number of classes to a (K, K) table of costs.
     """
-    labels = _flat_labels(y, rows, estimator)
+    labels = flat_row_labels(y, rows, structure)
     # Of one integer, boolean or string a row there is nothing to find out, and of objects
     # scikit-learn knows nothing.
     if labels.dtype.kind not in "iubUSO":
         check_classification_targets(labels)
     weights = check_weights(sample_weight, len(rows))
     used = weights > 0
-    classes = training_classes(estimator.classes, labels, used, int)
+    classes = training_classes(structure.classes, labels, used, int)
     if len(classes) < 2:
         raise ValueError("y has one class in samples of positive weight, expected two or more")
     codes = encode(labels, classes)
-    if estimator.classes is None:
-        check_reserved(estimator, classes, codes, "y[{}]".format)
+    if structure.classes is None:
+        check_reserved(structure, classes, codes, "y[{}]".format)
     codes, weights = codes[used], weights[used]
     cost = cost_of(codes, weights, len(classes))
     total = float(weights.sum())
     row_weight = np.zeros(len(rows))
     row_weight[used] = weights
     node = mean_cost(cost, codes, weights, total)
-    trained = TrainedNodes(rows.flat, row_weight, 1, node, estimator.fit_intercept)
-    factor = class_weights(estimator.class_weight, classes, codes, weights)[codes]
+    trained = TrainedNodes(rows.flat, row_weight, 1, node, structure.fit_intercept)
+    factor = class_weights(structure.class_weight, classes, codes, weights)[codes]
     weights = weights * factor
-    kept, flat = blocks_of_weight(estimator.class_weight, weights / total, rows, used)
-    bias, codes = estimator.fit_intercept, codes[kept]
+    kept, flat = blocks_of_weight(structure.class_weight, weights / total, rows, used)
+    bias, codes = structure.fit_intercept, codes[kept]
     problem = MulticlassProblem(compressed(flat), codes, len(classes), cost=cost, bias=bias)
     return Training(
         problem,
@@ -80,22 +80,24 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
             "_bias": bias,
         },
         features=(flat,),
+        bounds=structure.bounds_of(problem),
     )
 
 
-def class_scores(estimator, X):
-    """Return the packed rows and the score of each class, (n, K)."""
-    rows = pack_rows(estimator, X, fitted=True)
+def class_scores(model, rows):
+    """Return the score of each class, (n, K), of packed rows."""
     # Some at a time: the product makes float64 copies of float32.
     step = max(1, AT_ONCE // rows.n_features)
     parts = [rows.flat]
     if len(rows) > step:
         parts = [rows.flat[a : a + step] for a in range(0, len(rows), step)]
-    scores = [safe_sparse_dot(part, estimator.coef_.T) + estimator.intercept_ for part in parts]
-    return rows, scores[0] if len(scores) == 1 else concatenated(scores, "scores")
+    tables = model.tables()
+    coef, intercept = tables["coef"].T, tables["intercept"]
+    scores = [safe_sparse_dot(part, coef) + intercept for part in parts]
+    return scores[0] if len(scores) == 1 else concatenated(scores, "scores")
 
 
-def one_label_decisions(estimator, X):
+def one_label_decisions(model, rows):
     """Return the scores of the classes, for two the second's minus the first's, (n,)."""
-    _, scores = class_scores(estimator, X)
+    scores = class_scores(model, rows)
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

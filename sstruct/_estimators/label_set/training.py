@@ -32,41 +32,46 @@ class MultilabelTraining:
 
     Parameters
     ----------
-    estimator : MultilabelSSVM
+    structure : LabelSetStructure
     rows : Nodes
     y, sample_weight : as given to ``fit``
     completion : Completion or None
         Labels that take the place of y's; rows of which nothing is known do not train.
+    edges : ndarray of shape (E, 2) or None
+        The learned edges of earlier samples.
     """
 
-    def __init__(self, estimator, rows, y, sample_weight, completion=None):
-        self.estimator, self.rows, self.output = estimator, rows, output_kind(y)
+    def __init__(self, structure, rows, y, sample_weight, completion=None, edges=None):
+        self.structure, self.rows, self.output = structure, rows, output_kind(y)
         Y = label_matrix(y if completion is None else completion.codes, len(rows))
         K = Y.shape[1]
-        self.classes = _column_names(estimator.classes, y, K)
+        self.classes = _column_names(structure.classes, y, K)
         weights = check_weights(sample_weight, len(rows))
         used, self.in_loss = weights > 0, None
         if completion is not None:
-            _check_completed(estimator)
+            _check_completed(structure)
             used &= completion.in_loss.any(axis=1)
             self.in_loss = completion.in_loss[used]
-        if estimator._is_part and is_learned(estimator.edges, K):
+        given = structure.edges
+        if edges is not None and is_learned(given, K):
+            given = edges
+        if structure.is_part and is_learned(given, K):
             raise ValueError(
-                f"edges={estimator.edges!r} chooses pairs of {K} labels from all samples, which is "
+                f"edges={given!r} chooses pairs of {K} labels from all samples, which is "
                 "not supported with partitions: set edges to an array of pairs or None"
             )
         Y, weights = Y[used], weights[used]
         self.known = Y
         if self.in_loss is not None:
             self.known = sparse.csr_matrix(Y.toarray() * self.in_loss)
-        self.edges, self.parents = interactions(estimator.edges, self.known, weights, self.in_loss)
+        self.edges, self.parents = interactions(given, self.known, weights, self.in_loss)
         self.method = decoding_method(
-            estimator.inference,
+            structure.inference,
             K,
             self.edges,
             self.parents,
             self._is_attractive(),
-            relaxes=estimator._solver_name == "gdmm",
+            relaxes=structure.solver_name == "gdmm",
         )
         decoder = label_decoder(self.method, K, self.edges, self.parents)  # checks `edges`
         if self.parents is not None:
@@ -74,7 +79,7 @@ class MultilabelTraining:
         self.total = float(weights.sum())
         on = np.asarray(self.known.T @ weights).ravel()
         total = self.total if self.in_loss is None else weights @ self.in_loss
-        self.cost = label_costs(estimator.loss, on, total)
+        self.cost = label_costs(structure.loss, on, total)
         if self._enumerates_for_slack(K):
             self.method = "enumeration"
             decoder = label_decoder(self.method, K, self.edges, self.parents)
@@ -84,15 +89,15 @@ class MultilabelTraining:
         spread = cost_spread(self.cost, np.array([total - on, on]))
         row_weight = np.zeros(len(rows))
         row_weight[used] = weights
-        bias = estimator.fit_intercept
+        bias = structure.fit_intercept
         # Without edges each label is a problem of its own, whose lam must not depend on the others.
         self.trained = TrainedNodes(
             rows.flat, row_weight, 1, float(errors), bias, spread, label_sets=True
         )
-        factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
+        factor = label_set_weights(structure.class_weight, Y.tocsc(), weights)
         weights = weights * factor
         block_weight = weights / self.total
-        kept, self.flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
+        kept, self.flat = blocks_of_weight(structure.class_weight, block_weight, rows, used)
         self.Y, self.weights = Y[kept], weights[kept]
 
     def _enumerates_for_slack(self, K):
@@ -100,17 +105,17 @@ class MultilabelTraining:
 
         The other decoders search directly only if every error costs the same.
         """
-        estimator = self.estimator
-        chosen = estimator.inference != "auto" or estimator.search != "auto"
-        if estimator.rescaling == "margin" or chosen or self.parents is not None:
+        structure = self.structure
+        chosen = structure.inference != "auto" or structure.search != "auto"
+        if structure.rescaling == "margin" or chosen or self.parents is not None:
             return False
         uniform = self.in_loss is None and (self.cost == self.cost[0, 0]).all()
         return K <= AUTO_ENUMERATES and not uniform
 
     def _is_attractive(self):
         """Whether bounds keep every edge's weight from being negative."""
-        bounds, E = self.estimator.bounds, len(self.edges)
-        if self.estimator.pairwise == "full" or bounds is None:
+        bounds, E = self.structure.bounds, len(self.edges)
+        if self.structure.pairwise == "full" or bounds is None:
             return False
         if isinstance(bounds, str):
             return True
@@ -120,7 +125,7 @@ class MultilabelTraining:
 
     def training(self):
         """Return the Training."""
-        estimator, full = self.estimator, self.estimator.pairwise == "full"
+        structure, full = self.structure, self.structure.pairwise == "full"
         lists = self.Y.indptr, self.Y.indices
         problem = MultilabelProblem(
             compressed(self.flat),
@@ -128,10 +133,10 @@ class MultilabelTraining:
             self.decoder,
             full=full,
             cost=self.cost,
-            bias=estimator.fit_intercept,
+            bias=structure.fit_intercept,
             in_loss=self.in_loss,
         )
-        if estimator.rescaling == "slack" and self.decoder.relaxed:
+        if structure.rescaling == "slack" and self.decoder.relaxed:
             # The worst is then a mixture of two.
             problem = MixtureProblem(problem)
         model = {"method": self.method, "full": full, "output": self.output, "K": self.Y.shape[1]}
@@ -151,10 +156,11 @@ class MultilabelTraining:
                 "classes_": self.classes,
                 "edges_": self.edges,
                 # What w_ means must not change when a parameter is set after the fit.
-                "_bias": estimator.fit_intercept,
+                "_bias": structure.fit_intercept,
                 "_model": model | {"parents": self.parents},
             },
             features=(self.flat,),
+            bounds=structure.bounds_of(problem),
         )
 
     def _data(self, common):
@@ -162,7 +168,7 @@ class MultilabelTraining:
         flat, Y, hint = self.flat, self.known, ""
         if self.in_loss is not None:
             common = [*common, np.packbits(self.in_loss)]
-        edges = self.estimator.edges
+        edges = self.structure.edges
         if is_learned(edges, Y.shape[1]):
             hint = f' edges="{edges}" looks at all data: give edges=model.edges_ to keep them.'
         return SampleData(
@@ -173,13 +179,13 @@ class MultilabelTraining:
         )
 
 
-def _check_completed(estimator):
+def _check_completed(structure):
     """Refuse what needs all labels of a row, where some are hidden."""
-    if estimator._solver_name == "gdmm":
+    if structure.solver_name == "gdmm":
         raise ValueError(
             "solver='gdmm' does not train with hidden labels: take solver='mp-bcfw' or 'bcfw'"
         )
-    if estimator.class_weight is not None:
+    if structure.class_weight is not None:
         raise ValueError(
             "class_weight weighs rows by all of their labels, of which some are hidden: leave "
             "class_weight=None, or give sample_weight"

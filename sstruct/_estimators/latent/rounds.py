@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
 from sstruct._input.completion import Completion
@@ -58,11 +60,15 @@ class Latent:
         completion = None  # nodes are cut out
         if self.known.classes is None:  # label 0, or the first state, is always a possible one
             completion = self.completion(np.maximum(self.known.codes, 0))
-        model._prepare(self.X, self.y, self.sample_weight, completion)
+        self._prepared(model, completion)
 
     def training(self, model, codes):
         """Return the Training whose truths are these codes."""
-        return model._prepare(self.X, self.y, self.sample_weight, self.completion(codes))
+        return self._prepared(model, self.completion(codes))
+
+    def _prepared(self, model, completion):
+        samples = Samples(self.X, self.y, self.sample_weight)
+        return prepared(model._structure(), samples, completion)
 
 
 @dataclass
@@ -162,9 +168,10 @@ def _goes_on(model, training, latent):
     """Whether a fit can go on from the dual weights of the last one."""
     if not latent.known.warm:
         return False
-    name = model._solver_name
-    name = model._auto_solver(training.problem) if name == "auto" else name
-    return model._solvers[name].has_dual_weights
+    structure = model._structure()
+    name = structure.solver_name
+    name = training.auto_solver if name == "auto" else name
+    return structure.solvers[name].has_dual_weights
 
 
 def _check_fall(found, objective, trial, training, n_rounds):

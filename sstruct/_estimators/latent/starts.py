@@ -67,7 +67,7 @@ def labels_by(model, X, y, sample_weight, known):
         before, model = model[:-1], model.steps[-1][1]
         if len(before):
             X = before.fit_transform(X, y)
-    own = model._known_labels(X, y, sample_weight)
+    own = model._structure().hidden(X, y, sample_weight)
     alike = (own.classes is None) == (known.classes is None)
     if not alike or own.codes.shape != known.codes.shape:
         raise ValueError(

@@ -9,8 +9,11 @@ from sklearn.pipeline import Pipeline
 
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
-from sstruct._estimators.core.base import BaseSSVM, stored_template
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.fit import chosen_options, fitted_attributes
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct._estimators.core.remarks import scale_remark
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
@@ -46,27 +49,29 @@ class Sweep:
             raise TypeError(
                 f"expected an estimator of this package, found {shortened(estimator)}{hint}"
             )
-        chosen = estimator._chosen_solver() or MPBCFW()
-        if not estimator._solvers[chosen.name].has_dual_weights:
+        structure = estimator._structure()
+        chosen = structure.chosen_solver or MPBCFW()
+        if not structure.solvers[chosen.name].has_dual_weights:
             raise ValueError(
                 f"solver={chosen.name!r} has no dual weights to go on from: take "
                 "solver='mp-bcfw' or 'bcfw'"
             )
-        if estimator.checkpoint is not None:
+        if structure.checkpoint is not None:
             raise ValueError("a path keeps no checkpoint: leave checkpoint=None")
-        if estimator._parameters().get("couple_windows"):
+        if structure.couple_windows:
             raise ValueError(
                 "couple_windows=True is not supported by paths over lam; set couple_windows=False"
             )
         self.estimator = clone(estimator)
+        self.structure = self.estimator._structure()
         # Of a clone of its own, for a random_state that drawing changes.
-        training = clone(estimator)._prepare(X, y, sample_weight)
+        training = prepared(clone(estimator)._structure(), Samples(X, y, sample_weight))
         self.problem, self.block_weight = training.problem, training.block_weight
         self.attributes, self.training = training.known, training
         # Passes that certify and step at once go by what oracles found, not by bounds.
         self.exact = training.inference.quality is Quality.EXACT
         self.solver_name = chosen.name
-        self.options = self.estimator._options(chosen, self.problem)
+        self.options = chosen_options(self.structure, chosen, self.problem, training.n_threads)
         # Gap and breakpoints are those of one point, the last iterate.
         self.options.average = self.options.pass_average = False
         self.unit = training.pairwise_scale**2  # of lambda, beside the solver's
@@ -95,15 +100,15 @@ class Sweep:
         return self.problem.layout.public(w)
 
 
-def _limit(estimator, status):
+def _limit(structure, status):
     """Name the limit that a status stands for, and say what to do about it."""
     if status is Status.TIME_LIMIT:
         return (
-            f"max_time={float(estimator.max_time):g} seconds were over",
+            f"max_time={float(structure.max_time):g} seconds were over",
             "Increase max_time, or eps.",
         )
     if status is Status.MAX_ITER:
-        passes = f"max_iter={estimator.max_iter} passes at one lambda were made"
+        passes = f"max_iter={structure.max_iter} passes at one lambda were made"
         return passes, "Increase max_iter, or eps."
     if status is Status.ROUNDING:
         return "rounding may be larger than eps", "Scale the features, or increase eps."
@@ -157,11 +162,11 @@ class AlongLambda(CheckedState):
         self.lams_ = self.history_.get("lam", np.empty(0))
         self.gaps_ = self.history_.get("gap", np.empty(0))
         if status is not Status.CONVERGED:
-            limit, advice = _limit(self._template, status)
+            limit, advice = _limit(sweep.structure, status)
             ended = f"{what} ended early ({status.value}): {limit}"
             unscaled = None
             if status is not Status.STALLED:
-                unscaled = scale_remark(self._template, sweep.training, limited=True)
+                unscaled = scale_remark(sweep.structure, sweep.training, limited=True)
             warn_user(
                 f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}",
                 ConvergenceWarning,
@@ -220,11 +225,10 @@ class AlongLambda(CheckedState):
             history=history,
         )
         model = clone(self._template).set_params(lam=float(lam))
-        attributes = {k: v for k, v in self._attributes.items() if v is not None}
-        vars(model).update(
-            model._fitted_attributes(solution, float(lam), self._solver_name, attributes)
-        )
-        model._layout.fill(model._w, self.w(lam))
+        structure = model._structure()
+        structure.state.layout(self._attributes | {"_w": solution.w}).fill(solution.w, self.w(lam))
+        known = solution, float(lam), self._solver_name, self._attributes
+        model._publish(fitted_attributes(structure, *known))
         return model
 
     def predict(self, X: Any, lam: float) -> Any:
@@ -246,7 +250,7 @@ class AlongLambda(CheckedState):
 
     def __getstate__(self):
         state = super().__getstate__()
-        state["_template"] = stored_template(self._template, self._attributes)
+        state["_template"] = self._template._template(self._attributes)
         state["_attributes"] = pack_names(self._attributes)
         return state | {"_sstruct_format": FORMAT}
 

@@ -1,0 +1,201 @@
+"""ChainStructure: sequences of nodes, whose labels depend on those of their neighbors."""
+
+import numpy as np
+
+from sstruct._estimators.chain.fitted_state import CHAIN_STATE
+from sstruct._estimators.chain.samples import chain_problem, pack_chains
+from sstruct._estimators.chain.training import LabeledChains
+from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
+from sstruct._estimators.core.structure import NodeStructure
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.windows.windowed import Windowed
+from sstruct._input.partial import known_codes
+from sstruct._input.ragged import check_choice, known_labels, refuse_lengths
+from sstruct._input.transition_masks import check_known
+from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
+from sstruct._problems.chain._problem import chain_top_k, max_marginals
+from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._decode import decode
+
+# "auto" uses GDMM from this number of labels on: benchmarks/notes/chains.md.
+LEAST_GDMM_LABELS = 400
+# From this number on, a fit that ended at a limit is advised to try GDMM.
+LEAST_ADVISED_LABELS = 200
+# window_size="auto" cuts chains of more nodes than the first number into windows of at most the
+# second: benchmarks/notes/chains.md.
+LONGEST_WHOLE = 1000
+AUTO_WINDOW = 200
+
+
+class ChainStructure(Windowed, NodeStructure):
+    """Sequences of nodes with the parameters of a ChainSSVM."""
+
+    state = CHAIN_STATE
+    solvers = CHAIN_SOLVERS
+    searches = ("auto", "bisecting", "binary")
+    one_sample = "sequences: one sequence is a list of one array, [X]"
+    fits_partitions = refuses_lengths = True
+
+    def check(self):
+        super().check()
+        check_choice("transitions", self.transitions, (True, False))
+        check_choice("boundaries", self.boundaries, (True, False))
+
+    def pack(self, X, model=None):
+        return pack_chains(self.expected_input(model), X, model)
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        nodes = self.pack(X, model)
+        data = LabeledChains(self, nodes, y, sample_weight, completion)
+        if self.solver_name == "gdmm" and nodes.n_edge_features:
+            raise ValueError(
+                "edge features do not go with solver='gdmm', which searches one table of "
+                "transitions for all steps; take solver='mp-bcfw' or 'bcfw'"
+            )
+        problem = data.problem(self)
+        many, supported = problem.n_labels, self._supports_gdmm(problem)
+        return Training(
+            problem,
+            data.sample_weight,
+            data.total_weight,
+            data.trained,
+            data.data(),
+            Inference("viterbi"),
+            {
+                "n_features_in_": nodes.n_features,
+                "feature_names_in_": nodes.feature_names,
+                "classes_": data.classes,
+                # What w_ means must not change when a parameter is set after the fit.
+                "_bias": self.fit_intercept,
+                "_boundaries": self.boundaries,
+                "_transitions": self.transitions,
+                "_masks": data.masks,
+                "_form": nodes.form,
+                "n_edge_features_in_": nodes.n_edge_features or None,
+                "edge_feature_names_in_": nodes.edge_names,
+            },
+            features=data.scalable,
+            empty=nodes.empty,
+            data_warnings=self._data_warnings(nodes),
+            whole=problem.joined if problem.windowed else None,
+            bounds=self.bounds_of(problem),
+            auto_solver="gdmm" if supported and many >= LEAST_GDMM_LABELS else "mp-bcfw",
+            alternative="gdmm" if supported and many >= LEAST_ADVISED_LABELS else None,
+        )
+
+    def windows(self, n_labels):
+        """Return the length up to which chains are not cut, and the largest size of a window."""
+        many = self.solver_name == "auto" and n_labels >= LEAST_GDMM_LABELS
+        return self.window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
+
+    def _supports_gdmm(self, problem):
+        refused = any(self.solvers["gdmm"].refused(self.parameters))
+        refused |= isinstance(problem, EdgeFeatureChainProblem)
+        # With a mask its certificates would be those of Viterbi.
+        return not refused and self.transition_mask is None and self.transitions
+
+    def _data_warnings(self, nodes):
+        """Return the warning of ``fit`` if no sequence has a transition to learn from."""
+        if not self.transitions or nodes.offsets[-1] < 2 or nodes.lengths.max() > 1:
+            return ()
+        if nodes.form == "rows":
+            found = "X is 2-D, so that each row is a sequence of one node"
+            advice = "If the rows are one sequence, such as a time series, call fit([X], [y])"
+        else:
+            found = "each sequence in X has one node"
+            advice = (
+                "If they are the nodes of one sequence, join them and call fit([X], [y]) with X of "
+                "shape (L, n_features) and y of shape (L,)"
+            )
+        message = (
+            f"{self.estimator_name} learns no transitions: {found}. {advice}. If they are "
+            "independent, use MulticlassSSVM or set transitions=False."
+        )
+        return (message,)
+
+    def decode(self, model, samples, known=None):
+        if known is not None:
+            check_known(known, samples.offsets, *model._masks, model.classes_)
+        return self._decoded(model, samples, known)
+
+    def known_codes(self, model, nodes, y_partial):
+        """Return the known codes of `y_partial`, -1 where they are unknown; None for None."""
+        if y_partial is None:
+            return None
+        return known_codes(y_partial, nodes, model.classes_, self.ignore_label)
+
+    def hidden(self, X, y, sample_weight):
+        nodes = self.pack(X)
+        refuse_lengths(sample_weight, nodes.lengths)
+        return known_labels(self, nodes, self.labels(y, nodes), sample_weight)
+
+    def complete(self, model, X, known, n_states=1):
+        nodes = self.pack(X, model)
+        edge, boundary = (None if m is None else m[..., ::n_states] for m in model._masks)
+        edge = None if edge is None else edge[::n_states]
+        check_known(known.codes, nodes.offsets, edge, boundary, model.classes_[::n_states])
+        return self._decoded(model, nodes, known.codes, n_states)
+
+    def axis_values(self, model):
+        names = model.get("edge_feature_names_in_")
+        if names is None:
+            names = [f"edge{g}" for g in range(model.get("n_edge_features_in_") or 0)]
+        values = super().axis_values(model) | {"next_label": model.classes_}
+        return values | {"edge_feature": {"feature": names}}
+
+    def describe(self, attributes):
+        attributes = super().describe(attributes)
+        views = self.state.layout(attributes).views(attributes["_w"])
+        if _as_sparse(views, attributes["_masks"]) is not None:
+            attributes["inference_"] += "; predictions: sparse viterbi (exact)"
+        return attributes
+
+    def max_marginals(self, model, nodes):
+        """Return the score of the best labeling with each label at each node."""
+        if nodes.offsets[-1] == 0:
+            return np.empty((0, len(model.classes_)))
+        return max_marginals(self._decoder(model, nodes), model._w)
+
+    def top_k(self, model, nodes, k):
+        """Return the codes and scores of the k best labelings of each sequence."""
+        ranked = [(np.empty((1, 0), dtype=np.int32), np.zeros(1)) for _ in range(len(nodes))]
+        some = np.flatnonzero(nodes.lengths)
+        if len(some):
+            k = min(int(k), np.iinfo(np.intp).max)
+            found = chain_top_k(self._decoder(model, nodes), model._w, k)
+            for i, pair in zip(some.tolist(), found):
+                ranked[i] = pair
+        return ranked
+
+    def _decoder(self, model, nodes, known=None, n_states=1):
+        """Return the problem of decoding, around known labels.
+
+        Its blocks are the sequences that are not empty, of which there must be one.
+        """
+        some = nodes.lengths > 0
+        chains = Chains(nodes.offsets[:-1][some], nodes.lengths[some])
+        terms = model._bias, model._boundaries, model._transitions
+        chain_model = ChainModel(len(model.classes_), *terms, *model._masks)
+        return chain_problem(
+            nodes, nodes.flat, chains, chain_model, known=known, states_per_label=n_states
+        )
+
+    def _decoded(self, model, nodes, known=None, n_states=1):
+        """Return the labels of all nodes."""
+        if nodes.offsets[-1] == 0:
+            return np.empty(0, dtype=np.int32)
+        problem, w = self._decoder(model, nodes, known, n_states), model._w
+        threads = n_threads(self.n_jobs)
+        transitions = _as_sparse(problem.layout.views(w), model._masks)
+        if transitions is None:
+            return decode(problem, w, threads)
+        return decode_sparse(problem, w, transitions, threads)
+
+
+def _as_sparse(views, masks):
+    """Return the transitions as sparse rows where decoding with them is faster, or None."""
+    if "edge" not in views or "edge_feature" in views or any(mask is not None for mask in masks):
+        return None
+    return sparse_transitions(views["edge"])

@@ -1,0 +1,270 @@
+"""The one way from packed data to a fitted model: solve, keep what was found, warn."""
+
+from dataclasses import asdict, replace
+from functools import partial
+
+import numpy as np
+
+from sstruct._checks.scalars import is_integer
+from sstruct._checks.warn import warn_user
+from sstruct._estimators.core.fitted_model import FittedModel
+from sstruct._estimators.core.held_out import Samples, Scorer
+from sstruct._estimators.core.parted_fit import located, parted_training
+from sstruct._estimators.core.preparation import check_parameters, prepared, told_apart
+from sstruct._estimators.core.remarks import remarks, warn_of_data
+from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
+from sstruct._estimators.core.threads import n_threads
+from sstruct._kernels.delayed_interrupt import DelayedInterrupt
+from sstruct._solvers.core.checkpoint import Checkpoint
+from sstruct._solvers.core.held_out import HeldOut
+from sstruct._solvers.core.progress import progress
+from sstruct._solvers.core.seed import random_of
+from sstruct._solvers.core.solver import Options, Setup, objective_at
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
+from sstruct._solvers.proximal.coupled import Coupled
+from sstruct._solvers.rounds.parts import PartedBlocks
+from sstruct._solvers.rounds.solver import Rounds
+from sstruct.solvers import SOLVER_OF_NAME
+
+# Parameters and options of solvers that a fit may change when it continues from a checkpoint.
+FREE = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggressiveness")
+
+
+def chosen_options(structure, solver, problem, threads=None):
+    """Return the Options of a fit by a solver object; "auto" is resolved here."""
+    return Options(
+        **solver._settled(problem, structure.early_stopping),
+        n_jobs=n_threads(structure.n_jobs) if threads is None else threads,
+        tol=float(structure.tol),
+        certificate_every=structure.certificate_every,
+        max_iter=structure.max_iter,
+        max_time=None if structure.max_time is None else float(structure.max_time),
+        seed=random_of(structure.random_state).randint(np.iinfo(np.int32).max),
+    )
+
+
+class Fit:
+    """A fit whose data are packed: a solver, its Setup, and what becomes of its solution.
+
+    Parameters
+    ----------
+    structure : Structure
+    training : Training
+    solver : BaseSolver
+    **changes : dict
+        Options that replace those of the solver object.
+
+    Attributes
+    ----------
+    setup : Setup
+    fitted_attributes : callable
+        Returns all fitted attributes of a Solution.
+    """
+
+    def __init__(self, structure, training, solver, **changes):
+        self.structure, self.training, self.solver = structure, training, solver.name
+        if training.alternative == self.solver:
+            training.alternative = None
+        # No method: the setup knows the FitTask, which has this; a cycle would keep all data.
+        self.fitted_attributes = partial(_attributes_of, structure, training, solver.name)
+        options = chosen_options(structure, solver, training.problem, training.n_threads)
+        options = replace(options, **changes)
+        self.setup = Setup(
+            training.problem,
+            training.solver_lam,
+            training.block_weight,
+            options,
+            training.solver_bounds,
+        )
+        self.setup.step_weight = training.sample_weight.copy()
+        self._data = {}
+        if structure.warm_start:  # before user code is called, which might change the data
+            data = training.data
+            self._data = {"fingerprint": data.fingerprint(), "n_samples": data.n_samples}
+        self.setup.progress = progress(
+            structure.verbose, self.solver, options.tol, options.max_iter
+        )
+
+    @classmethod
+    def of(cls, structure, training, model=None, warm_state=None):
+        """Return the Fit of all samples.
+
+        model : FittedModel of the last fit, or None
+        warm_state : what the last fit left to continue from, or None
+        """
+        solver = structure.chosen_solver or SOLVER_OF_NAME[training.auto_solver]()
+        fit = cls(structure, training, solver)
+        setup = fit.setup
+        if structure.solvers[fit.solver].has_objective:
+            setup.step_weight *= training.problem.n_blocks / training.total_weight
+        if training.held_out is not None:
+            scorer = Scorer(structure, training, fit.fitted_attributes)
+            setup.held_out = HeldOut(scorer, structure.n_iter_no_change)
+        setup.checkpoint = _checkpoint(structure, training, setup.options)
+        if structure.warm_start and warm_state is not None:
+            setup.warm = _warm(structure, training, warm_state, model)
+        return fit
+
+    @property
+    def most_passes(self):
+        """The largest number of passes; None if it is not known: cache hits are not counted."""
+        return None if self.setup.options.cache else self.setup.options.max_iter
+
+    def solve(self, publish):
+        """Run the solver and return its Solution.
+
+        publish : callable
+            Takes the fitted attributes. A signal comes before or after it.
+        """
+        structure, training, setup = self.structure, self.training, self.setup
+        with DelayedInterrupt() as setup.delay:
+            run = self._run_class()(setup)
+            solution = run.solve()
+            warm, steps = run.export() if structure.warm_start else None, None
+            if warm is not None:
+                warm |= self._data
+            elif structure.warm_start and solution.interruption is None:
+                # The cluster is not available any more.
+                solution = replace(solution, interruption=setup.problem.failure)
+            if run.takes_samples_as_they_come:
+                # The state that belongs to the weights kept, which others may have followed.
+                steps = (setup.held_out and setup.held_out.steps) or run.export()
+                steps |= {"solver": self.solver, "bounded": setup.bounds is not None}
+            if training.conclude is not None:
+                solution = training.conclude(training, solution)
+            if training.whole is not None and solution.interruption is None:
+                training.attributes["whole_objective_"] = self._whole_objective(solution)
+            if setup.online:  # warnings about all samples do not apply to a part
+                solution = replace(solution, remarks=())
+            attributes = self.fitted_attributes(solution)
+            publish({**attributes, "_warm_state": warm, "_steps": steps})
+        return solution
+
+    def _run_class(self):
+        if isinstance(self.training.problem, PartedBlocks):
+            return Rounds
+        if self.structure.couple_windows and self.training.whole is not None:
+            return Coupled
+        return self.structure.solvers[self.solver]
+
+    def _whole_objective(self, solution):
+        """Return the objective of whole samples, for blocks that are windows of them."""
+        problem, first = self.training.whole()
+        return objective_at(
+            problem,
+            self.training.solver_lam,
+            self.training.block_weight[first],
+            solution.w,
+            n_threads(self.structure.n_jobs),
+        )
+
+    def end(self, solution, task=None):
+        """Raise the exception that ended the fit, or end its FitTask and warn about the result."""
+        error = solution.interruption or getattr(task, "error", None)
+        if error is not None:
+            # Frames of its traceback hold these: a cycle would keep all data until it is collected.
+            solution.interruption = None
+            if task is not None:
+                task.error = None
+            try:
+                raise error
+            finally:
+                del error
+        if task is not None:
+            task.end(solution)
+        for remark, category in remarks(self.structure, solution, self.training):
+            warn_user(remark, category)
+
+
+def _attributes_of(structure, training, solver, solution):
+    solution = replace(solution, w=training.user_weights(solution.w))
+    return fitted_attributes(structure, solution, training.lam, solver, training.known)
+
+
+def fitted_attributes(structure, solution, lam, solver, attributes):
+    """Return all fitted attributes.
+
+    Parameters
+    ----------
+    structure : Structure
+    solution : Solution
+        Its weights are in the units of the features in X.
+    lam : float
+    solver : str
+    attributes : dict
+        Those of the Training.
+    """
+    return structure.describe(
+        {
+            **attributes,
+            # In the problem's layout: decoding needs it, and there is no second copy.
+            "_w": solution.w,
+            "lam_": lam,
+            "solver_": solver,
+            "n_iter_": solution.n_passes,
+            "n_oracle_calls_": solution.n_oracle_calls,
+            "objective_": solution.primal,
+            "dual_objective_": solution.dual,
+            "dual_gap_": solution.gap,
+            "status_": solution.status.value,
+            "converged_": solution.status is Status.CONVERGED,
+            "history_": solution.history,
+        }
+    )
+
+
+def training_of(structure, samples, validation):
+    """Return the Training of ``fit``, whose samples may be partitions; warn about the data."""
+    parted = False
+    if structure.fits_partitions:
+        samples, parted = located(structure, samples, validation)
+    if parted:
+        check_parameters(structure)
+        training = parted_training(structure, samples, validation)
+    else:
+        training = prepared(structure, samples, validation=validation)
+    warn_of_data(training)
+    return training
+
+
+def fitted_model(structure, samples):
+    """Fit a model to samples without an estimator; return the FittedModel."""
+    training, kept = training_of(structure, samples, Samples(None, None)), {}
+    fit = Fit.of(structure, training)
+    fit.end(fit.solve(kept.update))
+    return FittedModel(structure.state, {k: v for k, v in kept.items() if v is not None})
+
+
+def _warm(structure, training, warm, model):
+    """Return what the last fit left to continue from, checked against the data."""
+    try:
+        kept_warm_start(warm)
+    except ValueError as error:
+        raise ValueError(f"what the last fit left to go on from: {error}") from error
+    classes = training.attributes.get("classes_")
+    check_goes_on(warm, training.data, classes, model.get("classes_"))
+    if structure.warm_start == "primal":
+        # The working set of a new sample is its true labeling, whose plane is zero.
+        old = training.block_weight[: len(warm["size"])]
+        warm = rescaled(warm, training.solver_lam, old)
+    return warm
+
+
+def _checkpoint(structure, training, options):
+    """Return the Checkpoint of a fit, or None; its fingerprint covers all that changes a step.
+
+    The warm start is not covered: the file has the whole state, whatever it began from.
+    """
+    if structure.checkpoint is None:
+        return None
+    policy = {k: v for k, v in asdict(options).items() if k not in FREE}
+    seed = structure.random_state if is_integer(structure.random_state) else None
+    names = np.array(repr((structure.estimator_name, policy, seed)))
+    loss = np.asarray(structure.parameters.get("loss", ""))
+    parts = [*told_apart(training), training.block_weight]
+    parts += [np.array([training.lam, training.pairwise_scale]), loss, names]
+    parts += [] if structure.bounds is None else [np.asarray(structure.bounds)]
+    if training.held_out is not None:
+        parts += [np.array(training.held_out.fingerprint())]
+    return Checkpoint(structure.checkpoint, fingerprint(parts))

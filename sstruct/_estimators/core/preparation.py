@@ -1,0 +1,175 @@
+"""What comes before the solver of a fit: check parameters, pack the data, choose lam."""
+
+import os
+from functools import cache, partial
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._checks.arrays import check_depth
+from sstruct._checks.partitioned import is_partitioned
+from sstruct._checks.shown import shortened
+from sstruct._estimators.core.held_out import check_early_stopping, divided
+from sstruct._estimators.core.lam_from_scale import lam_from_scale, pairwise_from_scale, scale_of
+from sstruct._estimators.core.rescaling import check_rescaling, slack_rescaled
+from sstruct._estimators.core.threads import check_n_jobs
+from sstruct._input.ragged import check_choice, check_number
+from sstruct._problems.slack._problem import SlackProblem
+from sstruct._solvers.core.checkpoint import check_place
+from sstruct._solvers.rounds.parts import PartedBlocks
+from sstruct.solvers import MPBCFW
+
+
+def check_parameters(structure):
+    """Raise TypeError or ValueError if a parameter is out of range. The data are not read."""
+    parameters = structure.parameters
+    for name in ("lam", "pairwise_scale"):
+        value = parameters.get(name)
+        if not isinstance(value, str):
+            if name in parameters:
+                check_number(name, value, above=0)
+        elif value != "auto":
+            raise ValueError(
+                f'{name} must be a positive number or "auto", found {shortened(value)}'
+            )
+    if "rescaling" in parameters:
+        check_rescaling(structure)
+    chosen = structure.chosen_solver or MPBCFW()
+    chosen._check()
+    if "fit_intercept" in parameters:
+        check_choice("fit_intercept", structure.fit_intercept, (True, False))
+    check_number("tol", structure.tol, least=0)
+    check_number("certificate_every", structure.certificate_every, least=1, whole=True)
+    check_number("max_iter", structure.max_iter, least=1, whole=True)
+    if structure.max_time is not None:
+        check_number("max_time", structure.max_time, above=0)
+    check_choice("early_stopping", structure.early_stopping, (False, True))
+    check_early_stopping(structure)
+    check_choice("warm_start", structure.warm_start, (False, True, "dual", "primal"))
+    check_n_jobs(structure.n_jobs)
+    if structure.checkpoint is not None:
+        if not isinstance(structure.checkpoint, str | os.PathLike):
+            raise TypeError(
+                f"checkpoint must be a path or None, found {shortened(structure.checkpoint)}"
+            )
+        check_place(structure.checkpoint)
+    solver = structure.solvers[chosen.name]
+    solver.check_installed()
+    for name, values in solver.refused(parameters):
+        others = [
+            repr(other)
+            for other, each in structure.solvers.items()
+            if name not in dict(each.refused(parameters))
+        ]
+        raise ValueError(
+            f"{name}={shortened(parameters[name])} does not go with solver={chosen.name!r}: "
+            f"leave {name}={values[0]!r}, or take solver={' or '.join(others[:3])}"
+        )
+    if structure.verbose is not True:
+        check_number("verbose", structure.verbose, least=0, whole=True)
+    structure.check()
+
+
+def check_given(structure, X, y, sample_weight):
+    """Raise if parameters are out of range, or if data or parameters are nested too deeply."""
+    data = {"X": X, "y": y, "sample_weight": sample_weight}
+    for name, value in (data | structure.parameters).items():
+        if structure.fits_partitions or not is_partitioned(value):
+            check_depth(value, name)
+        if name in structure.parameters and sparse.issparse(value):  # iterating would read it
+            raise TypeError(f"{name} is a {type(value).__name__}, and no parameter is sparse")
+    check_parameters(structure)
+
+
+def prepared(structure, samples, completion=None, validation=None, model=None):
+    """Check parameters and data; return the Training of a fit.
+
+    Parameters
+    ----------
+    structure : Structure
+    samples : Samples
+    completion : Completion or None
+        See ``Structure.train``.
+    validation : Samples or None
+        X_val, y_val and sample_weight_val of ``fit``; None for fits that do not accept them.
+    model : FittedModel or None
+        The model after earlier samples of ``partial_fit``.
+    """
+    check_given(structure, samples.X, samples.y, samples.sample_weight)
+    structure, part, held_out, empty = divided(structure, samples, validation)
+    training = packed(structure, part, completion, model)
+    training.held_out, training.completed = held_out, completion is not None
+    if empty is not None:
+        training.empty = empty
+    nodes, weight, training.nodes = training.nodes, training.total_weight, None
+    scale = None if nodes is None else partial(scale_of, nodes, weight)
+    training.set_strengths(*strengths(structure, weight, scale, model))
+    if training.pairwise_scale != 1:
+        training.problem.scale_features(1 / training.pairwise_scale)
+    return training
+
+
+def packed(structure, samples, completion=None, model=None):
+    """Return the Training of checked parameters, with the chosen rescaling, without lam."""
+    given = samples.X, samples.y, samples.sample_weight
+    training = structure.train(*given, completion=completion, model=model)
+    if structure.rescaling == "slack":
+        training = slack_rescaled(training, structure)
+    return training
+
+
+def strengths(structure, total_weight, scale=None, model=None):
+    """Return lam and the size of pairwise features, None for a model without such a size.
+
+    Parameters
+    ----------
+    structure : Structure
+    total_weight : float
+        Sum of the weights of all samples.
+    scale : callable or None
+        Returns the Scale of the samples, which "auto" needs.
+    model : FittedModel or None
+        As in `prepared`.
+    """
+    scale = None if scale is None else cache(scale)
+    size = structure.pairwise_scale
+    if size is None:
+        return _lam(structure, total_weight, scale, 1.0), None
+    if not isinstance(size, str):
+        size = float(size)
+    elif model is not None:  # that of the samples before
+        size = model.pairwise_scale_
+    elif not structure.has_objective:
+        size = 1.0
+    else:
+        size = pairwise_from_scale(scale())
+    lam = _lam(structure, total_weight, scale, size)
+    if lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
+        raise ValueError(
+            f"lam={lam:g} with pairwise_scale={size:g}: lam / pairwise_scale^2 is out of the "
+            "range of floating point; scale the features, or give other numbers"
+        )
+    return lam, size
+
+
+def _lam(structure, total_weight, scale, pairwise_scale):
+    if not structure.has_objective:
+        return 0.0
+    if not isinstance(structure.lam, str):
+        return float(structure.lam)
+    if scale is None:  # nothing is known about the features of user-defined structures
+        return 1 / total_weight
+    proportional = isinstance(structure.pairwise_scale, str)
+    slack = structure.rescaling == "slack"
+    return lam_from_scale(scale(), slack, pairwise_scale, proportional)
+
+
+def told_apart(training):
+    """Return arrays that identify the data and the problem of a fit."""
+    problem, data = training.problem, training.data
+    arrays = [*data.arrays(), *data.costs]
+    if isinstance(problem, PartedBlocks):  # the digests of the partitions contain the rest
+        return arrays
+    terms = list(problem.layout.blocks)
+    searches = [problem.search] if isinstance(problem, SlackProblem) else []
+    return [*arrays, np.array(repr((terms, *searches)))]

@@ -1,0 +1,224 @@
+"""Structure: the base class of everything that knows one kind of structure."""
+
+from copy import copy
+from functools import cached_property
+
+import numpy as np
+
+from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
+from sstruct._estimators.core.rescaling import SEARCHES
+from sstruct._estimators.core.solvers_by_name import SOLVERS
+from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
+from sstruct._input.losses import check_loss
+from sstruct._input.padding import check_reserved
+from sstruct._input.ragged import ExpectedInput, NoNodesError, check_node_weights, flat_labels
+from sstruct.solvers import MPBCFW, solver_object
+
+# Design: an estimator has parameters, documentation and fitted attributes. A Structure converts
+# samples to a problem for solvers, and solutions of the decoder to labels. It has the parameters of
+# the estimator as attributes, but neither the estimator nor fitted attributes: methods that need
+# these take a FittedModel. So the same code scores the weights during a fit, a fitted estimator,
+# and a point of a regularization path.
+
+
+class Structure:
+    """One kind of structure, with the parameters of an estimator as attributes.
+
+    Parameters
+    ----------
+    estimator_name : str
+        Name of the class of the estimator, for errors.
+    parameters : dict
+        All parameters of the estimator by name.
+    """
+
+    # The fitted attributes of the estimator: types, ranges, and how they must agree.
+    state = BASE_STATE
+    # Classes of the supported solvers by name.
+    solvers = SOLVERS
+    # Values of the parameter `search` that the decoder supports.
+    searches = SEARCHES
+    # Code that puts a scaler, "{}", into a pipeline. None: no scaler reads such samples.
+    scaling = "PerNode({})"
+    # Description of X with one sample; see ExpectedInput.
+    one_sample = None
+    # Whether fits accept partitions on a cluster. Others send tasks to the cluster themselves.
+    fits_partitions = False
+    # Whether partitions are arrays of rows instead of lists.
+    samples_are_rows = False
+    # Whether sample weights that are integers and equal the lengths of the samples are an error.
+    refuses_lengths = False
+    # Whether the parameter `classes` has a list of labels for each type of nodes.
+    classes_by_type = False
+    # Whether the samples are a partition of those of the fit.
+    is_part = False
+    # The FittedModel of the last fit, if this one starts from its dual weights.
+    last_fit = None
+
+    # Values of parameters that not all estimators have.
+    rescaling = "margin"
+    search = "auto"
+    pairwise_scale = None
+    couple_windows = False
+
+    def __init__(self, estimator_name, parameters):
+        self.estimator_name, self.parameters = estimator_name, parameters
+        vars(self).update(parameters)
+
+    def with_parameters(self, **changes):
+        """Return a copy with some other parameters."""
+        other = copy(self)
+        vars(other).pop("chosen_solver", None)
+        other.parameters = self.parameters | changes
+        vars(other).update(changes)
+        return other
+
+    # Methods to implement -------------------------------------------------------------------------
+
+    def check(self):
+        """Raise TypeError or ValueError if a parameter of this structure is out of range."""
+        raise NotImplementedError
+
+    def pack(self, X, model=None):
+        """Validate X and return samples in the form that the other methods take.
+
+        model : FittedModel whose features X must have; None in the first fit
+        """
+        raise NotImplementedError
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        """Validate the data of a fit and return its Training, with margin rescaling.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as passed to ``fit``
+        completion : Completion or None
+            Labels, some of them hidden and completed, that replace those of y. Hidden labels do
+            not count in the loss.
+        model : FittedModel or None
+            The model after earlier samples of ``partial_fit``.
+        """
+        raise NotImplementedError
+
+    def decode(self, model, samples, known=None):
+        """Return the codes of the best labelings of packed samples, around known codes."""
+        raise NotImplementedError
+
+    def truth(self, model, samples, y, sample_weight):
+        """Return the codes of y, -1 for labels not seen in the fit, and the weight of each."""
+        raise NotImplementedError
+
+    def hidden(self, X, y, sample_weight):
+        """Return the KnownLabels of the data of a fit, for LatentSSVM."""
+        raise TypeError(
+            f"LatentSSVM has no hidden labels for {self.estimator_name}: every sample has one label"
+        )
+
+    def complete(self, model, X, known, n_states=1):
+        """Return the best codes of all labels, or states, that agree with the KnownLabels of X."""
+        raise NotImplementedError
+
+    def axis_values(self, model):
+        """Return the values along each axis of the weights, for ``to_frame``: `weight_frame`."""
+        names = model.get("feature_names_in_")
+        if names is None:
+            names = [f"x{k}" for k in range(model.n_features_in_)]
+        return {"feature": names}
+
+    # Methods that some structures replace ---------------------------------------------------------
+
+    def score(self, model, samples, truth):
+        """Return the score of a model; `truth` is what the method of this name returned."""
+        codes, weights = truth
+        return share_right(self.decode(model, samples) == codes, weights)
+
+    def first_labels(self, X, y, sample_weight, known):
+        """Return initial codes of all labels for LatentSSVM; None: those of a fit to known ones."""
+        return None
+
+    def distinct_labels(self, y):
+        """Return the labels of one partition; None if `classes` need not be known."""
+        # Empty arrays may have any dtype.
+        labels = concatenate_labels([own for own in y if len(own)])
+        labels = as_labels(labels, self.ignore_label)
+        return find_classes(labels[~is_label(labels, self.ignore_label)])
+
+    def joined_labels(self, found):
+        """Return the parameter `classes` from the distinct labels of all partitions."""
+        classes = find_classes(as_labels(concatenate_labels([own for own in found if len(own)])))
+        check_reserved(self, classes)
+        return classes
+
+    def check_partitions(self, y=None):
+        """Raise ValueError if a parameter needs all labels in one place.
+
+        y : labels that are not partitions yet, or None
+        """
+
+    def describe(self, attributes):
+        """Return fitted attributes, with those replaced that depend on the weights."""
+        return attributes
+
+    # ----------------------------------------------------------------------------------------------
+
+    def bounds_of(self, problem):
+        """Return bounds of the weights in the layout of the problem, (2, n_weights), or None."""
+        return None if self.bounds is None else problem.layout.padded_bounds(self.bounds)
+
+    def expected_input(self, model=None):
+        """Return the ExpectedInput of ``fit``, or of the methods of a fitted model."""
+        if model is None:
+            return ExpectedInput(self.estimator_name)
+        one_sample = None if model.get("_form", "rows") == "rows" else self.one_sample
+        names = model.get("feature_names_in_")
+        return ExpectedInput(self.estimator_name, model.n_features_in_, names, one_sample)
+
+    @cached_property
+    def chosen_solver(self):
+        """The solver object that `solver` is or names; None for "auto"."""
+        return solver_object(self.solver, tuple(self.solvers))
+
+    @property
+    def solver_name(self):
+        """The name of the chosen solver, or "auto"."""
+        return "auto" if self.chosen_solver is None else self.chosen_solver.name
+
+    @property
+    def has_objective(self):
+        """Whether the chosen solver minimizes the objective."""
+        return self.solvers[(self.chosen_solver or MPBCFW()).name].has_objective
+
+
+class NodeStructure(Structure):
+    """A Structure whose nodes, or samples, have one label each, from the same set of classes."""
+
+    state = LABELING_STATE
+
+    def check(self):
+        check_loss(self.loss)
+
+    def labels(self, y, nodes):
+        """Return all labels as an array with an entry for each of the Nodes."""
+        return flat_labels(y, nodes, self)
+
+    def truth(self, model, samples, y, sample_weight):
+        return self.truth_of_nodes(model.classes_, samples, y, sample_weight)
+
+    def truth_of_nodes(self, classes, nodes, y, sample_weight):
+        """Return the index of the label of each of the Nodes, and their weights."""
+        labels = self.labels(y, nodes)
+        of_samples, of_nodes = check_node_weights(sample_weight, nodes)
+        weights = np.repeat(of_samples, nodes.lengths)
+        weights = weights if of_nodes is None else of_nodes
+        weights[is_label(labels, self.parameters.get("ignore_label"))] = 0
+        return encode(labels, classes), weights
+
+    def axis_values(self, model):
+        return {"label": model.classes_, **super().axis_values(model)}
+
+
+def share_right(right, weights):
+    """Return the weighted share of labels that are right."""
+    if not weights.any():
+        raise NoNodesError("y has no labeled node in a sample of positive weight")
+    return float(np.average(right, weights=weights))

@@ -1,0 +1,266 @@
+"""GraphStructure: nodes of graphs, whose labels depend on those of their neighbors."""
+
+import numpy as np
+
+from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.scalars import is_real
+from sstruct._checks.shown import shortened
+from sstruct._estimators.core.structure import NodeStructure
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Training
+from sstruct._estimators.graph.decoding import (
+    PREDICTION_ITERATIONS,
+    TRAINING_ITERATIONS,
+    decoder_of,
+    decoding_method,
+    described_inference,
+)
+from sstruct._estimators.graph.fitted_state import GRAPH_STATE, INFERENCE
+from sstruct._estimators.graph.partial import free_nodes, state_scores
+from sstruct._estimators.graph.samples import pack_graphs
+from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
+from sstruct._input.padding import refuse_padding
+from sstruct._input.partial import known_codes
+from sstruct._input.ragged import check_choice, check_number, known_labels
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
+from sstruct._problems.graph._max_marginals import max_marginals
+from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
+from sstruct._solvers.core.seed import random_of
+
+MODELS = PAIRWISE[1:]
+
+
+class GraphStructure(NodeStructure):
+    """Nodes of graphs with the parameters of a GraphCRFSSVM."""
+
+    state = GRAPH_STATE
+    searches = ("auto", "bisecting", "binary")
+    one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
+    fits_partitions = True
+
+    def check(self):
+        super().check()
+        check_choice("inference", self.inference, INFERENCE)
+        if is_real(self.pairwise) or isinstance(self.pairwise, bool):
+            check_number("pairwise", self.pairwise, least=0)
+            if self.pairwise > LARGEST:
+                raise ValueError(
+                    f"pairwise must be at most {LARGEST:g}, found {shortened(self.pairwise)}: "
+                    "divide loss and pairwise by one number"
+                )
+            if self.pairwise > 0 and self.rescaling == "slack":
+                raise ValueError(
+                    f"pairwise={shortened(self.pairwise)} with rescaling='slack': a fixed pairwise "
+                    'cost is supported by margin rescaling only; take pairwise="potts", which '
+                    "learns the cost, or pairwise=0.0"
+                )
+        else:
+            check_choice("pairwise", self.pairwise, MODELS)
+        if isinstance(self.bounds, str):
+            check_choice("bounds", self.bounds, ("submodular",))
+
+    def _settings(self):
+        """Return the settings of the model that the parameters give."""
+        fixed = is_real(self.pairwise)
+        return {
+            "pairwise": "fixed" if fixed else self.pairwise,
+            "strength": float(self.pairwise) if fixed else 0.0,
+            "connectivity": self.parameters.get("connectivity", 0),
+        }
+
+    def pack(self, X, model=None):
+        settings = self._settings() if model is None else model._model
+        has_features = settings["pairwise"] in WITH_FEATURES
+        expected = settings.get("n_edge_features") if has_features else None
+        names = settings.get("edge_names")
+        return pack_graphs(self.expected_input(model), X, settings["pairwise"], expected, names)
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        graphs = self.pack(X, model)
+        settings = self._settings()
+        labels = self.labels(y, graphs.nodes)
+        refuse_padding(self, y, labels, graphs.nodes)
+        n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
+        check_feature_need(settings["pairwise"], n_edge_features)
+        data = LabeledGraphs(self, graphs, labels, sample_weight, completion)
+        K = len(data.classes)
+        self._check_attraction(settings["pairwise"], graphs.edge_features, K)
+        common = [np.array(repr(settings))]
+        settings["attractive"] = self._is_attractive(settings["pairwise"])
+        settings["inference"] = self.inference
+        settings["edge_names"] = graphs.edge_names
+        settings["seed"] = int(random_of(self.random_state).randint(2**31 - 1))
+        pairwise = settings["pairwise"], settings["strength"]
+        method = decoding_method(settings, data.whole_graphs, K)
+
+        def given():
+            decoder = decoder_of(method, settings["seed"], TRAINING_ITERATIONS)
+            return pairwise, decoder, self.fit_intercept
+
+        problem = data.problem(*given())
+        has_features = settings["pairwise"] in WITH_FEATURES
+        settings["n_edge_features"] = problem.pairwise.n_features if has_features else 0
+        # Planes are relative to truths: with other ones no warm start could go on from them.
+        explicit = self._with_planes(problem) if completion is None else problem
+        if explicit is not problem:
+            if self.warm_start or self.checkpoint is not None:
+                explicit.keep_labelings()
+            # Planes hold weights' places and losses: a warm start must find those unchanged too.
+            common += [np.array(problem.n_weights)]
+        inference = described_inference(method, pairwise[0], data.whole_graphs)
+        return Training(
+            explicit,
+            data.sample_weight,
+            data.total_weight,
+            data.trained,
+            data.data(*common, explicit=explicit is not problem),
+            inference,
+            {
+                "n_features_in_": graphs.nodes.n_features,
+                "feature_names_in_": graphs.nodes.feature_names,
+                "classes_": data.classes,
+                # What w_ means must not change when a parameter is set after the fit.
+                "_bias": self.fit_intercept,
+                "_model": settings,
+                "_form": graphs.nodes.form,
+                "_keeps_planes": explicit is not problem,
+            },
+            features=_scalable(graphs, settings["pairwise"]),
+            empty=graphs.nodes.empty,
+            whole=None if data.image is None else lambda: data.whole_problem(*given()),
+            bounds=self.bounds_of(explicit),
+        )
+
+    def _with_planes(self, problem):
+        """Return the problem, with explicit planes where these are cheaper.
+
+        Where a fit goes on from another its labelings stay what they are. Planes hold losses: if
+        these change with every sample that is added, a warm start needs the labelings.
+        """
+        solver = self.solvers.get(self.solver_name)
+        if self.is_part or (solver is not None and solver.takes_samples_as_they_come):
+            return problem  # parts must decode alike, and nothing is scored twice
+        if self.last_fit is not None:
+            return ExplicitProblem(problem) if self.last_fit._keeps_planes else problem
+        weights = self.loss, self.class_weight
+        if self.warm_start and any(isinstance(w, str) and w == "balanced" for w in weights):
+            return problem
+        return explicit_where_cheaper(problem)
+
+    def _is_attractive(self, pairwise):
+        """Whether bounds keep neighbors from repelling each other."""
+        return pairwise in ("fixed", "potts", "contrast") or isinstance(self.bounds, str)
+
+    def _check_attraction(self, pairwise, edge_features, n_labels):
+        """Raise where neighbors may repel each other and must not."""
+        if isinstance(self.bounds, str) and pairwise == "directed" and (edge_features < 0).any():
+            raise ValueError(
+                'bounds="submodular" with pairwise="directed" needs edge features that are not '
+                "negative: no box on the weights keeps the others attractive"
+            )
+        if self.inference == "cut" and n_labels > 2:
+            raise ValueError(f'inference="cut" is for two labels, found {n_labels}')
+        if self.inference == "cut" and not self._is_attractive(pairwise):
+            raise ValueError(
+                f'inference="cut" with pairwise="{pairwise}" needs bounds="submodular": free '
+                "weights may make neighbors repel each other"
+            )
+
+    def bounds_of(self, problem):
+        """Return bounds of the weights, which include those that keep neighbors from repelling."""
+        given = self.bounds is not None and not isinstance(self.bounds, str)
+        bounds = super().bounds_of(problem) if given else None
+        pairwise, shape = problem.pairwise.name, problem.pairwise.shape
+        always = pairwise in ("potts", "contrast")
+        if pairwise == "fixed" or not (always or isinstance(self.bounds, str)):
+            return bounds
+        if given:
+            if (problem.layout.table(bounds[1], "edge") > 0).any():
+                raise ValueError(
+                    f'bounds let a weight of pairwise="{pairwise}" be positive: neighbors would '
+                    "repel each other; expected upper bounds of at most 0 for edge_coef_"
+                )
+            return bounds
+        bounds = problem.layout.unbounded()
+        for bound, edge in zip(bounds, attractive_edges(pairwise, shape)):
+            problem.layout.table(bound, "edge")[...] = edge
+        return bounds
+
+    def decode(self, model, samples, known=None):
+        if known is None:
+            return self._decoded(model, samples)
+        codes, free = known.copy(), known < 0
+        if free.any():
+            edge, K = model.table("edge"), len(model.classes_)
+            graphs, at = samples.with_nodes()
+            rest = free_nodes(graphs, known, _pairwise(model), edge, K)
+            codes[free] = self._decoded(model, rest.graphs, at[rest.samples], rest.node_scores)
+        return codes
+
+    def known_codes(self, model, graphs, y_partial):
+        """Return the known codes of `y_partial`, -1 where they are unknown; None for None."""
+        if y_partial is None:
+            return None
+        shapes = getattr(graphs.nodes, "shapes", None)
+        return known_codes(y_partial, graphs.nodes, model.classes_, self.ignore_label, shapes)
+
+    def truth(self, model, samples, y, sample_weight):
+        return self.truth_of_nodes(model.classes_, samples.nodes, y, sample_weight)
+
+    def hidden(self, X, y, sample_weight):
+        nodes = self.pack(X).nodes
+        return known_labels(self, nodes, self.labels(y, nodes), sample_weight)
+
+    def complete(self, model, X, known, n_states=1):
+        graphs = self.pack(X, model)
+        if n_states == 1 or not len(known.codes):
+            return self.decode(model, graphs, known.codes)
+        scores = state_scores(graphs, known.codes, _pairwise(model), model.tables(), n_states)
+        return self._decoded(model, graphs, node_scores=scores)
+
+    def axis_values(self, model):
+        values = super().axis_values(model) | {"other_label": model.classes_}
+        return values | {"edge_feature": {"feature": self.edge_feature_names(model)}}
+
+    def edge_feature_names(self, model):
+        """Return the names of the edge features."""
+        default = [f"edge{g}" for g in range(model._model["n_edge_features"])]
+        return model._model.get("edge_names") or default
+
+    def max_marginals(self, model, graphs):
+        """Return the score of the best labeling found with each label at each node."""
+        graphs, samples = graphs.with_nodes()
+        if not len(samples):
+            return np.empty((0, len(model.classes_)))
+        problem = self._problem(model, graphs, samples)
+        return max_marginals(problem, model._w, graphs.are_forests(), n_threads(self.n_jobs))
+
+    def _problem(self, model, graphs, samples, node_scores=None):
+        """Return the problem of decoding graphs that have nodes; `samples`: their indices in X."""
+        K, settings = len(model.classes_), model._model
+        method = decoding_method(settings, graphs, K, samples)
+        decoder = decoder_of(method, settings["seed"], PREDICTION_ITERATIONS, keeps=False)
+        return graphs.problem(
+            _pairwise(model), K, decoder, bias=model._bias, node_scores=node_scores
+        )
+
+    def _decoded(self, model, graphs, samples=None, node_scores=None):
+        """Return the labels of all nodes."""
+        if samples is None:
+            graphs, samples = graphs.with_nodes()
+        if not len(samples):
+            return np.empty(0, dtype=np.int32)
+        problem = self._problem(model, graphs, samples, node_scores)
+        return decode(problem, model._w, n_threads(self.n_jobs))
+
+
+def _pairwise(model):
+    """Return the name of the pairwise model and its fixed cost."""
+    return model._model["pairwise"], model._model["strength"]
+
+
+def _scalable(graphs, pairwise):
+    """The rows of nodes, and those of edges that users give and the model reads."""
+    given = pairwise in WITH_FEATURES and graphs.grids is None and graphs.edge_features is not None
+    return (graphs.nodes.flat, graphs.edge_features) if given else (graphs.nodes.flat,)

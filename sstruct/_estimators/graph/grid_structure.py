@@ -1,0 +1,60 @@
+"""GridStructure: pixels of images, whose neighbors are those beside them."""
+
+import numpy as np
+
+from sstruct._checks.scalars import is_real
+from sstruct._checks.shown import shortened
+from sstruct._estimators.graph.fitted_state import GRID_STATE
+from sstruct._estimators.graph.graph_structure import GraphStructure
+from sstruct._estimators.graph.samples import image_labels, pack_grids
+from sstruct._estimators.windows.windowed import Windowed
+from sstruct._problems.core._rows import is_mapped
+
+# Names of the features that grids make for their edges, for `to_frame`.
+GRID_FEATURES = {
+    "contrast": ["constant", "contrast"],
+    "directed": ["right", "down", "down-right", "down-left"],
+}
+# window_size="auto" cuts images of more pixels than the first number into tiles of at most the
+# second: benchmarks/notes/images.md.
+LARGEST_WHOLE = 128**2
+AUTO_TILE = 64**2
+
+
+class GridStructure(Windowed, GraphStructure):
+    """Pixels of images with the parameters of a GridCRFSSVM."""
+
+    state = GRID_STATE
+    one_sample = "images: one image is a list of one array (height, width, channels), [X]"
+
+    def check(self):
+        super().check()
+        if not is_real(self.connectivity) or self.connectivity not in (4, 8):
+            raise ValueError(f"connectivity must be 4 or 8, found {shortened(self.connectivity)}")
+
+    def pack(self, X, model=None):
+        settings = self._settings() if model is None else model._model
+        return pack_grids(
+            self.expected_input(model), X, settings["pairwise"], settings["connectivity"]
+        )
+
+    def labels(self, y, nodes):
+        return image_labels(y, nodes, self)
+
+    def distinct_labels(self, y):
+        return super().distinct_labels(map(np.ravel, y))
+
+    def edge_feature_names(self, model):
+        names = GRID_FEATURES.get(model._model["pairwise"], ())
+        return names[: model._model["n_edge_features"]]
+
+    def windows(self, nodes):
+        """Return the size up to which images are not cut, and the largest size of a tile."""
+        # Tiles are copies; features that are mapped from a file may exceed the memory.
+        on_disk = is_mapped(nodes.flat)
+        return self.window_sizes(*((np.inf, 1) if on_disk else (LARGEST_WHOLE, AUTO_TILE)))
+
+    def _with_planes(self, problem):
+        # Planes hold losses, and multipliers on copies change these.
+        coupled = self.couple_windows and problem.n_copied
+        return problem if coupled else super()._with_planes(problem)

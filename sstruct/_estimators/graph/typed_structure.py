@@ -1,0 +1,170 @@
+"""TypedGraphStructure: graphs whose nodes are of several types, each with labels of its own."""
+
+import numpy as np
+
+from sstruct._checks.arrays import check_depth, is_sized
+from sstruct._checks.shown import shortened
+from sstruct._estimators.core.structure import Structure
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Training
+from sstruct._estimators.graph.decoding import (
+    PREDICTION_ITERATIONS,
+    TRAINING_ITERATIONS,
+    decoder_of,
+    decoding_method,
+    described_inference,
+)
+from sstruct._estimators.graph.typed_samples import labels_by_type, pack_typed
+from sstruct._estimators.graph.typed_state import INFERENCE, TYPED_STATE, typed_model
+from sstruct._estimators.graph.typed_training import (
+    LabeledTypedGraphs,
+    TypedGraphProblem,
+    no_label_of,
+    typed_graphs,
+)
+from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
+from sstruct._input.padding import check_reserved
+from sstruct._input.ragged import check_choice, check_weights
+from sstruct._problems.core._decode import decode
+from sstruct._problems.graph._max_marginals import max_marginals
+from sstruct._solvers.core.seed import random_of
+
+LOSSES = ("hamming", "hamming-count", "balanced")
+
+
+class TypedGraphStructure(Structure):
+    """Graphs of several types of nodes with the parameters of a TypedGraphCRFSSVM."""
+
+    state = TYPED_STATE
+    scaling = None
+    classes_by_type = fits_partitions = True
+
+    def check(self):
+        check_choice("loss", self.loss, LOSSES)
+        check_choice("inference", self.inference, INFERENCE)
+
+    def _check_lists(self, n_types):
+        """Raise unless parameters that have an entry for each type are lists of so many."""
+        for name in ("classes", "class_weight"):
+            value = getattr(self, name)
+            if value is None or (name == "class_weight" and isinstance(value, str)):
+                continue
+            if not isinstance(value, list | tuple) or not is_sized(value) or len(value) != n_types:
+                raise ValueError(
+                    f"{name} must be a list with an entry for each of {n_types} types, found "
+                    f"{shortened(value)}"
+                )
+
+    def pack(self, X, model=None):
+        check_depth(X, "X")
+        if model is None:
+            return pack_typed(X)
+        sizes = typed_model(vars(model))
+        return pack_typed(X, sizes.n_features, sizes.pairs)
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        typed = pack_typed(X)
+        n_types = len(typed.n_features)
+        self._check_lists(n_types)
+        labels = labels_by_type(y, typed, self)
+        data = LabeledTypedGraphs(self, typed, labels, sample_weight)
+        sizes = data.model
+        settings = {
+            "inference": self.inference,
+            "seed": int(random_of(self.random_state).randint(2**31 - 1)),
+        }
+        method = decoding_method({**settings, "attractive": False}, data.graphs, sizes.K)
+        decoder = decoder_of(method, settings["seed"], TRAINING_ITERATIONS)
+        common = np.array(repr((sizes, self.inference)))
+        problem = data.problem(decoder)
+        return Training(
+            problem,
+            data.sample_weight,
+            data.total_weight,
+            data.trained,
+            data.data(common, explicit=False),
+            described_inference(method, "directed", data.graphs),
+            {
+                "n_features_in_": typed.n_features,
+                "classes_": data.classes_of,
+                # What w_ means must not change when a parameter is set after the fit.
+                "_pairs": typed.pairs,
+                "_bias": bool(self.fit_intercept),
+                "_model": settings,
+            },
+            features=(typed.graphs.nodes.flat,),
+            empty=typed.graphs.nodes.empty,
+            bounds=self.bounds_of(problem),
+        )
+
+    def distinct_labels(self, y):
+        some = [item for item in y if len(item)]  # graphs without nodes may have no types
+        by_type = [[own for own in of_type if len(own)] for of_type in zip(*some, strict=True)]
+        by_type = [as_labels(concatenate_labels(own), self.ignore_label) for own in by_type]
+        return [find_classes(own[~is_label(own, self.ignore_label)]) for own in by_type]
+
+    def joined_labels(self, found):
+        if not any(len(own) for by_type in found for own in by_type):
+            return self.classes  # packing reports that no node is labeled
+        found = [by_type for by_type in found if by_type]
+        if len({len(by_type) for by_type in found}) > 1:
+            raise ValueError("y must have labels of as many types of nodes in each partition")
+        self._check_lists(len(found[0]))
+        found = [[own for own in of_type if len(own)] for of_type in zip(*found)]
+        classes = [find_classes(as_labels(concatenate_labels(own))) for own in found]
+        given = self.classes or [None] * len(classes)
+        for t, own in enumerate(classes):
+            if given[t] is None:
+                if not len(own):
+                    raise ValueError(no_label_of(t))
+                check_reserved(self, own)
+        return [own if of_type is None else of_type for own, of_type in zip(classes, given)]
+
+    def decode(self, model, samples, known=None):
+        _, problem = self._decoder(model, samples)
+        if problem is None:
+            return np.empty(0, dtype=np.int32)
+        return decode(problem, model._w, n_threads(self.n_jobs))
+
+    def truth(self, model, samples, y, sample_weight):
+        labels = labels_by_type(y, samples, self)
+        weights = check_weights(sample_weight, len(samples))[samples.samples]
+        codes = np.empty(len(weights), dtype=np.int32)
+        for t, own in enumerate(labels):
+            at = samples.types == t
+            weights[at] *= ~is_label(own, self.ignore_label)
+            codes[at] = encode(own, model.classes_[t])
+        return codes, weights
+
+    def hidden(self, X, y, sample_weight):
+        raise TypeError(
+            "LatentSSVM does not complete labels of nodes of several types; ignore_label leaves "
+            "nodes without a label out of training"
+        )
+
+    def axis_values(self, model):
+        labels = [label for own in model.classes_ for label in own.tolist()]
+        names = [f"{t},{u}:edge{g}" for t, u, G in model._pairs for g in range(G)]
+        return {
+            "label": labels,
+            "other_label": labels,
+            "edge_feature": {"feature": names},
+            "feature": [f"{t}:x{k}" for t, n in enumerate(model.n_features_in_) for k in range(n)],
+        }
+
+    def max_marginals(self, model, typed):
+        """Return the score of the best labeling found with each label at each node."""
+        graphs, problem = self._decoder(model, typed)
+        if problem is None:
+            return np.empty((0, typed_model(vars(model)).K))
+        return max_marginals(problem, model._w, graphs.are_forests(), n_threads(self.n_jobs))
+
+    def _decoder(self, model, typed):
+        """Return the Graphs that have nodes, and the problem of decoding them, None for none."""
+        sizes, settings = typed_model(vars(model)), model._model
+        graphs, samples = typed_graphs(typed, sizes).with_nodes()
+        if not len(samples):
+            return graphs, None
+        method = decoding_method({**settings, "attractive": False}, graphs, sizes.K, samples)
+        decoder = decoder_of(method, settings["seed"], PREDICTION_ITERATIONS, keeps=False)
+        return graphs, TypedGraphProblem.of(graphs, sizes, decoder)

@@ -1,0 +1,261 @@
+"""LabelSetStructure and ClassStructure: rows with sets of labels, or with one label each."""
+
+import math
+
+import numpy as np
+
+from sstruct._compat import num_samples
+from sstruct._estimators.core.fit import fitted_model
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
+from sstruct._estimators.core.structure import NodeStructure, share_right
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.label_set.fitted_state import LABEL_SET_STATE, ONE_LABEL
+from sstruct._estimators.label_set.interactions import (
+    INFERENCE,
+    MOST_LABELS,
+    check_edges_parameter,
+    is_hierarchy,
+    is_learned,
+)
+from sstruct._estimators.label_set.one_label import (
+    class_scores,
+    one_label_decisions,
+    one_label_training,
+)
+from sstruct._estimators.label_set.partial import (
+    best_classes,
+    close_hierarchy,
+    inner_sets,
+    known_sets,
+)
+from sstruct._estimators.label_set.training import (
+    MultilabelTraining,
+    attractive_bounds,
+    one_label_cost,
+    prediction_problem,
+)
+from sstruct._input.completion import KnownLabels
+from sstruct._input.indicator import (
+    check_label_names,
+    is_indicator,
+    known_indicator,
+    label_matrix,
+    refuse_label_lists,
+)
+from sstruct._input.labels import find_classes
+from sstruct._input.losses import LABEL_SET_NAMES, check_loss, node_costs
+from sstruct._input.ragged import check_choice, check_weights, labels_of_rows, pack_rows
+from sstruct._problems.core._decode import decode
+from sstruct._problems.label_set._multilabel import label_marginals
+
+
+class ClassStructure(NodeStructure):
+    """Rows with one label each, with the parameters of a MulticlassSSVM."""
+
+    scaling = "{}"
+    fits_partitions = samples_are_rows = True
+
+    def pack(self, X, model=None):
+        return pack_rows(self.expected_input(model), X)
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        rows = self.pack(X, model)
+        return one_label_training(self, rows, y, sample_weight, self.cost)
+
+    def cost(self, codes, weights, n_labels):
+        """Return the (K, K) costs of one label for another."""
+        return node_costs(self.loss, codes, weights, n_labels)[0]
+
+    def decode(self, model, samples, known=None):
+        return class_scores(model, samples).argmax(axis=1)
+
+    def decisions(self, model, rows):
+        """Return the output of ``decision_function``."""
+        return one_label_decisions(model, rows)
+
+    def distinct_labels(self, y):
+        return find_classes(labels_of_rows(y, num_samples(y)))
+
+
+class LabelSetStructure(ClassStructure):
+    """Rows with sets of labels, or with one label each, with the parameters of a MultilabelSSVM."""
+
+    state = LABEL_SET_STATE
+    solvers = LABEL_SET_SOLVERS
+
+    def check(self):
+        check_loss(self.loss, LABEL_SET_NAMES)
+        check_edges_parameter(self.edges)
+        check_choice("pairwise", self.pairwise, ("and", "full"))
+        check_choice("inference", self.inference, INFERENCE)
+        if self.solver_name == "gdmm":
+            self._check_relaxed()
+        if isinstance(self.bounds, str):
+            check_choice("bounds", self.bounds, ("submodular",))
+            if self.pairwise == "full":
+                raise ValueError(
+                    'bounds="submodular" with pairwise="full": attraction is no box on the weights '
+                    'of four outcomes; take pairwise="and"'
+                )
+
+    def _check_relaxed(self):
+        """Refuse what GDMM does not decode."""
+        refused = None
+        if self.pairwise != "and":
+            refused = f"pairwise={self.pairwise!r}"
+        elif is_hierarchy(self.edges):
+            refused = "a hierarchy"
+        elif self.inference in ("enumeration", "cut"):
+            refused = f"inference={self.inference!r}"
+        if refused:
+            raise ValueError(
+                f"{refused} does not go with solver='gdmm', which solves the relaxation of "
+                "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
+            )
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        refuse_label_lists(y)
+        rows = self.pack(X, model)
+        if completion is not None or is_indicator(y):
+            edges = None if model is None else model.edges_
+            return MultilabelTraining(self, rows, y, sample_weight, completion, edges).training()
+        if is_hierarchy(self.edges):
+            raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
+        training = one_label_training(self, rows, y, sample_weight, self.cost)
+        if self.solver_name == "gdmm":
+            raise ValueError(
+                "solver='gdmm' needs sets of labels, an (n, K) array y of 0 and 1; for one label a "
+                "sample take solver='mp-bcfw' or 'bcfw'"
+            )
+        training.attributes |= {
+            "edges_": np.empty((0, 2), dtype=np.int32),
+            "_model": {"method": ONE_LABEL, "full": self.pairwise == "full"},
+        }
+        return training
+
+    def cost(self, codes, weights, n_labels):
+        return one_label_cost(self.loss, codes, weights, n_labels)
+
+    def bounds_of(self, problem):
+        if isinstance(self.bounds, str):
+            return attractive_bounds(problem)
+        return super().bounds_of(problem)
+
+    def decode(self, model, samples, known=None):
+        if has_one_label(model):
+            return super().decode(model, samples)
+        problem = self._problem(model, samples, known)
+        codes = decode(problem, model._w, n_threads(self.n_jobs))
+        return codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
+
+    def truth(self, model, samples, y, sample_weight):
+        if has_one_label(model):
+            return super().truth(model, samples, y, sample_weight)
+        check_label_names(y, model.classes_)
+        sets = label_matrix(y, len(samples), len(model.classes_)).toarray()
+        return sets, check_weights(sample_weight, len(samples))
+
+    def score(self, model, samples, truth):
+        if has_one_label(model):
+            return super().score(model, samples, truth)
+        sets, weights = truth
+        return share_right((self.decode(model, samples) == sets).all(axis=1), weights)
+
+    def decisions(self, model, rows):
+        if has_one_label(model):
+            return super().decisions(model, rows)
+        return label_marginals(self._problem(model, rows), model._w)
+
+    def known_codes(self, model, rows, y_partial):
+        """Return the known sets of `y_partial`, -1 where labels are unknown; None for None."""
+        if y_partial is None:
+            return None
+        known = known_sets(y_partial, len(rows), model.classes_)
+        if model._model["parents"] is not None:
+            known = close_hierarchy(known, model._model["parents"])
+        return known
+
+    def best_classes(self, model, rows, y_partial):
+        """Return the codes of the best classes of rows with one label each, around known ones."""
+        return best_classes(class_scores(model, rows), y_partial, rows, model.classes_)
+
+    def hidden(self, X, y, sample_weight):
+        refuse_label_lists(y)
+        rows = self.pack(X)
+        weights = check_weights(sample_weight, len(rows))
+        if not is_indicator(y):  # one label a row: nothing is hidden
+            return KnownLabels(np.zeros(len(rows), np.int32), weights > 0)
+        known = known_indicator(y, len(rows))
+        if is_hierarchy(self.edges) and np.shape(self.edges) == known.shape[1:]:
+            known = close_hierarchy(known, np.asarray(self.edges), "y")
+        used, plain = (weights > 0) & (known >= 0).any(axis=1), bool((known >= 0).all())
+        known[~used] = 0  # any codes: these rows do not train
+        trained = np.repeat(used[:, np.newaxis], known.shape[1], axis=1)
+        return KnownLabels(known, trained, plain=plain)
+
+    def complete(self, model, X, known, n_states=1):
+        return self.decode(model, self.pack(X, model), known.codes)
+
+    def first_labels(self, X, y, sample_weight, known):
+        """Labels one by one, each by the rows in which it is known."""
+        rows, codes = self.pack(X).flat, known.codes.copy()
+        weights = check_weights(sample_weight, len(codes))
+        for k in range(codes.shape[1]):
+            here = np.flatnonzero(known.trained[:, k] & (known.codes[:, k] >= 0))
+            hidden = np.flatnonzero(known.codes[:, k] < 0)
+            on = known.codes[here, k : k + 1]
+            codes[hidden, k] = on.any()
+            if len(hidden) and on.any() and not on.all():
+                one = self._of_one_label(len(codes) / len(here))
+                model = fitted_model(one, Samples(rows[here], on, weights[here]))
+                codes[hidden, k] = one.decode(model, one.pack(rows[hidden], model)).ravel()
+        if is_hierarchy(self.edges):
+            codes = inner_sets(codes, np.asarray(self.edges))
+        return codes
+
+    def _of_one_label(self, share):
+        """Return the Structure of one label that is known in one of `share` samples."""
+        lam = self.lam if isinstance(self.lam, str) else float(self.lam) * share
+        return self.with_parameters(
+            edges=None, inference="auto", solver="auto", classes=None, class_weight=None,
+            bounds=None, loss="hamming-count", rescaling="margin", warm_start=False, lam=lam,
+        )  # fmt: skip
+
+    def check_partitions(self, y=None):
+        if isinstance(self.edges, str) and self.edges == "tree":
+            raise ValueError(
+                "edges='tree' does not go with partitions on a cluster, as it looks at all labels: "
+                "give edges"
+            )
+        if y is not None and is_indicator(y) and is_learned(self.edges, np.shape(y)[1]):
+            raise ValueError(f"edges={self.edges!r} needs all labels in one place")
+
+    def distinct_labels(self, y):
+        refuse_label_lists(y)
+        return None if is_indicator(y) else super().distinct_labels(y)
+
+    def describe(self, attributes):
+        attributes = super().describe(attributes)
+        model = attributes["_model"]
+        # No other solver would have relaxed the problem: nobody asked for a bound of another one.
+        relaxed = model["method"] == "relaxed" and model["K"] <= MOST_LABELS
+        if relaxed and attributes["solver_"] == "gdmm" and self.inference == "auto":
+            attributes |= {"dual_objective_": math.nan, "dual_gap_": math.nan}
+        return attributes
+
+    def axis_values(self, model):
+        first, second = model.classes_[model.edges_.T]
+        edges = {"edge": {"label": first, "other_label": second}}
+        if model._model["full"]:
+            edges |= {"value": [0, 1], "other_value": [0, 1]}
+        return super().axis_values(model) | edges
+
+    def _problem(self, model, rows, known=None):
+        """Return the problem of decoding rows, around known labels."""
+        return prediction_problem(rows, model._model, model.edges_, model._bias, known)
+
+
+def has_one_label(model):
+    """Return whether a model was fitted to rows with one label each."""
+    return model._model["method"] == ONE_LABEL

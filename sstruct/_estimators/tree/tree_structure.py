@@ -1,0 +1,142 @@
+"""TreeStructure: body parts that are connected by the edges of a tree."""
+
+import numpy as np
+
+from sstruct._estimators.core.lam_from_scale import TrainedNodes
+from sstruct._estimators.core.structure import Structure
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.tree.fitted_state import TREE_STATE
+from sstruct._estimators.tree.training import pack_known_states, pack_states, pack_trees
+from sstruct._input.completion import KnownLabels
+from sstruct._input.ragged import NoNodesError, check_choice, check_weights
+from sstruct._oracles.tree._max_sum import parents_first
+from sstruct._problems.core._decode import decode
+from sstruct._problems.tree._problem import max_marginals
+
+# Names of what the weights of an edge are of, for `to_frame`.
+EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
+
+
+class TreeStructure(Structure):
+    """Parts of a tree with the parameters of a TreeSSVM."""
+
+    state = TREE_STATE
+    searches = ("auto", "bisecting", "binary")
+    scaling = None
+    fits_partitions = True
+
+    def check(self):
+        check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
+
+    def pack(self, X, model=None):
+        if model is None:
+            return pack_trees(X, parents_first(self.parents)[0])
+        return pack_trees(
+            X,
+            model.parents_,
+            n_features=model.n_features_in_,
+            n_types=model.n_types_,
+            pairs=model._pair_scores,
+        )
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        parents, _ = parents_first(self.parents)
+        trees = self.pack(X)
+        known = states = pack_states(y, trees, self.ignore_label)
+        in_loss = None
+        if completion is not None:
+            states = completion.codes
+        weights = check_weights(sample_weight, len(trees))
+        n_annotated = (known >= 0).sum(axis=1)
+        used = (weights > 0) & (n_annotated > 0)
+        if completion is not None:
+            in_loss = completion.in_loss[used]
+        if not used.any():
+            raise NoNodesError("y has no annotated part in a sample of positive weight")
+        total = float(weights[used].sum())
+        problem = trees.problem(
+            parents,
+            bool(self.fit_intercept),
+            states[used],
+            used,
+            loss_scale=None if self.loss == "hamming-count" else 1 / n_annotated[used],
+            by_distance=self.loss == "distance",
+            in_loss=in_loss,
+        )
+        tree_model = problem.model
+        trained = TrainedNodes(
+            trees.rows,
+            np.repeat(weights * used, np.diff(trees.start[:, [0, -1]]).ravel()),
+            weights @ n_annotated / total,
+            1.0 if self.loss == "hamming-count" else total / (weights @ n_annotated),
+            tree_model.fit_intercept,
+        )
+        maps = trees.positions is None
+        return Training(
+            problem,
+            weights[used],
+            total,
+            trained,
+            trees.data(known, used, parents),
+            Inference("distance transform" if maps else "max-sum"),
+            {
+                "n_features_in_": tree_model.n_features,
+                "n_types_": tree_model.n_types,
+                "parents_": parents,
+                # What w_ means must not change when a parameter is set after the fit.
+                "_bias": tree_model.fit_intercept,
+                "_pair_scores": tree_model.pair_scores,
+            },
+            features=(trees.rows,),
+            bounds=self.bounds_of(problem),
+        )
+
+    def bounds_of(self, problem):
+        bounds = problem.model.attractive_bounds()
+        if self.bounds is not None:
+            given = problem.layout.padded_bounds(self.bounds)
+            bounds = np.array([np.maximum(bounds[0], given[0]), given[1]])
+        return problem.layout.padded_bounds(bounds)
+
+    def decode(self, model, samples, known=None):
+        problem = samples.problem(model.parents_, model._bias, known=known)
+        codes = decode(problem, model._w, n_threads(self.n_jobs))
+        return codes.reshape(len(samples), -1)
+
+    def truth(self, model, samples, y, sample_weight):
+        states = pack_states(y, samples, self.ignore_label)
+        weights = check_weights(sample_weight, len(samples))[:, np.newaxis] * (states >= 0)
+        return states, weights
+
+    def hidden(self, X, y, sample_weight):
+        trees = self.pack(X)
+        states = pack_states(y, trees, self.ignore_label)
+        used = (check_weights(sample_weight, len(trees)) > 0) & (states >= 0).any(axis=1)
+        return KnownLabels(states, np.repeat(used[:, np.newaxis], states.shape[1], axis=1))
+
+    def complete(self, model, X, known, n_states=1):
+        return self.decode(model, self.pack(X, model), known.codes)
+
+    def known_codes(self, model, trees, y_partial):
+        """Return the known states of `y_partial`, -1 where they are unknown; None for None."""
+        if y_partial is None:
+            return None
+        return pack_known_states(y_partial, trees, self.ignore_label)
+
+    def max_marginals(self, model, trees):
+        """Return the score of the best labeling with each state of each part."""
+        return max_marginals(trees.problem(model.parents_, model._bias), model._w)
+
+    def distinct_labels(self, y):
+        return None
+
+    def axis_values(self, model):
+        types = range(model.n_types_)
+        return {
+            "part": range(len(model.parents_)),
+            "type": types,
+            "parent_type": types,
+            "edge_feature": {"feature": EDGE_FEATURES},
+            **super().axis_values(model),
+        }
