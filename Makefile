@@ -98,7 +98,8 @@ endef
 # not aligned for wide vectors. One test wants two sums of different kernels to round alike, which
 # they do not at -O1; another one measures memory, and the sanitizer keeps for a while what was freed.
 ASAN_TESTS = kernels checks oracles problems solvers inference $(notdir $(wildcard tests/hostile)) \
-  $(patsubst %,estimators/test_%.py,bad_input compressed_doors custom_hostile doctored_checkpoints fitted_state) \
+  $(patsubst %,estimators/%.py,input/test_bad_input input/test_compressed_doors custom/test_custom_hostile \
+    checkpoint/test_doctored_checkpoints state/test_fitted_state) \
   -k "not way_is_that_of_chains and not no_memory_behind"
 test-asan: INSTALLED = SSTRUCT_SANITIZE=address,undefined
 test-asan: .venv-asan/.ready
@@ -110,7 +111,7 @@ test-asan: .venv-asan/.ready
 # Of modules that are not instrumented (the interpreter, NumPy) only locks and threads count. No
 # address randomization: gcc's library wants its places in memory. In one process: those of
 # pytest-xdist may hang at their end.
-TSAN_TESTS = solvers/test_pass_threads.py solvers/test_lag.py problems/test_thread_pool.py estimators/test_threads.py
+TSAN_TESTS = solvers/test_pass_threads.py solvers/test_lag.py problems/test_thread_pool.py estimators/parallel/test_threads.py
 test-tsan: INSTALLED = SSTRUCT_SANITIZE=thread
 test-tsan: override PYTEST_ARGS += -n 0
 test-tsan: .venv-tsan/.ready

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a call of an oracle costs beside the oracle: of C functions, and of Python methods.
 
-The oracle chooses one of five candidates (tests/estimators/choices.py and choice.c). CPU time of a
-call of the max-oracle, features, loss and bookkeeping included; best of some repeats.
+The oracle chooses one of five candidates (choices.py and choice.c in tests/estimators/custom/). CPU
+time of a call of the max-oracle, features, loss and bookkeeping included; best of some repeats.
 
     python benchmarks/compiled_oracle.py [--features 4 100] [--calls 20000] [--json FILE]
 """
@@ -21,10 +21,10 @@ import numpy as np
 
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
-from tests.estimators.choices import Choice
-from tests.estimators.compiled_choices import compiled_choice
+from tests.estimators.custom.choices import Choice
+from tests.estimators.custom.compiled_choices import compiled_choice
 
-SOURCE = Path(__file__).parents[1] / "tests" / "estimators" / "choice.c"
+SOURCE = Path(__file__).parents[1] / "tests" / "estimators" / "custom" / "choice.c"
 
 
 def cost(problem, w, calls, repeats=3):

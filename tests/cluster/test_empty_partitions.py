@@ -18,8 +18,8 @@ from sstruct import (
     TypedGraphCRFSSVM,
 )
 from sstruct.datasets import make_grids, make_sequences
-from tests.estimators.test_tree import candidates
-from tests.estimators.test_typed_graph import make as typed_samples
+from tests.estimators.tree.test_tree import candidates
+from tests.estimators.typed_graph.test_typed_graph import make as typed_samples
 
 dask = pytest.importorskip("dask")
 

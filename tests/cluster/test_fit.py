@@ -13,9 +13,9 @@ from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster
 from sstruct._cluster.dask_cluster import MOST_LOSSES, Cluster, Losses
 from sstruct._cluster.parts import Part
-from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
+from tests.estimators.custom.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
+from tests.estimators.custom.test_custom_jobs import OPTIONS, fit
 from tests.estimators.same_bits import assert_same_bits
-from tests.estimators.test_custom_jobs import OPTIONS, fit
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
-from tests.estimators.choices import make_choices
-from tests.estimators.test_custom_hooks import ByScores, Named, names
+from tests.estimators.custom.choices import make_choices
+from tests.estimators.custom.test_custom_hooks import ByScores, Named, names
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 

@@ -21,7 +21,7 @@ from sstruct import (
 )
 from sstruct._estimators.core.partitions import Partitions
 from sstruct.datasets import make_sequences
-from tests.estimators.test_tree import candidates
+from tests.estimators.tree.test_tree import candidates
 
 CUTS = [0, 25, 55, 70, 100]
 FOLDS = KFold(2)

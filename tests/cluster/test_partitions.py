@@ -30,8 +30,8 @@ from sstruct._cluster.dask_parts import PartsOnDask
 from sstruct._estimators.core.parted_fit import PartOfFit
 from sstruct.datasets import make_grids, make_sequences
 from sstruct.solvers import MPBCFW
-from tests.estimators.test_tree import candidates, maps
-from tests.estimators.test_typed_graph import make as typed_samples
+from tests.estimators.tree.test_tree import candidates, maps
+from tests.estimators.typed_graph.test_typed_graph import make as typed_samples
 
 dask = pytest.importorskip("dask")
 

@@ -4,9 +4,9 @@ import joblib
 import pytest
 
 from tests.cluster.conftest import PRELOAD
-from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
+from tests.estimators.custom.choices import Choice, ConstrainedChoice, make_choices
+from tests.estimators.custom.test_custom_jobs import fit
 from tests.estimators.same_bits import assert_same_bits
-from tests.estimators.test_custom_jobs import fit
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 

@@ -8,7 +8,7 @@ from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster as cluster
 from sstruct._cluster.processes import cloudpickle
 from sstruct.solvers import MPBCFW
-from tests.estimators.choices import Choice
+from tests.estimators.custom.choices import Choice
 from tests.estimators.same_bits import assert_same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")

@@ -11,7 +11,7 @@ from scipy import sparse
 import sstruct
 from sstruct import Sequences, masks
 from sstruct.solvers import BCFW, GDMM, MPBCFW, PassiveAggressive, Perceptron
-from tests.estimators.choices import ChoiceByScores, ConstrainedChoice, make_choices
+from tests.estimators.custom.choices import ChoiceByScores, ConstrainedChoice, make_choices
 from tests.hostile.values import MischiefError
 from tests.reference import graphs
 

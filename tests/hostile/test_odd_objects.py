@@ -26,7 +26,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct._input import labels
-from tests.estimators.choices import Choice, make_choices
+from tests.estimators.custom.choices import Choice, make_choices
 from tests.hostile.judge import FindingError, judge
 from tests.hostile.structures import STRUCTURES
 from tests.hostile.values import _WrongLength

@@ -16,7 +16,7 @@ from scipy import sparse
 pytest.importorskip("resource")
 
 from sstruct import GridCRFSSVM, MulticlassSSVM, StructuredSVM
-from tests.estimators.choices import ConstrainedChoice, make_choices
+from tests.estimators.custom.choices import ConstrainedChoice, make_choices
 from tests.hostile import runner, values
 from tests.hostile.case import REFUSED, Case, shown
 from tests.hostile.certificates import check_certificate

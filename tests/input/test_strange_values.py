@@ -25,7 +25,7 @@ from sstruct import (
 from sstruct._input.partial import is_unknown
 from sstruct._problems.custom.oracle_calls import digest
 from sstruct.preprocessing import SequenceVectorizer
-from tests.estimators.choices import Choice
+from tests.estimators.custom.choices import Choice
 
 HUGE = 10**400
 ROWS, CODES = np.arange(24.0).reshape(8, 3) / 10, [0, 1] * 4

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM
 from sstruct.preprocessing import PerNode
-from tests.estimators.test_common import WEIGHT_CHECKS, name_of
+from tests.estimators.common.test_common import WEIGHT_CHECKS, name_of
 from tests.latent.test_latent import chain, quietly
 
 CHECKS = [

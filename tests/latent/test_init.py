@@ -21,7 +21,7 @@ from sstruct import (
     TreeSSVM,
 )
 from sstruct.preprocessing import PerNode
-from tests.estimators.test_tree import candidates
+from tests.estimators.tree.test_tree import candidates
 from tests.latent.test_habits import hidden
 from tests.latent.test_latent import chain, quietly
 from tests.latent.test_objective import HIDDEN, chain_labelings, latent_objective, rounds

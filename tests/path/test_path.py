@@ -25,7 +25,7 @@ from sstruct import (
 from sstruct._solvers.path.path_solver import PathSolver
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
 from sstruct.solvers import BCFW, MPBCFW
-from tests.estimators import test_typed_graph
+from tests.estimators.typed_graph import test_typed_graph
 from tests.reference import boxed_qp, brute_force, graphs, label_sets, typed_graphs
 from tests.solvers.small import make_bounds
 from tests.solvers.test_slack import slack_terms

@@ -18,7 +18,7 @@ from sstruct._cluster.processes import cloudpickle
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom._plane_table import plane_hash
 from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
-from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
+from tests.estimators.custom.choices import Choice, ConstrainedChoice, make_choices
 
 INDEX = st.lists(st.integers(0, 40), unique=True, max_size=5).map(sorted)
 PLANE = st.tuples(st.booleans(), INDEX, st.floats(0, 5))

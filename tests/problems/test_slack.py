@@ -17,7 +17,7 @@ from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._testing import _problem_doors as doors
 from sstruct._testing._enumerated import EnumeratedProblem
-from tests.estimators.choices import ConstrainedChoice
+from tests.estimators.custom.choices import ConstrainedChoice
 from tests.problems.flat import chain_problem
 from tests.problems.test_contract import (
     check_against_definition,

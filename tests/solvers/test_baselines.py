@@ -28,7 +28,7 @@ from sstruct._solvers.core.solver import Options, Setup
 from sstruct._testing._enumerated import EnumeratedProblem
 from sstruct.chain import ChainSSVM
 from sstruct.solvers import Subgradient
-from tests.estimators.test_chain_fit import HISTORY, long_chains
+from tests.estimators.chain.test_chain_fit import HISTORY, long_chains
 from tests.reference import brute_force, dual_qp
 
 SOLVERS = {"fw": BatchFrankWolfe, "ssg": StochasticSubgradient, "cutting-plane": CuttingPlaneFit}

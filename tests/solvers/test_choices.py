@@ -14,7 +14,7 @@ from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct.solvers import MPBCFW
-from tests.estimators.test_multiclass import crammer_singer_objective
+from tests.estimators.multiclass.test_multiclass import crammer_singer_objective
 
 LATER = float("inf")
 

@@ -15,8 +15,8 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct.solvers import BCFW, MPBCFW
-from tests.estimators.choices import Choice, Fails, Trouble, make_choices, terms
-from tests.estimators.test_custom_jobs import assert_same_bits, fit
+from tests.estimators.custom.choices import Choice, Fails, Trouble, make_choices, terms
+from tests.estimators.custom.test_custom_jobs import assert_same_bits, fit
 from tests.reference.dual_qp import optimum
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")

@@ -22,7 +22,7 @@ from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
-from tests.estimators.choices import Choice, make_choices
+from tests.estimators.custom.choices import Choice, make_choices
 from tests.problems import test_map as maps
 from tests.problems import test_multiclass as classes
 from tests.problems import test_multilabel as label_sets

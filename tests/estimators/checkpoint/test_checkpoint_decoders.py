@@ -1,0 +1,279 @@
+"""A fit resumed from its checkpoint has the bits of a whole one: every decoder and solver."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    StructuredSVM,
+    TreeSSVM,
+    TypedGraphCRFSSVM,
+)
+from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS, LABEL_SET_SOLVERS
+from sstruct._estimators.graph.fitted_state import INFERENCE as OF_GRAPHS
+from sstruct._estimators.graph.fwmap_decoder import TreeSearch
+from sstruct._estimators.label_set.interactions import INFERENCE as OF_LABEL_SETS
+from sstruct.solvers import BCFW, MPBCFW
+from tests.estimators.custom.choices import Choice, make_choices
+from tests.estimators.graph.test_graph import make as make_graphs
+from tests.estimators.same_bits import check_resuming
+from tests.estimators.tree.test_tree import candidates, maps
+from tests.estimators.typed_graph.test_typed_graph import make as make_typed
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+COMMON = {"lam": 0.01, "tol": 1e-9, "max_iter": 7, "random_state": 3, "certificate_every": 3}
+PATHS = np.array([(v, v + 1) for v in range(5)])
+CYCLES = np.array([*PATHS, (5, 0), (0, 3)])
+
+# What a fit may do between two files: parameters.
+WAYS = {
+    "default": {},
+    "corrective, gap, cache": {"solver": MPBCFW(step="corrective", sampling="gap", cache=True)},
+    "away, averages": {"solver": MPBCFW(step="away", average=True, sampling="uniform")},
+    "bcfw, fw": {"solver": BCFW(step="fw", average=False)},
+}
+
+
+def graphs(edges, n_labels, signs=1):
+    rng = np.random.default_rng(0)
+    y = [rng.integers(0, n_labels, 6) for _ in range(12)]
+    y = [np.where(rng.random(6) < 0.6, np.roll(t, signs), t) for t in y]
+    return [(np.eye(n_labels)[t] + 1.5 * rng.normal(size=(6, n_labels)), edges) for t in y], y
+
+
+def images(n_labels):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_labels, (8, 3, 3))
+    return np.eye(n_labels)[y] + 1.5 * rng.normal(size=(8, 3, 3, n_labels)), y
+
+
+def label_sets(n_labels=4):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3))
+    scores = X @ rng.normal(size=(3, n_labels)) + rng.normal(size=(20, n_labels))
+    return X, scores > 0
+
+
+def sequences():
+    rng = np.random.default_rng(0)
+    y = [rng.integers(0, 3, 5) for _ in range(12)]
+    return [np.eye(3)[t] + 1.5 * rng.normal(size=(5, 3)) for t in y], y
+
+
+def with_edge_features():
+    X, y = sequences()
+    return [(x, np.ones((4, 1))) for x in X], y
+
+
+def rows():
+    X, y = sequences()
+    return np.concatenate(X), np.concatenate(y)
+
+
+# The estimator with its decoder, and a function that makes the data.
+GRAPHS = {
+    "cut": (GraphCRFSSVM(inference="cut"), lambda: graphs(CYCLES, 2)),
+    "cut of full": (
+        GraphCRFSSVM(inference="cut", pairwise="full", bounds="submodular"),
+        lambda: graphs(CYCLES, 2),
+    ),
+    "max-sum": (GraphCRFSSVM(inference="max-sum", pairwise="full"), lambda: graphs(PATHS, 3)),
+    "expansion": (GraphCRFSSVM(inference="expansion"), lambda: graphs(CYCLES, 3)),
+    "expansion of full": (
+        GraphCRFSSVM(inference="expansion", pairwise="full"),
+        lambda: graphs(CYCLES, 3, -1),
+    ),
+    "auto": (
+        GraphCRFSSVM(pairwise="directed"),
+        lambda: make_graphs(np.random.default_rng(0), n=8, pairwise="directed", most=6),
+    ),
+    "fwmap": (GraphCRFSSVM(inference="fwmap"), lambda: graphs(CYCLES, 3)),
+    "fwmap of full": (
+        GraphCRFSSVM(inference="fwmap", pairwise="full"),
+        lambda: graphs(CYCLES, 3, -1),
+    ),
+    "fwmap of directed": (
+        GraphCRFSSVM(inference="fwmap", pairwise="directed"),
+        lambda: make_graphs(np.random.default_rng(0), n=8, pairwise="directed", most=6),
+    ),
+    "fwmap without planes": (
+        GraphCRFSSVM(inference="fwmap", pairwise="full", solver=MPBCFW(sampling="sequential")),
+        lambda: graphs(CYCLES, 3, -1),
+    ),
+    "fwmap, typed": (
+        TypedGraphCRFSSVM(inference="fwmap"),
+        lambda: make_typed(np.random.default_rng(0), 10),
+    ),
+    "expansion, typed": (
+        TypedGraphCRFSSVM(inference="expansion"),
+        lambda: make_typed(np.random.default_rng(0), 10),
+    ),
+    "cut, grid": (GridCRFSSVM(), lambda: images(2)),
+    "expansion, grid": (GridCRFSSVM(connectivity=8), lambda: images(3)),
+    "fwmap, grid": (GridCRFSSVM(inference="fwmap"), lambda: images(3)),
+    "cut, tiles": (GridCRFSSVM(window_size=6), lambda: images(2)),
+    "expansion, tiles": (GridCRFSSVM(window_size=6), lambda: images(3)),
+    "fwmap, tiles": (GridCRFSSVM(inference="fwmap", window_size=6), lambda: images(3)),
+}
+OTHERS = {
+    "chain": (ChainSSVM(), sequences),
+    "chain, mask": (
+        ChainSSVM(transition_mask=np.eye(3, dtype=bool)[[1, 0, 2]] | np.eye(3, dtype=bool)),
+        lambda: (sequences()[0], [np.zeros(5, dtype=int) + i % 3 for i in range(12)]),
+    ),
+    "chain, edge features": (ChainSSVM(), with_edge_features),
+    "chain, slack": (ChainSSVM(rescaling="slack", loss="hamming"), sequences),
+    "tree, candidates": (
+        TreeSSVM(parents=[-1, 0, 0]),
+        lambda: candidates(np.random.default_rng(0), [-1, 0, 0]),
+    ),
+    "tree, maps": (TreeSSVM(parents=[-1, 0, 1]), lambda: maps(np.random.default_rng(0), 3, 2)),
+    "sets, independent": (MultilabelSSVM(edges=None, inference="independent"), label_sets),
+    "sets, enumeration": (MultilabelSSVM(inference="enumeration"), label_sets),
+    "sets, tree": (MultilabelSSVM(edges=[(0, 1), (1, 2)], inference="tree"), label_sets),
+    "sets, cut": (
+        MultilabelSSVM(inference="cut", pairwise="and", bounds="submodular"),
+        label_sets,
+    ),
+    "sets, relaxed": (MultilabelSSVM(inference="relaxed"), label_sets),
+    "sets, slack": (
+        MultilabelSSVM(inference="enumeration", rescaling="slack", loss="hamming"),
+        label_sets,
+    ),
+    "classes": (MulticlassSSVM(), rows),
+    "custom": (
+        StructuredSVM(Choice()),
+        lambda: make_choices(np.random.default_rng(0), n=12),
+    ),
+}
+CASES = GRAPHS | OTHERS
+
+
+def check(name, way, tmp_path, monkeypatch):
+    model, make = CASES[name]
+    own = {k: v for k, v in WAYS[way].items() if k != "sampling" or model.sampling == "auto"}
+    X, y = make()
+    path = tmp_path / "fit"
+    model = type(model)(**{**model.get_params(deep=False), **COMMON, **own})
+    if "fwmap" not in name:
+        check_resuming(model, X, y, path, monkeypatch, least=6)
+        return
+    # Fewer samples, as it takes its time. A fit that has made all of its passes certifies again,
+    # and does so from the multipliers of the first time.
+    X, y = X[:5], y[:5]
+    kept = check_resuming(model, X, y, path, monkeypatch, least=5, at_end=False)
+    path.write_bytes(kept[-1])
+    resumed, whole = clone(model).set_params(checkpoint=path).fit(X, y), clone(model).fit(X, y)
+    np.testing.assert_array_equal(resumed.w_, whole.w_)
+    assert resumed.dual_objective_ == whole.dual_objective_
+    assert resumed.dual_objective_ <= resumed.objective_ <= whole.objective_ * (1 + 1e-9)
+
+
+def test_no_decoder_is_left_out():
+    asked = {model.inference for model, _ in CASES.values() if hasattr(model, "inference")}
+    assert asked >= {*OF_GRAPHS} | {*OF_LABEL_SETS}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypatch):
+    check(name, way, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("solver", [*CHAIN_SOLVERS])
+@pytest.mark.parametrize("name", ["chain", "sets, enumeration", "classes"])
+def test_solvers_resume_or_refuse(name, solver, tmp_path, monkeypatch):
+    model, make = CASES[name]
+    solvers = model._solvers
+    assert solvers.keys() <= {*CHAIN_SOLVERS, *LABEL_SET_SOLVERS}
+    if solver not in solvers:
+        return
+    given = {**model.get_params(deep=False), **COMMON, "solver": solver}
+    if solvers[solver].has_dual_weights:
+        check_resuming(type(model)(**given), *make(), tmp_path / "fit", monkeypatch, least=3)
+        return
+    refused = type(model)(**{**given, "checkpoint": tmp_path / "fit"})
+    with pytest.raises(ValueError, match=f"checkpoint=.* does not go with solver='{solver}'"):
+        refused.fit(*make())
+    assert not hasattr(refused, "status_")
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_make_no_difference_to_multipliers(n_jobs, tmp_path):
+    model, make = CASES["fwmap of full"]
+    given = {**model.get_params(deep=False), **COMMON, "n_jobs": n_jobs}
+    X, y = (part[:5] for part in make())
+    path = tmp_path / "fit"
+    type(model)(**{**given, "max_iter": 4, "checkpoint": path}).fit(X, y)
+    resumed = type(model)(**{**given, "n_jobs": 1, "checkpoint": path}).fit(X, y)
+    whole = type(model)(**given).fit(X, y)
+    np.testing.assert_array_equal(resumed.w_, whole.w_)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Return the model and data of a fit that kept multipliers, and what its file holds."""
+    model, make = CASES["fwmap of full"]
+    path = tmp_path_factory.mktemp("kept") / "fit"
+    model = type(model)(
+        **{**model.get_params(deep=False), **COMMON, "max_iter": 3, "checkpoint": path}
+    )
+    X, y = make()
+    model.fit(X, y)
+    with np.load(path) as file:
+        return model.set_params(max_iter=5), X, y, {name: file[name] for name in file.files}
+
+
+def moved(size):
+    size = size.copy()
+    size[0] -= 1
+    size[1] += 1
+    return size
+
+
+@pytest.mark.parametrize(
+    "name, change, message",
+    [
+        ("multipliers", lambda m, size: None, "multipliers: expected an array"),
+        ("multipliers", lambda m, size: m[:-1], "the counts do not sum to"),
+        ("multipliers", lambda m, size: m.astype(np.float32), "expected an array of float64"),
+        ("multipliers", lambda m, size: np.where(np.arange(len(m)) == 4, np.nan, m), "entry 4 is"),
+        ("multipliers", lambda m, size: m + 1e-3, "of graph 0 do not sum to zero"),
+        ("multiplier_size", lambda size, m: size[:-1], "expected 12 entries, found 11"),
+        ("multiplier_size", lambda size, m: moved(size), "graph 0 has .* entries, expected"),
+        ("multiplier_size", lambda size, m: size - 2**62, "multiplier_size: entry 0 is"),
+        ("multiplier_size", lambda size, m: size.astype(np.int32), "expected an array of int64"),
+    ],
+)
+def test_multipliers_of_a_file_are_checked(kept, name, change, message):
+    model, X, y, arrays = kept
+    other = {"multipliers": "multiplier_size", "multiplier_size": "multipliers"}[name]
+    changed = {**arrays, name: change(arrays[name], arrays[other])}
+    write(model.checkpoint, {k: v for k, v in changed.items() if v is not None})
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match=f"is damaged, or.*{message}.*Remove it"):
+        model.fit(X, y)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("huge", [1e300, 1e17])
+def test_huge_multipliers_make_no_bound(huge):
+    # Two copies of each node, whose multipliers sum to zero: beside them all costs are lost.
+    edges, search = CYCLES.astype(np.int32), TreeSearch(0, 5)
+    costs, weights, start = np.full((6, 3), -1.0), np.ones((7, 1)), np.zeros(6, np.int32)
+    search(0, costs, edges, weights, None, start.copy())
+    kept = search.memory(1)
+    kept["multipliers"] = np.tile([huge, -huge], len(kept["multipliers"]) // 2)
+    search.restore_memory(kept, [(6, edges, 3)])
+    _, bound, _ = search(0, costs, edges, weights, None, start.copy())
+    assert bound == pytest.approx(-6.0, abs=1e-9)
+
+
+def write(path, arrays):
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)

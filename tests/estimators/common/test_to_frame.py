@@ -1,0 +1,271 @@
+"""to_frame lists the weights of ``w_``, and names for each the entry that it is."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    StructuredSVM,
+    TreeSSVM,
+    ssvm_path,
+)
+from tests.estimators.custom.choices import Sign
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+RNG = np.random.default_rng(0)
+FIT = {"lam": 0.1, "random_state": 0, "max_iter": 5}
+CHAINS = [RNG.standard_normal((length, 2)) for length in (3, 1, 5, 4)]
+CYCLE = np.array([(v, (v + 1) % 5) for v in range(5)])
+GRAPHS = [(RNG.standard_normal((5, 2)), CYCLE, RNG.random((5, 3))) for _ in range(6)]
+IMAGES = RNG.standard_normal((4, 3, 4, 2))
+ROWS = RNG.standard_normal((30, 2))
+SETS = ROWS @ RNG.standard_normal((2, 4)) + RNG.standard_normal((30, 4)) > 0
+HIERARCHY = SETS | SETS[:, [3, 3, 3, 3]]
+HIERARCHY[:, 3] = HIERARCHY.any(axis=1)
+
+LABELS = {
+    "numbers": [7, -2, 30],
+    "strings": ["b", "aa", "c"],
+    "pairs": [(1, 2), (3, 0), (1, 1)],
+    "mixed": ["x", ("y", 1), 3],
+    "large": [2**80, 5, -(2**70)],
+}
+
+
+def of(labels, code):
+    """Labels of codes, as a list or nested lists."""
+    return labels[code] if np.ndim(code) == 0 else [of(labels, k) for k in code]
+
+
+def chain(labels=LABELS["strings"], **options):
+    y = [of(labels, RNG.integers(0, 3, len(x))) for x in CHAINS[:-1]]
+    return ChainSSVM(classes=labels, **FIT, **options).fit(CHAINS, [*y, of(labels, [0, 1, 2, 0])])
+
+
+def graph(labels=LABELS["strings"], **options):
+    y = [of(labels, RNG.integers(0, 3, 5)) for _ in GRAPHS]
+    return GraphCRFSSVM(classes=labels, **FIT, **options).fit(GRAPHS, y)
+
+
+def grid(**options):
+    return GridCRFSSVM(**FIT, **options).fit(IMAGES, RNG.integers(0, 3, (4, 3, 4)))
+
+
+def rows(labels):
+    return MulticlassSSVM(classes=labels, **FIT).fit(ROWS, of(labels, RNG.integers(0, 3, 30)))
+
+
+def sets(y=SETS, **options):
+    return MultilabelSSVM(**FIT, **options).fit(ROWS, y)
+
+
+def tree(*, maps=False, types=1, pairs=False, **options):
+    def sample():
+        if maps:
+            shape = (3, types, 2, 2, 2) if types > 1 else (3, 2, 2, 2)
+            return {"features": RNG.standard_normal(shape)}
+        x = {
+            "features": [RNG.standard_normal((4, 2)) for _ in range(3)],
+            "positions": [RNG.standard_normal((4, 2)) for _ in range(3)],
+        }
+        return x | ({"pair_scores": [None, *RNG.standard_normal((2, 4, 4))]} if pairs else {})
+
+    X = [sample() for _ in range(6)]
+    y = [RNG.integers(0, 4 * types, 3) for _ in X]
+    return TreeSSVM(parents=[-1, 0, 0], **FIT, **options).fit(X, y)
+
+
+MODELS = {
+    **{f"chain of {name}": lambda labels=labels: chain(labels) for name, labels in LABELS.items()},
+    "chain, coef alone": lambda: chain(transitions=False, boundaries=False, fit_intercept=False),
+    "chain, no intercept": lambda: chain(fit_intercept=False),
+    "chain, no boundaries": lambda: chain(boundaries=False),
+    "chain, gdmm": lambda: chain(solver="gdmm"),
+    **{
+        f"graph, {pairwise}": lambda pairwise=pairwise: graph(pairwise=pairwise)
+        for pairwise in ("potts", "contrast", "full", "directed", 0.5)
+    },
+    "graph of pairs": lambda: graph(LABELS["pairs"], pairwise="directed", fit_intercept=False),
+    "graph of mixed": lambda: graph(LABELS["mixed"], pairwise="full"),
+    **{
+        f"grid, {pairwise}, {connectivity}": lambda pairwise=pairwise, connectivity=connectivity: (
+            grid(pairwise=pairwise, connectivity=connectivity)
+        )
+        for pairwise in ("potts", "contrast", "full", "directed", 0.0)
+        for connectivity in (4, 8)
+    },
+    **{f"rows of {name}": lambda labels=labels: rows(labels) for name, labels in LABELS.items()},
+    "sets": sets,
+    "sets, named": lambda: sets(classes=list("pqrs")),
+    "sets, tree": lambda: sets(edges="tree"),
+    "sets, full": lambda: sets(pairwise="full", classes=list("pqrs"), fit_intercept=False),
+    "sets, given edges": lambda: sets(edges=[(3, 0), (1, 2)], pairwise="full"),
+    "sets, no edges": lambda: sets(edges=None),
+    "sets, hierarchy": lambda: sets(HIERARCHY, edges=[3, 3, 3, -1]),
+    "sets of one label": lambda: sets(list("pqrpqr") * 5),
+    "sets of one label, full": lambda: sets(list("pqrpqr") * 5, pairwise="full"),
+    "tree": tree,
+    "tree, pair scores": lambda: tree(pairs=True),
+    "tree, maps": lambda: tree(maps=True, fit_intercept=False),
+    "tree, types": lambda: tree(maps=True, types=2),
+    "tree, types, no intercept": lambda: tree(maps=True, types=2, fit_intercept=False),
+    "custom": lambda: StructuredSVM(Sign(), **FIT).fit(list(ROWS), [1, -1] * 15),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    return MODELS[request.param]()
+
+
+def is_missing(value):
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+
+
+def position(model, label):
+    """Index of a label in ``classes_``, and not of one that merely equals it."""
+    classes = model.classes_.tolist()
+    found = [k for k, known in enumerate(classes) if known == label]
+    (k,) = found
+    return k
+
+
+def entry(model, row):
+    """The weight that a row of the frame names, looked up in the model's attributes."""
+    if isinstance(model, StructuredSVM):
+        assert row.kind == "w"
+        return model.w_[row.feature]
+    weights = getattr(
+        model, f"{row.kind}_" if row.kind in ("coef", "intercept") else f"{row.kind}_coef_"
+    )
+    if isinstance(model, TreeSSVM):
+        place = [row.part]
+        if row.kind == "type":
+            return weights[row.part, row.parent_type, row.type]
+        assert is_missing(row.parent_type)
+        assert is_missing(row.type) == (model.n_types_ == 1)
+        place += [] if is_missing(row.type) else [row.type]
+        names = {"coef": ["x0", "x1"], "edge": ["dx^2", "dx", "dy^2", "dy", "pair_score"]}
+        place += [names[row.kind].index(row.feature)] if row.kind in names else []
+        return weights[tuple(place)]
+    if row.kind == "coef":
+        return weights[position(model, row.label), ["x0", "x1"].index(row.feature)]
+    if row.kind in ("intercept", "start", "end"):
+        assert is_missing(row.feature)
+        return weights[position(model, row.label)]
+    assert row.kind == "edge"
+    if isinstance(model, ChainSSVM):
+        return weights[position(model, row.label), position(model, row.next_label)]
+    if isinstance(model, MultilabelSSVM):
+        pair = [position(model, row.label), position(model, row.other_label)]
+        (e,) = np.flatnonzero((model.edges_ == pair).all(axis=1))
+        return weights[e, row.value, row.other_value] if weights.ndim == 3 else weights[e]
+    place = []
+    if model.pairwise in ("contrast", "directed"):
+        names = ["edge0", "edge1", "edge2"]
+        if isinstance(model, GridCRFSSVM):
+            names = ["right", "down", "down-right", "down-left"]
+            names = ["constant", "contrast"] if model.pairwise == "contrast" else names
+        place.append(names.index(row.feature))
+    if model.pairwise in ("full", "directed"):
+        place += [position(model, row.label), position(model, row.other_label)]
+    return weights[tuple(place)] if place else weights.item()
+
+
+def test_rows_are_the_weights_in_order_and_name_their_entries(model):
+    # Weights that are all different: each can be named by one row alone.
+    model._w[:] = np.random.default_rng(1).permutation(len(model._w)) + 1.0
+    frame = model.to_frame()
+    np.testing.assert_array_equal(frame.weight.to_numpy(), model.w_)
+    assert frame.weight.dtype == np.float64
+    assert frame.columns[[0, -2, -1]].tolist() == ["kind", "feature", "weight"]
+    assert not frame.duplicated(frame.columns[:-1].tolist()).any()
+    for row in frame.itertuples(index=False):
+        assert entry(model, row) == row.weight
+
+
+def test_columns_are_those_of_the_structure():
+    columns = {
+        "rows of strings": ["label"],
+        "chain of strings": ["label", "next_label"],
+        "chain, coef alone": ["label", "next_label"],
+        "graph, potts": ["label", "other_label"],
+        "grid, 0.0, 4": ["label", "other_label"],
+        "sets": ["label", "other_label"],
+        "sets, hierarchy": ["label", "other_label"],
+        "sets, full": ["label", "other_label", "value", "other_value"],
+        "tree": ["part", "type", "parent_type"],
+        "custom": [],
+    }
+    for name, own in columns.items():
+        assert MODELS[name]().to_frame().columns.tolist() == ["kind", *own, "feature", "weight"]
+
+
+def test_kinds_come_in_the_order_of_w():
+    kinds = chain().to_frame().kind
+    assert kinds.unique().tolist() == ["coef", "intercept", "start", "end", "edge"]
+    assert kinds.value_counts().to_dict() == {
+        "coef": 6, "intercept": 3, "start": 3, "end": 3, "edge": 9
+    }  # fmt: skip
+    table = chain().to_frame().query("kind == 'edge'")
+    table = table.pivot(index="label", columns="next_label", values="weight")
+    assert table.index.tolist() == LABELS["strings"]  # as in classes_, not sorted
+
+
+def test_names_of_features_may_be_given():
+    for model in (chain(), graph(), rows(LABELS["strings"]), tree(), MODELS["custom"]()):
+        frame = model.to_frame(feature_names=np.array(["wide", "high"]))
+        default = model.to_frame()
+        own = frame.kind.isin(["coef", "w"])
+        renamed = default.feature[own].map({"x0": "wide", "x1": "high", 0: "wide", 1: "high"})
+        assert frame.feature[own].tolist() == renamed.tolist()
+        assert frame.feature[~own].astype(object).equals(default.feature[~own].astype(object))
+        for wrong in (["a"], ["a", "b", "c"], "ab", [["a", "b"]], []):
+            with pytest.raises(ValueError, match=r"feature_names must have shape \(2,\)"):
+                model.to_frame(wrong)
+        for wrong, named in (
+            ([None, [[1], [2, 3]]], "feature_names must be an array of names"),
+            ([{"a": 1}, "b"], r"feature_names\[0\] is {'a': 1}, expected a s"),
+        ):
+            with pytest.raises((ValueError, TypeError), match=named):
+                model.to_frame(wrong)
+        same = model.to_frame(["same", "same"])
+        np.testing.assert_array_equal(same.weight, model.w_)
+        assert (same.feature[own] == "same").all()
+
+
+def test_frames_are_made_of_fitted_models_alone_and_need_pandas(monkeypatch):
+    with pytest.raises(NotFittedError):
+        ChainSSVM().to_frame()
+    with pytest.raises(NotFittedError):
+        MultilabelSSVM().to_frame()
+    model = chain()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"to_frame makes .*: pip install pandas"):
+        model.to_frame()
+
+
+def test_a_frame_takes_few_bytes_a_weight():
+    X = [np.eye(2000)[:50], np.eye(2000)[50:60]]
+    y = [list("ab") * 25, list("cdefghijkl")]
+    model = ChainSSVM(lam=0.1, max_iter=1, random_state=0).fit(X, y)
+    frame = model.to_frame()
+    assert len(frame) == len(model.w_) == 12 * 2000 + 12 * 3 + 144
+    assert frame.memory_usage(deep=True).sum() < 25 * len(frame)
+
+
+def test_models_of_a_path_have_frames():
+    path = ssvm_path(
+        ChainSSVM(random_state=0), CHAINS, [[0] * len(x) for x in CHAINS[:-1]] + [[1, 0, 1, 0]]
+    )
+    model = path.estimator(path.lams_[-1])
+    np.testing.assert_array_equal(model.to_frame().weight, model.w_)

@@ -1,0 +1,226 @@
+"""StructuredSVM's oracle in joblib's workers: the same bits, errors as they are, data sent once."""
+
+import os
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from sstruct import StructuredSVM, ssvm_path
+from sstruct._cluster import processes as oracle_workers
+from sstruct._cluster.processes import Workers
+from sstruct._problems.custom.oracle_calls import OracleCalls
+from sstruct.solvers import BCFW, MPBCFW
+from tests.estimators.custom.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
+from tests.estimators.same_bits import assert_same_bits
+
+
+def fit(X, y, oracle=None, **parameters):
+    defaults = {"lam": 0.02, "tol": 1e-5, "max_iter": 3, "random_state": 0}
+    return StructuredSVM(oracle or Choice(), **{**defaults, **parameters}).fit(X, y)
+
+
+# Few passes: joblib waits in steps of a hundredth of a second.
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+
+OPTIONS = [
+    {},
+    {"solver": BCFW(step="pairwise", sampling="uniform", cache=False)},
+    {"solver": MPBCFW(sampling="permutation", cache=True, average=True)},
+    {"solver": "fw"},
+    {"solver": "ssg", "max_iter": 1},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda p: "-".join(map(str, p.values())))
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_threads_change_no_bit(rng, n_jobs, options):
+    X, y = make_choices(rng, n=32)
+    alone = fit(X, y, **options)
+    with joblib.parallel_config(backend="threading"):
+        assert_same_bits(fit(X, y, n_jobs=n_jobs, **options), alone)
+
+
+@pytest.mark.parametrize(
+    "as_sparse",
+    [pytest.param(False, id="dense"), pytest.param(True, id="sparse", marks=pytest.mark.slow)],
+)
+def test_processes_change_no_bit(rng, as_sparse):
+    X, y = make_choices(rng, n=32)
+    oracle = Choice(as_sparse)
+    alone = fit(X, y, oracle)
+    for n_jobs in (2, 4) if as_sparse else (2,):
+        assert_same_bits(fit(X, y, oracle, n_jobs=n_jobs), alone)
+    model = fit(X, y, oracle, n_jobs=2, max_iter=1)
+    alone = fit(X, y, oracle, max_iter=1)
+    assert model.predict(X).tolist() == alone.predict(X).tolist()
+    # A class of this very function: pickled by value.
+    scale = 2.0
+
+    class Scaled(Choice):
+        def joint_feature(self, x, y):
+            return scale * super().joint_feature(x, y)
+
+        def argmax(self, x, w, y_true=None, loss_weight=1.0):
+            return super().argmax(scale * x, w, y_true, loss_weight)
+
+    if as_sparse:
+        alone = fit(X, y, Scaled(), max_iter=1)
+        assert_same_bits(fit(X, y, Scaled(), n_jobs=2, max_iter=1), alone)
+
+
+class Meets(ConstrainedChoice):
+    """Leaves a file for each worker that calls, and waits until `n` are there."""
+
+    def __init__(self, folder, n):
+        super().__init__()
+        self.folder, self.n = folder, n
+
+    def constrained_argmax(self, *args, **keywords):
+        with open(os.path.join(self.folder, f"{os.getpid()}-{threading.get_ident()}"), "w"):
+            end = time.monotonic() + 60
+        while len(os.listdir(self.folder)) < self.n and time.monotonic() < end:
+            time.sleep(0.001)
+        return super().constrained_argmax(*args, **keywords)
+
+
+@pytest.mark.parametrize("backend, n_jobs", [("threading", 2), ("threading", 4), ("loky", 2)])
+def test_searches_of_slack_rescaling_take_all_workers(rng, tmp_path, backend, n_jobs):
+    X, y = make_choices(rng, n=40)
+    alone = fit(X, y, ConstrainedChoice(), rescaling="slack")
+    with joblib.parallel_config(backend=backend):
+        there = fit(X, y, Meets(str(tmp_path), n_jobs), rescaling="slack", n_jobs=n_jobs)
+        assert_same_bits(there, alone)
+        callers = {tuple(name.split("-")) for name in os.listdir(tmp_path)}
+        assert len(callers) >= n_jobs
+        assert (str(os.getpid()) in {pid for pid, _ in callers}) == (backend == "threading")
+        # By queries of argmax, of sparse features.
+        options = {"rescaling": "slack", "solver": "fw", "max_iter": 2}
+        there, alone = (fit(X, y, Choice(True), n_jobs=n, **options) for n in (n_jobs, None))
+    assert_same_bits(there, alone)
+    assert "bisecting" in alone.inference_
+
+
+def test_paths_change_no_bit(rng):
+    X, y = make_choices(rng, n=16)
+    with joblib.parallel_config(backend="threading"):
+        model = StructuredSVM(Choice(), random_state=0)
+        path, with_jobs = (
+            ssvm_path(model.set_params(n_jobs=n), X, y, eps=0.2, lam_min=0.05) for n in (None, 2)
+        )
+    np.testing.assert_array_equal(path.lams_, with_jobs.lams_)
+    for a, b in zip(path.ws_, with_jobs.ws_, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+class Wrong(Choice):
+    def loss(self, y_true, y):
+        return -1.0 if y == 5 and y != y_true else super().loss(y_true, y)
+
+
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
+def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend, rescaling):
+    X, y = make_choices(rng, n=40)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        model = StructuredSVM(Fails(), lam=0.02, rescaling=rescaling, tol=1e-6, random_state=0)
+        with pytest.raises(Trouble) as caught:
+            model.fit(X, y)
+        assert caught.value.args == ("six", 6)
+        assert "argmax of the oracle at X[" in caught.value.__notes__[0]
+        assert model.status_ == "INTERRUPTED"
+        with pytest.raises(ValueError, match=r"X\[\d+\]: loss returned -1.0"):
+            fit(X, y, Wrong(), rescaling=rescaling)
+
+
+class Dies(Choice):
+    """Takes its process along, once, where w is no longer small."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        if w.any() and abs(w).max() > 0.01 and not os.path.exists(self.path):
+            open(self.path, "w").close()
+            os._exit(1)
+        return super().argmax(x, w, y_true, loss_weight)
+
+
+def test_a_process_that_dies_is_named_and_others_take_its_place(rng, tmp_path):
+    X, y = make_choices(rng, n=40)
+    model = StructuredSVM(Dies(str(tmp_path / "died")), lam=0.02, random_state=0, n_jobs=2)
+    with joblib.parallel_config(backend="loky"):
+        with pytest.raises(TerminatedWorkerError):
+            model.fit(X, y)
+        # What there was is kept, and certified by new processes.
+        assert model.w_.any()
+        assert np.isfinite(model.dual_gap_)
+        model.fit(X, y)
+    assert_same_bits(model, StructuredSVM(Choice(), lam=0.02, random_state=0).fit(X, y))
+
+
+def test_data_are_sent_once(rng, monkeypatch):
+    X = [rng.standard_normal((5, 200)) for _ in range(30)]
+    y = rng.integers(0, 5, 30).tolist()
+    calls = OracleCalls(Choice(), X, y, list(range(30)))
+    workers = Workers(calls, 2)
+    path = workers.path
+    # Arrays of the file are mapped, not read: what a process gets is a view.
+    loaded = oracle_workers._load(path)
+    assert not loaded.X[0].flags.owndata
+    assert not loaded.X[0].flags.writeable
+    w = np.frombuffer(rng.standard_normal(200).tobytes())
+    for k in range(30):
+        np.testing.assert_array_equal(loaded.X[k], X[k])
+    # As a worker does that has never seen this process.
+    monkeypatch.setattr(oracle_workers, "_own", {})
+    answers = oracle_workers._ask(workers.token, path, list(range(30)), w, 1.0)
+    again = [calls.ask(i, w, 1.0) for i in range(30)]
+    for a, b in zip(answers, again, strict=True):
+        for part, same in zip(a, b, strict=True):
+            np.testing.assert_array_equal(part, same)
+    # It has what it needs: the file is not looked at again.
+    monkeypatch.setattr(oracle_workers, "_load", None)
+    oracle_workers._ask(workers.token, path, [3], w, 1.0)
+    assert os.path.exists(path)
+    del workers
+    assert not os.path.exists(path)
+
+
+def test_workers_in_this_process_need_no_file(rng):
+    X, y = make_choices(rng, n=10)
+    calls = OracleCalls(Choice(), X, y, list(range(10)))
+    with joblib.parallel_config(backend="threading"):
+        workers = Workers(calls, 2)
+    assert workers.path is None
+    assert oracle_workers._calls(workers.token, None) is calls
+
+
+def test_a_process_keeps_the_data_of_few_fits(rng, monkeypatch):
+    X, y = make_choices(rng, n=4)
+    calls = OracleCalls(Choice(), X, y, list(range(4)))
+    monkeypatch.setattr(oracle_workers, "_read", type(oracle_workers._read)())
+    paths = [oracle_workers._write(calls, f"{k}") for k in range(6)]
+    for k, path in enumerate(paths):
+        oracle_workers._calls(f"{k}", path)
+        os.unlink(path)
+    assert list(oracle_workers._read) == ["2", "3", "4", "5"]
+
+
+def test_processes_are_asked_for_once_a_fit(rng, monkeypatch):
+    # joblib keeps something of each call until the process ends: fits were 17 kB each.
+    calls, configure = [], joblib.parallel.LokyBackend.configure
+
+    def spy(self, *arguments, **keywords):
+        calls.append(None)
+        return configure(self, *arguments, **keywords)
+
+    monkeypatch.setattr(joblib.parallel.LokyBackend, "configure", spy)
+    X, y = make_choices(rng, n=32)
+    model = fit(X, y, n_jobs=2, tol=0, max_iter=5)
+    assert model.n_iter_ == 5
+    assert len(calls) == 1

@@ -1,0 +1,514 @@
+"""Early stopping: who is held out, which weights are kept, what their certificate is."""
+
+import pickle
+import signal
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import GridSearchCV
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    LatentSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    PathCV,
+    Sequences,
+    StructuredSVM,
+    TreeSSVM,
+    ssvm_path,
+)
+from sstruct._estimators.core import held_out
+from sstruct._solvers.core.held_out import HeldOut
+from sstruct.datasets import make_grids, make_sequences, make_stick_figures
+from sstruct.mapped import open_mapped
+from sstruct.preprocessing import PerNode
+from sstruct.solvers import BCFW, MPBCFW
+from tests.estimators.custom.choices import Choice, make_choices
+from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.reference import brute_force
+
+# Solvers that make a step a sample, and their lam.
+ONE_BY_ONE = (("perceptron", "auto"), ("pa", "auto"), ("ssg", 0.01))
+limited = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return make_sequences(80, n_labels=3, min_length=2, max_length=4, noise=1.5, random_state=0)
+
+
+def parts(chains):
+    X, y = chains
+    return (X[:60], y[:60]), {"X_val": X[60:], "y_val": y[60:]}
+
+
+def model(**parameters):
+    return ChainSSVM(pairwise_scale=1, **{"early_stopping": True, "random_state": 0, **parameters})
+
+
+def each_pass(estimator, data, **keywords):
+    """Fit; return the model and the weights that each pass would have left."""
+    found = []
+
+    class Watch:
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, estimator, context): ...
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+            if context.task_name == "pass":
+                found.append((fitted_estimator.w_, fitted_estimator.score(*held)))
+
+    held = keywords["X_val"], keywords["y_val"]
+    return estimator.set_callbacks(Watch()).fit(*data, **keywords), found
+
+
+@pytest.mark.parametrize(
+    "solver",
+    ["mp-bcfw", MPBCFW(average=False), "bcfw", BCFW(average=False), "ssg", "perceptron", "pa"],
+    ids=str,
+)
+def test_the_best_of_all_passes_is_kept_and_certified(chains, solver):
+    data, held = parts(chains)
+    fitted, found = each_pass(model(solver=solver, tol=0), data, **held)
+    history = fitted.history_
+    scores = history["validation_score"]
+    assert fitted.status_ == "EARLY_STOPPED"
+    assert not fitted.converged_
+    # Callbacks see what a stop would leave: the best so far.
+    np.testing.assert_array_equal([score for _, score in found], np.maximum.accumulate(scores))
+    best = int(np.argmax(scores))
+    assert fitted.w_.tobytes() == found[best][0].tobytes() == found[-1][0].tobytes()
+    assert len(scores) == fitted.n_iter_
+    if solver == "pa":  # a pass without a mistake is the last
+        assert history["mistakes"][-1] == 0 < history["mistakes"][-2]
+    else:
+        assert len(scores) == best + 1 + fitted.n_iter_no_change
+    assert fitted.score(held["X_val"], held["y_val"]) == scores.max()
+    if not fitted._solvers[fitted.solver_].has_objective:
+        assert np.isnan([fitted.objective_, fitted.dual_gap_]).all()
+        return
+    # The certificate, by enumeration; of the part that has trained alone.
+    terms = brute_force.blocks(*data, brute_force.Model(3))
+    assert fitted.objective_ == pytest.approx(brute_force.primal(fitted.w_, fitted.lam_, terms))
+    assert history["primal"][-1] == fitted.objective_
+    if solver == "ssg":
+        assert np.isnan(fitted.dual_objective_)
+    else:
+        assert fitted.dual_gap_ == fitted.objective_ - fitted.dual_objective_
+        exact = ChainSSVM(pairwise_scale=1, lam=fitted.lam_, tol=1e-6).fit(*data)
+        assert fitted.dual_objective_ <= exact.objective_
+        assert history["dual"][-1] == fitted.dual_objective_ == history["dual"].max()
+
+
+def test_without_the_average_it_is_the_last_iterate_that_is_scored(chains):
+    data, held = parts(chains)
+    early = model(solver=MPBCFW(average=False), lam=0.01, n_iter_no_change=50, max_iter=8, tol=0)
+    with pytest.warns(match="max_iter=8 passes were made"):
+        early.fit(*data, **held)
+    scores = early.history_["validation_score"]
+    for k in range(1, 9):
+        plain = ChainSSVM(
+            pairwise_scale=1,
+            solver=MPBCFW(average=False),
+            lam=0.01,
+            random_state=0,
+            tol=0,
+            max_iter=k,
+        )
+        plain.certificate_every = 100
+        with pytest.warns(match="passes were made"):
+            plain.fit(*data)
+        assert plain.score(held["X_val"], held["y_val"]) == scores[k - 1]
+
+
+def test_held_out_samples_take_no_part_in_training(chains):
+    X, y = chains
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    for fraction in (0.1, 0.3):
+        drawn = model(validation_fraction=fraction, loss="balanced").fit(X, y, weights)
+        train, held = next(held_out.ShuffleSplit(1, test_size=fraction, random_state=0).split(X))
+        train, held = np.sort(train), np.sort(held)
+        given = model(loss="balanced").fit(
+            [X[i] for i in train],
+            [y[i] for i in train],
+            weights[train],
+            X_val=[X[i] for i in held],
+            y_val=[y[i] for i in held],
+            sample_weight_val=weights[held],
+        )
+        assert given.lam_ == drawn.lam_
+        np.testing.assert_array_equal(
+            given.history_["validation_score"][0], drawn.history_["validation_score"][0]
+        )
+        assert_same_bits(drawn, given)
+
+
+def test_lam_auto_is_that_of_the_samples_that_train(chains):
+    data, held = parts(chains)
+    assert model().fit(*data, **held).lam_ == ChainSSVM(pairwise_scale=1).fit(*data).lam_
+
+
+def test_classes_have_their_share_as_in_scikit_learn(rng):
+    y = np.repeat(["rare", "often"], [20, 180])
+    X = rng.standard_normal((200, 3)) + (y == "rare")[:, np.newaxis]
+    seen = []
+
+    class Spy(MulticlassSSVM):
+        def score(self, X, y, sample_weight=None):
+            seen.append(y)
+            return super().score(X, y, sample_weight)
+
+    Spy(early_stopping=True, random_state=0, validation_fraction=0.2).fit(X, y)
+    assert sorted(seen[0]) == ["often"] * 36 + ["rare"] * 4
+    alone = np.append(y[:-1], "alone")
+    message = "early_stopping=True with validation_fraction=0.1 cannot divide 200 samples"
+    with pytest.raises(ValueError, match=message):
+        MulticlassSSVM(early_stopping=True).fit(X, alone)
+    with pytest.raises(ValueError, match="populated class"):  # as scikit-learn's
+        SGDClassifier(early_stopping=True).fit(X, alone)
+
+
+def every_structure(rng):
+    """An estimator of each structure, and data."""
+    X, y = make_sequences(40, n_labels=3, random_state=1)
+    yield ChainSSVM(), X, y
+    yield ChainSSVM(), Sequences.from_list(X), Sequences.from_list(y)
+    rows = rng.standard_normal((60, 4))
+    labels = rows[:, :3].argmax(axis=1)
+    yield ChainSSVM(), rows, labels
+    edges = [(x, rng.standard_normal((len(x) - 1, 2))) for x in X]
+    yield ChainSSVM(), edges, y
+    yield ChainSSVM(solver="pa"), Sequences.from_list(edges), y
+    yield MulticlassSSVM(), sparse.csr_array(rows), labels
+    yield MulticlassSSVM(rescaling="slack"), rows, labels.astype(str)
+    yield MultilabelSSVM(), rows, (rows > 0).astype(int)
+    yield MultilabelSSVM(), rows, sparse.csr_array((rows > 0).astype(int))
+    yield MultilabelSSVM(), rows, labels
+    images, masks = make_grids(12, shape=(5, 6), random_state=0)
+    yield GridCRFSSVM(), images, masks
+    yield GridCRFSSVM(), np.stack(images), np.stack(masks)
+    edges = np.array([(v, (v + 1) % 6) for v in range(6)])
+    graphs = [(rng.standard_normal((6, 2)), edges) for _ in range(30)]
+    yield GraphCRFSSVM(), graphs, [(x[:, 0] > 0).astype(int) for x, _ in graphs]
+    figures = make_stick_figures(24, random_state=0)
+    yield TreeSSVM(parents=figures.parents), figures.data, figures.target
+    choices = make_choices(rng, 30)
+    yield StructuredSVM(Choice()), *choices
+
+
+@limited
+def test_every_structure_holds_out_samples(rng):
+    for estimator, X, y in every_structure(rng):
+        estimator.set_params(
+            early_stopping=True, random_state=0, max_iter=12, validation_fraction=0.25
+        )
+        fitted = clone(estimator).fit(X, y)
+        scores = fitted.history_["validation_score"]
+        assert np.isfinite(scores).all()
+        assert len(scores) == len(fitted.history_["passes"])
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        classes = estimator._classes_to_share(y)
+        kind = held_out.ShuffleSplit if classes is None else held_out.StratifiedShuffleSplit
+        split = kind(1, test_size=0.25, random_state=0).split(np.empty(n), classes)
+        _, held = next(split)
+        take = held_out.Samples(X, y).of(np.sort(held))
+        assert fitted.score(take.X, take.y) == scores.max()
+        # Threads change no bit; a pickle is the same model.
+        if not isinstance(estimator, StructuredSVM):
+            assert_same_bits(clone(estimator).set_params(n_jobs=2).fit(X, y), fitted)
+        again = pickle.loads(pickle.dumps(fitted))
+        assert again.w_.tobytes() == fitted.w_.tobytes()
+        assert again.score(take.X, take.y) == scores.max()
+
+
+@limited
+@pytest.mark.parametrize("average", ["auto", False])
+def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, average):
+    estimator = model(lam=1e-3, tol=1e-9, n_iter_no_change=8, solver=MPBCFW(average=average))
+    check_resuming(estimator, *chains, tmp_path / "fit.npz", monkeypatch, least=5)
+    assert list(tmp_path.iterdir()) == []  # it has ended, and goes on no more
+
+
+@limited
+def test_the_file_of_a_fit_with_other_samples_held_out_is_refused(chains, tmp_path):
+    (X, y), held = parts(chains)
+    estimator = model(checkpoint=tmp_path / "fit.npz", max_iter=2, tol=0)
+    estimator.fit(X, y, **held)
+    for other in (
+        {"X_val": held["X_val"][:-1], "y_val": held["y_val"][:-1]},
+        held | {"sample_weight_val": np.arange(1, 21)},
+        held | {"y_val": [labels[::-1] for labels in held["y_val"]]},
+    ):
+        with pytest.raises(ValueError, match="other data or parameters"):
+            estimator.fit(X, y, **other)
+    with pytest.raises(ValueError, match="other data or parameters"):
+        clone(estimator).set_params(early_stopping=False, solver=MPBCFW(average=True)).fit(X, y)
+
+
+@limited
+def test_a_warm_start_goes_on_from_the_last_dual_weights(chains):
+    data, held = parts(chains)
+    estimator = model(warm_start=True, lam=0.01).fit(*data, **held)
+    dual = estimator.dual_objective_
+    estimator.fit(*data, **held)
+    assert estimator.history_["dual"][0] >= dual
+    # A part drawn by a seed is the same in each fit.
+    estimator = model(warm_start=True, lam=0.01).fit(*chains)
+    estimator.set_params(lam=0.005).fit(*chains)
+    assert pickle.loads(pickle.dumps(estimator)).set_params(lam=0.002).fit(*chains).lam_ == 0.002
+
+
+def test_samples_held_out_join_by_a_warm_start(chains):
+    (X, y), held = parts(chains)
+    estimator = model(warm_start=True, lam=0.01).fit(X, y, **held).set_params(early_stopping=False)
+    everything = [*X, *held["X_val"]], [*y, *held["y_val"]]
+    estimator.fit(*everything)
+    assert estimator.status_ == "CONVERGED"
+    terms = brute_force.blocks(*everything, brute_force.Model(3))
+    assert estimator.objective_ == pytest.approx(brute_force.primal(estimator.w_, 0.01, terms))
+    alone = model(lam=0.01, early_stopping=False, tol=1e-6).fit(*everything)
+    allowed = estimator.dual_gap_ + alone.dual_gap_
+    assert 0 <= estimator.objective_ - alone.dual_objective_ <= allowed + 1e-12
+
+
+@limited
+@pytest.mark.usefixtures("sigint")
+def test_ctrl_c_leaves_the_best_so_far(chains):
+    data, held = parts(chains)
+    estimator = model(lam=1e-3, tol=0, n_iter_no_change=500)
+
+    def interrupt(info):
+        if info["passes"] == 4:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        estimator.set_callbacks(interrupt).fit(*data, **held)
+    assert estimator.status_ == "INTERRUPTED"
+    scores = estimator.history_["validation_score"]
+    assert estimator.score(held["X_val"], held["y_val"]) == np.nanmax(scores)
+    terms = brute_force.blocks(*data, brute_force.Model(3))
+    primal = brute_force.primal(estimator.w_, estimator.lam_, terms)
+    assert estimator.objective_ == pytest.approx(primal)
+
+
+def test_a_callback_that_stops_leaves_the_best_so_far(chains):
+    data, held = parts(chains)
+    estimator = model(lam=1e-3, tol=0).set_callbacks(lambda info: info["passes"] == 5)
+    estimator.fit(*data, **held)
+    assert estimator.status_ == "STOPPED_BY_CALLBACK"
+    assert estimator.n_iter_ == 5
+    scores = estimator.history_["validation_score"]
+    assert estimator.score(held["X_val"], held["y_val"]) == scores.max()
+    assert estimator.history_["primal"][-1] == estimator.objective_
+
+
+def test_no_warning_of_an_early_end(chains, recwarn):
+    model(tol=0).fit(*chains)
+    assert not recwarn
+
+
+REFUSED = [
+    ({"early_stopping": "yes"}, "early_stopping must be"),
+    ({"validation_fraction": 0}, "validation_fraction must be finite and above 0"),
+    ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
+    ({"n_iter_no_change": 0}, "n_iter_no_change must be at least 1"),
+    ({"solver": "fw"}, "early_stopping=True does not go with solver='fw'"),
+    ({"solver": "gdmm"}, "early_stopping=True does not go with solver='gdmm'"),
+    ({"solver": "cutting-plane"}, "early_stopping=True does not go with solver='cutting-plane'"),
+    ({"validation_fraction": 1e-9, "n_iter_no_change": 1}, None),
+    ({"validation_fraction": 0.999}, "cannot divide 80 samples"),
+    ({"warm_start": True, "random_state": None}, "give random_state as an integer"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), REFUSED)
+def test_parameters_are_refused_by_name(chains, parameters, message):
+    if message is None:  # one sample is held out at least, as in scikit-learn
+        assert model(**parameters).fit(*chains).history_["validation_score"].max() <= 1
+        return
+    estimator = model(**parameters)
+    with pytest.raises((ValueError, TypeError), match=message):
+        estimator.fit(*chains)
+    assert not hasattr(estimator, "status_")
+
+
+def test_samples_are_refused_by_name(chains):
+    (X, y), held = parts(chains)
+    with pytest.raises(ValueError, match="X_val and y_val are for early_stopping=True"):
+        ChainSSVM().fit(X, y, **held)
+    with pytest.raises(ValueError, match="give both, or neither"):
+        model().fit(X, y, X_val=X)
+    with pytest.raises(ValueError, match="give both, or neither"):
+        model().fit(X, y, sample_weight_val=np.ones(3))
+    with pytest.raises(ValueError, match=r"the samples held out \(X_val, y_val\): .*features"):
+        model().fit(X, y, X_val=[x[:, :1] for x in held["X_val"]], y_val=held["y_val"])
+    with pytest.raises(ValueError, match=r"held out .*: X has 20 samples but y has 19"):
+        model().fit(X, y, X_val=held["X_val"], y_val=held["y_val"][1:])
+    with pytest.raises(ValueError, match=r"held out .* sample_weight is zero for every sample"):
+        model().fit(X, y, **held, sample_weight_val=np.zeros(20))
+    # An error in the data names the sample as it was given, whoever is held out.
+    for i in range(0, 60, 7):
+        bad = [x.copy() for x in X]
+        bad[i][0, 0] = np.nan
+        with pytest.raises(ValueError, match=rf"X\[{i}\]"):
+            model().fit(bad, y)
+    with pytest.raises(ValueError, match="X has 60"):
+        model().fit(X, y[:-1])
+
+
+def test_data_that_cannot_be_divided_are_refused(rng, tmp_path):
+    X, y = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
+    np.save(tmp_path / "X.npy", X)
+    mapped = open_mapped(tmp_path / "X.npy")
+    for data in (mapped, Sequences(mapped, np.arange(41))):
+        with pytest.raises(ValueError, match="mapped from a file"):
+            ChainSSVM(early_stopping=True).fit(data, y if data is mapped else y[:, np.newaxis])
+    early = MulticlassSSVM(early_stopping=True, random_state=0)
+    fitted = early.fit(mapped[:30], y[:30], X_val=mapped[30:], y_val=y[30:])
+    assert fitted.history_["validation_score"].max() == fitted.score(X[30:], y[30:])
+
+
+@pytest.mark.parametrize("search", [ssvm_path, lambda m, X, y: PathCV(m).fit(X, y)])
+def test_paths_refuse_it_before_work(chains, search):
+    with pytest.raises(ValueError, match="early_stopping=True is for fit of ChainSSVM alone"):
+        search(model(), *chains)
+
+
+def test_rounds_and_parts_refuse_it_by_name(chains):
+    X, y = chains
+    with pytest.raises(ValueError, match="early_stopping=True does not go with LatentSSVM"):
+        LatentSSVM(model()).fit(X, y)
+    with pytest.raises(ValueError, match="early_stopping=True is for fit of ChainSSVM alone"):
+        model(solver="pa").partial_fit(X, y, classes=range(3))
+
+
+@limited
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize(("solver", "lam"), ONE_BY_ONE)
+def test_samples_that_come_later_go_on_from_the_weights_kept(chains, solver, lam, bounded):
+    (X, y), held = parts(chains)
+    bounds = np.tile([[-0.1], [0.1]], ChainSSVM(lam=1).fit(X, y).w_.size) if bounded else None
+    early = model(solver=solver, lam=lam, bounds=bounds).fit(X, y, **held)
+    best = int(early.history_["validation_score"].argmax())
+    assert best + 1 < early.n_iter_
+    stopped = clone(early).set_params(early_stopping=False, max_iter=best + 1, tol=0).fit(X, y)
+    for each in (early, stopped):
+        each.set_params(early_stopping=False).partial_fit(*held.values())
+    assert early.n_oracle_calls_ == stopped.n_oracle_calls_ == 60 * (best + 1) + 20
+    assert_same_bits(early, stopped)
+
+
+@pytest.mark.parametrize(("solver", "lam"), ONE_BY_ONE)
+def test_samples_that_come_later_go_on_without_a_score(chains, solver, lam, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    early = model(solver=solver, lam=lam)
+    with monkeypatch.context() as patch:
+        patch.setattr(HeldOut, "look", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            early.fit(*chains)
+    n_steps = early.n_oracle_calls_
+    early.set_params(early_stopping=False).partial_fit(*chains)
+    assert early.n_oracle_calls_ == n_steps + 80
+
+
+def test_perceptrons_that_make_no_mistake_end_with_the_best_weights():
+    X, y = make_sequences(30, n_labels=2, noise=0.01, random_state=0)
+    fitted = model(solver="perceptron", n_iter_no_change=50).fit(X, y)
+    assert fitted.status_ == "EARLY_STOPPED"
+    assert not fitted.converged_
+    assert fitted.history_["mistakes"][-1] == 0
+
+
+def test_files_of_skops_are_the_same_models(chains):
+    fitted = model().fit(*chains)
+    io = pytest.importorskip("skops.io")
+    data = io.dumps(fitted)
+    again = io.loads(data, trusted=io.get_untrusted_types(data=data))
+    assert again.status_ == "EARLY_STOPPED"
+    assert_same_bits(again, fitted)
+
+
+def test_packed_samples_have_the_same_score(chains):
+    X, y = chains
+    named = [[("label", int(k)) for k in labels] for labels in y]
+    assert_same_bits(model().fit(X, named), model().fit(X, y))
+
+
+def test_scikit_learns_tools(chains):
+    grid = GridSearchCV(model(), {"n_iter_no_change": [1, 5]}, cv=2).fit(*chains)
+    assert grid.best_estimator_.status_ in ("EARLY_STOPPED", "CONVERGED")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    pipeline = make_pipeline(PerNode(StandardScaler()), model()).fit(*chains)
+    assert "validation_score" in pipeline[-1].history_
+
+
+def test_classes_are_those_of_all_samples(chains):
+    X, y = chains
+    labels = [np.minimum(each, 1) for each in y]
+    for alone in (3, 40, 70):  # some of them are held out
+        rare = [each.copy() for each in labels]
+        rare[alone][0] = 2
+        fitted = model(loss=[[0, 1, 2], [1, 0, 1], [2, 1, 0]], validation_fraction=0.5).fit(X, rare)
+        assert fitted.classes_.tolist() == [0, 1, 2]
+        assert fitted.classes is None
+
+
+@pytest.mark.parametrize("kind", [sparse.bsr_array, sparse.coo_array, sparse.dia_array])
+def test_sparse_matrices_of_all_kinds_are_divided(rng, kind):
+    X, Y = rng.standard_normal((40, 3)), rng.integers(0, 2, (40, 2))
+    early = MultilabelSSVM(early_stopping=True, lam=0.1, random_state=0)
+    assert_same_bits(early.fit(kind(X), kind(Y)), clone(early).fit(X, Y))
+
+
+def test_damaged_data_are_refused_before_they_are_divided(rng):
+    X = sparse.csr_array(rng.standard_normal((40, 3)))
+    X.indptr[5] = 10**9
+    with pytest.raises(ValueError, match="indptr"):
+        MulticlassSSVM(early_stopping=True).fit(X, rng.integers(0, 2, 40))
+    dates = np.zeros((40, 2, 3), dtype="M8[s]")
+    with pytest.raises(TypeError, match="datetime64"):
+        ChainSSVM(early_stopping=True).fit(dates, np.zeros((40, 2), dtype=int))
+
+
+def test_one_weight_for_all_samples_is_kept(rng):
+    data = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
+    early = MulticlassSSVM(early_stopping=True, lam=0.1, random_state=0)
+    for weight in (2.0, np.array(2.0)):
+        assert_same_bits(clone(early).fit(*data, sample_weight=weight), clone(early).fit(*data))
+
+
+def test_errors_of_any_type_can_be_named(chains):
+    class Odd(ChainSSVM):
+        def score(self, X, y, sample_weight=None):
+            return b"\xff".decode()
+
+    with pytest.raises(ValueError, match=r"the samples held out .*utf-8"):
+        Odd(early_stopping=True).fit(*chains)
+
+
+def test_labels_that_training_has_not_seen_count_as_wrong(rng):
+    X = rng.standard_normal((40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    fitted = MulticlassSSVM(early_stopping=True, random_state=0).fit(
+        X, y, X_val=X[:10], y_val=np.full(10, 7)
+    )
+    assert fitted.classes_.tolist() == [0, 1]
+    assert (fitted.history_["validation_score"] == 0).all()
+    # Nothing was better than the first.
+    assert fitted.n_iter_ == 6
+
+
+def test_fits_in_other_processes(chains):
+    fits = joblib.Parallel(2)(joblib.delayed(model().fit)(*chains) for _ in range(2))
+    assert_same_bits(*fits)

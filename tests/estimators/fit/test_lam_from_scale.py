@@ -1,0 +1,357 @@
+"""lam="auto": its value by the definition, weights as copies, scales of features and of losses."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import f1_score
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    StructuredSVM,
+    TreeSSVM,
+)
+from sstruct._estimators.core import lam_from_scale
+from sstruct._estimators.core.lam_from_scale import (
+    LEAST_SHARE,
+    STRENGTH,
+    TrainedNodes,
+    feature_spread,
+    joined,
+    scale_of,
+)
+from tests.estimators.custom.choices import Choice
+
+PARENTS = [-1, 0, 0]
+
+
+def definition(rows, weights, bias):
+    """The spread, feature by feature."""
+    total = weights.sum()
+    scales, shares, squares = [], [], 0
+    for column in np.asarray(rows, dtype=float).T:
+        variance = weights @ (column - weights @ column / total) ** 2 / total
+        squares += weights @ column**2 / total
+        if variance > 1e-22 * (weights @ column**2 / total):
+            share = weights[column != 0].sum() / total
+            scales.append((variance / share) ** (1 / 3))
+            shares.append(share)
+    typical = sum(shares) * np.average(scales, weights=shares) ** 3 if shares else 0
+    return max(typical, squares / 400, bias / 40)
+
+
+@given(
+    n=st.integers(1, 30),
+    F=st.integers(1, 6),
+    density=st.sampled_from([0.1, 0.5, 1.0]),
+    shift=st.sampled_from([0.0, 3.0, 1e6]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    bias=st.booleans(),
+    key=st.integers(0, 2**32 - 1),
+)
+def test_spread_is_its_definition(n, F, density, shift, dtype, bias, key, new_rng):
+    rng = new_rng(key)
+    rows = rng.standard_normal((n, F)) * np.exp(3 * rng.standard_normal(F)) + shift
+    rows = (rows * (rng.random((n, F)) < density)).astype(dtype)
+    weights = rng.integers(0, 4, n).astype(float)
+    weights[0] = 1
+    expected = definition(rows, weights, bias)
+    close = {"rel": 1e-6, "abs": 1e-9 * max(shift, 1)}
+    assert feature_spread(rows, weights, bias) == pytest.approx(expected, **close)
+    stored = sparse.csr_matrix(rows)
+    assert feature_spread(stored, weights, bias) == pytest.approx(expected, **close)
+    copies = np.repeat(rows, weights.astype(int), axis=0)
+    ones = np.ones(len(copies))
+    for same in (copies, sparse.csr_matrix(copies)):
+        assert feature_spread(same, ones, bias) == pytest.approx(expected, **close)
+
+
+def test_parts_of_the_rows_make_the_whole(rng, monkeypatch):
+    rows = rng.standard_normal((200, 3)) + np.linspace(-5, 5, 200)[:, np.newaxis]
+    rows[:, 0] *= rng.random(200) < 0.3
+    stored, weights = sparse.csr_matrix(rows), rng.random(200)
+    weights[40:80] = 0
+    whole = feature_spread(rows, weights, True)
+    monkeypatch.setattr(lam_from_scale, "AT_ONCE", 7)
+    assert feature_spread(rows, weights, True) == pytest.approx(whole, rel=1e-12)
+    assert feature_spread(stored, weights, True) == pytest.approx(whole, rel=1e-12)
+
+
+def test_stored_zeros_and_constants_say_nothing():
+    rows = np.array([[1.0, 0, 7], [0, 2, 7], [3, 0, 7]])
+    stored = sparse.csr_matrix(rows)
+    stored.data[0] = 0
+    weights = np.ones(3)
+    expected = definition(stored.toarray()[:, :2], weights, False)
+    assert feature_spread(stored, weights, False) == pytest.approx(expected)
+    assert feature_spread(np.full((4, 2), 10.0), np.ones(4), False) == pytest.approx(200 / 400)
+    assert feature_spread(np.full((4, 2), 10.0), np.ones(4), True) == pytest.approx(200 / 400)
+
+
+def test_a_feature_of_another_scale_counts_less(rng):
+    rows = rng.standard_normal((400, 10))
+    weights = np.ones(400)
+    alike = feature_spread(rows, weights, True)
+    assert alike == pytest.approx(rows.var(axis=0).sum(), rel=0.02)
+    rows[:, 3] *= 10
+    assert feature_spread(rows, weights, True) < 4 * alike < 0.5 * rows.var(axis=0).sum()
+    rows = rng.standard_normal((400, 40))
+    rows[:, 3] *= 10_000
+    most = (rows**2).sum(axis=1).mean() * LEAST_SHARE
+    assert feature_spread(rows, weights, True) == pytest.approx(most)
+
+
+# Estimators -----------------------------------------------------------------------------------
+
+CHAINS = [[[0.0], [2.0]], [[4.0]], [[2.0], [2.0], [2.0]]]
+LABELS = [["a", "b"], ["a"], ["b", "b", "b"]]
+
+
+def test_by_hand():
+    # Six nodes 0, 2, 4, 2, 2, 2: mean 2, variance 8/6, five of them not 0; so the spread is
+    # 5/6 * (8/6) / (5/6). Three samples.
+    model = ChainSSVM(pairwise_scale=1).fit(CHAINS, LABELS)
+    assert model.lam_ == pytest.approx(0.4 * (8 / 6) * 2**0.2 / 3)
+    # The loss is divided by lengths: a wrong node costs 3/6 on average.
+    assert ChainSSVM(pairwise_scale=1, loss="hamming").fit(CHAINS, LABELS).lam_ == pytest.approx(
+        2 * model.lam_
+    )
+    assert ChainSSVM(pairwise_scale=1, lam=1 / 3).fit(CHAINS, LABELS).lam_ == 1 / 3
+    # Weights 2, 0, 1: nodes 0, 2 twice and 2, 2, 2; mean 10/7, not 0 in 5 of 7.
+    weighted = ChainSSVM(pairwise_scale=1).fit(CHAINS, LABELS, sample_weight=[2, 0, 1])
+    variance = (2 * (10 / 7) ** 2 + 5 * (4 / 7) ** 2) / 7
+    assert weighted.lam_ == pytest.approx(0.4 * variance * (7 / 3) ** 0.2 / 3)
+    # Nodes without a label are not there: 0 and 4.
+    labels = [["a", "-"], ["b"], ["-"] * 3]
+    model = ChainSSVM(pairwise_scale=1, ignore_label="-").fit(CHAINS, labels)
+    assert model.lam_ == pytest.approx(0.4 * 4 / 2)
+
+
+def samples(kind, rng, t=1.0, n=30):
+    """An estimator, X and y; features t times as large."""
+    if kind in ("chain", "chain rows", "grid"):
+        shape = {"chain": (6,), "chain rows": (), "grid": (3, 4)}[kind]
+        y = rng.integers(0, 3, (n, *shape))
+        X = t * (np.eye(3)[y] + rng.standard_normal((*y.shape, 3)))
+        return GridCRFSSVM() if kind == "grid" else ChainSSVM(), X, y
+    if kind == "graph":
+        y = [rng.integers(0, 2, rng.integers(2, 6)) for _ in range(n)]
+        edges = [np.array([(v, v + 1) for v in range(len(v) - 1)]) for v in y]
+        X = [(t * (np.eye(2)[v] + rng.standard_normal((len(v), 2))), e) for v, e in zip(y, edges)]
+        return GraphCRFSSVM(), X, y
+    if kind == "tree":
+        X = [{"features": [t * rng.standard_normal((4, 2)) for _ in PARENTS],
+              "positions": [rng.standard_normal((4, 2)) for _ in PARENTS]}
+             for _ in range(n)]  # fmt: skip
+        return TreeSSVM(parents=PARENTS), X, [rng.integers(0, 4, 3) for _ in range(n)]
+    X = t * rng.standard_normal((n, 4))
+    if kind == "label sets":
+        return MultilabelSSVM(), X, (X[:, :3] / t + rng.standard_normal((n, 3)) > 0).astype(int)
+    y = (X[:, :3] / t + rng.standard_normal((n, 3))).argmax(axis=1)
+    return (MultilabelSSVM() if kind == "one label" else MulticlassSSVM()), X, y
+
+
+KINDS = ("chain", "chain rows", "grid", "graph", "tree", "label sets", "one label", "classes")
+
+
+def taken(data, rows):
+    return data[rows] if isinstance(data, np.ndarray) else [data[i] for i in rows]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_copies(kind, rng):
+    model, X, y = samples(kind, rng)
+    weights = rng.integers(0, 4, len(X))
+    copies = np.repeat(np.arange(len(X)), weights)
+    for loss in ("hamming-count", "hamming"):
+        model.set_params(loss=loss, tol=1, random_state=0)
+        lam = model.fit(X, y, sample_weight=weights).lam_
+        repeated = clone(model).fit(taken(X, copies), taken(y, copies))
+        assert lam == pytest.approx(repeated.lam_, rel=1e-12)
+        present = np.flatnonzero(weights)
+        absent = clone(model).fit(taken(X, present), taken(y, present), weights[present])
+        assert lam == pytest.approx(absent.lam_, rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*scale the features")
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_t_times_as_large(kind, new_rng):
+    lams = []
+    for t in (1.0, 100.0):
+        model, X, y = samples(kind, new_rng(0), t)
+        lams.append(model.set_params(tol=1).fit(X, y).lam_)
+    assert lams[1] == pytest.approx(1e4 * lams[0])
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"tree", "grid"}))
+def test_sparse_and_dense_alike(kind, rng):
+    model, X, y = samples(kind, rng)
+    if kind == "graph":
+        stored = [(sparse.csr_matrix(x), *rest) for x, *rest in X]
+    elif kind == "chain":
+        stored = [sparse.csr_matrix(x) for x in X]
+    else:
+        stored = sparse.csr_matrix(X)
+    lam = model.set_params(tol=1).fit(X, y).lam_
+    assert clone(model).fit(stored, y).lam_ == pytest.approx(lam, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["chain", "grid", "label sets", "one label"])
+def test_a_loss_in_another_unit_predicts_the_same(kind, rng):
+    # Samples are of one size: "hamming" is "hamming-count" in another unit.
+    model, X, y = samples(kind, rng)
+    model.set_params(tol=1e-9, max_iter=20_000, random_state=0)
+    size = np.size(y[0]) if kind != "one label" else 3
+    count = clone(model).set_params(loss="hamming-count").fit(X, y)
+    share = clone(model).set_params(loss="hamming").fit(X, y)
+    assert share.lam_ == pytest.approx(size * count.lam_)
+    np.testing.assert_allclose(size * share.w_, count.w_, atol=1e-5 * abs(count.w_).max())
+
+
+def test_costs_and_classes(rng):
+    model, X, y = samples("classes", rng)
+    lam = model.fit(X, y).lam_
+    costs = np.array([[0.0, 1, 3], [1, 0, 5], [2, 2, 0]])
+    counts = np.bincount(y)
+    mean = counts @ costs.sum(axis=1) / 2 / len(y)
+    assert MulticlassSSVM(loss=costs).fit(X, y).lam_ == pytest.approx(lam / mean)
+    assert MulticlassSSVM(loss="balanced").fit(X, y).lam_ == pytest.approx(lam)
+    # Under slack rescaling costs weigh hinges, whose margin is 1.
+    slack = MulticlassSSVM(loss=costs, rescaling="slack").fit(X, y)
+    assert slack.lam_ == pytest.approx(lam * mean)
+    assert MulticlassSSVM(loss=np.zeros(3)).fit(X, y).lam_ == pytest.approx(lam)
+
+
+@pytest.mark.parametrize("edges", ["auto", None, [-1, 0]], ids=["auto", "none", "hierarchy"])
+@pytest.mark.parametrize("n", [3, 422, 3376])
+def test_label_sets_by_hand(edges, n):
+    # Two features of 0 and 2 in turn: variance 1 each, half of the rows not 0; 1 + 1 in all.
+    X = np.tile([[0.0, 0.0], [2.0, 2.0]], (n // 2, 1)) if n > 3 else np.zeros((3, 2))
+    Y = np.tile([[0, 0], [1, 1]], (n // 2, 1)) if n > 3 else np.eye(3, 2, dtype=int)
+    Y[:, 1] &= Y[:, 0]
+    spread = 2.0 if n > 3 else 1 / 40  # beside a bias
+    once = {"max_iter": 1, "tol": 1.0, "random_state": 0}
+    model = MultilabelSSVM(edges=edges, **once).fit(X, Y)
+    assert model.lam_ == pytest.approx(0.6 * spread / n / (2 if n == 3376 else 1))  # (n / 422)^1/3
+    # Weights count as copies, there too; missed labels cost more.
+    weighted = clone(model).fit(X, Y, sample_weight=np.full(len(X), 8.0))
+    expected = 0.6 * spread / (8 * n) * min(1, (8 * n / 422) ** (-1 / 3))
+    assert weighted.lam_ == pytest.approx(expected)
+    on, off = Y.sum(), Y.size - Y.sum()
+    costly = clone(model).set_params(loss="asymmetric").fit(X, Y)
+    assert costly.lam_ == pytest.approx(model.lam_ * (off + 2 * on) / (off + 4 * on))
+
+
+def test_one_label_a_row_has_the_lam_of_classes(rng):
+    X, y = rng.standard_normal((1000, 3)), rng.integers(0, 3, 1000)
+    once = {"max_iter": 1, "tol": 1.0, "random_state": 0}
+    lams = [kind(**once).fit(X, y).lam_ for kind in (MultilabelSSVM, MulticlassSSVM)]
+    assert 2 * lams[0] == pytest.approx(lams[1])  # two wrong labels
+
+
+@pytest.mark.parametrize("label_sets", [False, True])
+def test_partitions_have_the_lam_of_all_samples(rng, label_sets):
+    X, weights = rng.standard_normal((900, 4)), rng.integers(0, 3, 900).astype(float)
+
+    def scale(rows):
+        nodes = TrainedNodes(X[rows], weights[rows], 1, 1.0, True, label_sets=label_sets)
+        return scale_of(nodes, weights[rows].sum())
+
+    parts = joined([scale(slice(a, b)) for a, b in [(0, 100), (100, 500), (500, 900)]])
+    whole = lam_from_scale.lam_from_scale(scale(slice(None)))
+    assert lam_from_scale.lam_from_scale(parts) == pytest.approx(whole, rel=1e-12)
+
+
+def test_independent_labels_are_fitted_as_if_alone(rng):
+    X = rng.standard_normal((100, 4))
+    Y = (X[:, :3] + rng.standard_normal((100, 3)) > 0).astype(int)
+    parameters = {"edges": None, "tol": 1e-8, "max_iter": 10_000, "random_state": 0}
+    together = MultilabelSSVM(**parameters).fit(X, Y)
+    for k in range(3):
+        alone = MultilabelSSVM(**parameters).fit(X, Y[:, [k]])
+        assert alone.lam_ == together.lam_
+        np.testing.assert_allclose(alone.coef_[0], together.coef_[k], atol=1e-3)
+
+
+def test_costs_of_rare_labels_in_sets(rng):
+    X = rng.standard_normal((200, 3))
+    share = np.array([0.5, 0.1, 0.02])
+    Y = (np.arange(200)[:, np.newaxis] < 200 * share).astype(int)
+    model = MultilabelSSVM(loss="hamming-count", edges=None)
+    lam = model.fit(X, Y).lam_
+    # N / (2 K N_k) at N_k of N samples, the mean weighted by these costs.
+    costs, counts = 0.5 / 3 / np.array([1 - share, share]), np.array([1 - share, share])
+    mean = (counts * costs**2).sum() / (counts * costs).sum()
+    assert mean > 3 / 3
+    balanced = clone(model).set_params(loss="balanced")
+    assert balanced.fit(X, Y).lam_ == pytest.approx(lam / mean)
+    weights = rng.integers(1, 3, 200)
+    repeated = np.repeat(np.arange(200), weights)
+    expected = clone(balanced).fit(X[repeated], Y[repeated]).lam_
+    assert clone(balanced).fit(X, Y, weights).lam_ == pytest.approx(expected, rel=1e-12)
+    given = clone(model).set_params(loss=[3.0, 1.0, 2.0])
+    assert given.fit(X, Y).lam_ == pytest.approx(lam / ((9 + 1 + 4) / 6 / 3))
+    # Under slack rescaling costs weigh hinges, and all labels alike.
+    slack = {"rescaling": "slack", "max_iter": 1, "tol": 1.0}
+    assert clone(balanced).set_params(**slack).fit(X, Y).lam_ == pytest.approx(lam / 3)
+    same = clone(model).set_params(loss=[1.0, 1.0, 1.0]).fit(X, Y).lam_
+    assert same == clone(model).set_params(loss="hamming").fit(X, Y).lam_
+
+
+def test_balanced_sets_gain_macro_f1(rng):
+    gains = []
+    for _ in range(8):
+        groups = rng.random((4, 20)) < 0.2
+        topics = rng.random((900, 4)) < 0.2
+        Y = ((topics @ groups > 0) ^ (rng.random((900, 20)) < 0.02)).astype(int)
+        X = Y @ rng.normal(0, 0.6, (20, 12)) + rng.normal(0, 1.0, (900, 12))
+        plain, balanced = (
+            f1_score(Y[500:], MultilabelSSVM(edges="tree", loss=loss, random_state=0)
+                     .fit(X[:500], Y[:500]).predict(X[500:]), average="macro", zero_division=0)
+            for loss in ("hamming-count", "balanced")
+        )  # fmt: skip
+        gains.append(balanced - plain)
+    assert np.mean(gains) > 0
+
+
+def test_sizes_of_nodes_are_costs(rng):
+    model, X, y = samples("graph", rng)
+    lam = model.fit(X, y).lam_
+    sized = [(x, edges, None, np.full(len(x), 50.0)) for x, edges in X]
+    assert clone(model).fit(sized, y).lam_ == pytest.approx(lam / 50)
+    share = clone(model).set_params(loss="hamming").fit(X, y)
+    assert clone(share).fit(sized, y).lam_ == pytest.approx(share.lam_)
+
+
+def test_what_says_nothing(rng):
+    y = [0, 1, 1]
+    X, plain = np.ones((3, 2)), MulticlassSSVM(fit_intercept=False)
+    assert MulticlassSSVM().fit(X, y).lam_ == pytest.approx(STRENGTH / 40 / 3)
+    assert plain.fit(X, y).lam_ == pytest.approx(STRENGTH * 2 / 400 / 3)
+    assert plain.fit(0 * X, y).lam_ == STRENGTH / 3
+
+
+@pytest.mark.parametrize("mean", [0, 30, 100, 1000])
+def test_features_far_from_0_converge(rng, mean):
+    y = rng.integers(0, 3, 200)
+    X = rng.standard_normal((200, 6)) + y[:, np.newaxis] + mean
+    assert MulticlassSSVM(random_state=0).fit(X, y).converged_
+
+
+def test_no_such_number():
+    X = np.array([[1, 2], [-1, 0], [0, 3]]) * 1e-150
+    model = MulticlassSSVM(fit_intercept=False)
+    with pytest.raises(ValueError, match=r'lam="auto" is .* variance .*; scale the features'):
+        model.fit(X, [0, 1, 1], sample_weight=np.full(3, 1e300))
+
+
+def test_an_own_oracle_has_the_papers_choice(rng):
+    X, y = [rng.standard_normal((3, 2)) for _ in range(8)], [0, 1] * 4
+    model = StructuredSVM(Choice(), random_state=0).fit(X, y, sample_weight=np.full(8, 2.0))
+    assert model.lam_ == 1 / 16

@@ -1,0 +1,355 @@
+"""Warm starts on data that begin with the old samples: the same optimum, sooner; and refusals."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    StructuredSVM,
+    TreeSSVM,
+)
+from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
+from tests.estimators.custom.choices import Choice, ConstrainedChoice, make_choices, terms
+from tests.estimators.graph import test_graph
+from tests.estimators.tree import test_tree
+from tests.reference import brute_force, dual_qp
+from tests.solvers import test_optimum
+
+# Not smaller: where steps end by rounding is a matter of the data.
+TIGHT = {"tol": 1e-7, "max_iter": 20_000, "random_state": 0}
+PARENTS = [-1, 0, 0, 1]
+COSTS = [[0, 1, 2], [1, 0, 1], [3, 1, 0]]
+
+
+def chains(rng, **parameters):
+    X, y = test_optimum.make(rng, n=16, ignored=True, **parameters)
+    return X, y
+
+
+def grids(rng, n=12, noise=1.0):
+    """Images of many shapes, those of the first ones not the smallest."""
+    y = [rng.integers(0, 2, rng.integers(1, 4, 2)) for _ in range(n)]
+    y[0], y[1] = np.array([[0, 1, 1], [1, 0, 1]]), np.array([[0, -1], [1, 1]])
+    return [
+        np.stack([image + noise * rng.standard_normal(image.shape)] * 2, axis=-1) for image in y
+    ], y
+
+
+def rows(rng, n=40):
+    return list(rng.standard_normal((n, 3))), list(np.r_[0:3, rng.integers(0, 3, n - 3)])
+
+
+def label_sets(rng, n=40):
+    Y = rng.integers(0, 2, (n, 4))
+    Y[:4] = np.eye(4)
+    return rows(rng, n)[0], list(Y)
+
+
+CASES = {
+    "chain": (chains, ChainSSVM(ignore_label=-1, lam=0.1)),
+    "chain csr": (lambda rng: chains(rng, csr=True), ChainSSVM(ignore_label=-1, lam=0.1)),
+    "chain balanced": (chains, ChainSSVM(ignore_label=-1, lam=0.1, loss="balanced")),
+    "chain slack table": (
+        chains,
+        ChainSSVM(ignore_label=-1, lam=0.1, rescaling="slack", loss=COSTS),
+    ),
+    "chain slack": (chains, ChainSSVM(ignore_label=-1, lam=0.1, rescaling="slack")),
+    "chain gap": (
+        chains,
+        ChainSSVM(ignore_label=-1, lam=0.1, solver=MPBCFW(sampling="gap", cache=True)),
+    ),
+    "multiclass": (rows, MulticlassSSVM(lam=0.1, class_weight="balanced")),
+    "multilabel": (label_sets, MultilabelSSVM(lam=0.1)),
+    "multilabel none": (label_sets, MultilabelSSVM(lam=0.1, edges=None, loss="balanced")),
+    "one label": (rows, MultilabelSSVM(lam=0.1)),
+    "graph": (lambda rng: test_graph.make(rng, K=2, n=16, sizes=True), GraphCRFSSVM(lam=0.1)),
+    "graph balanced": (
+        lambda rng: test_graph.make(rng, K=2, n=16, sizes=True),
+        GraphCRFSSVM(lam=0.1, loss="balanced"),
+    ),
+    "graph contrast": (
+        lambda rng: test_graph.make(rng, K=2, n=16, pairwise="contrast"),
+        GraphCRFSSVM(lam=0.1, pairwise="contrast"),
+    ),
+    "grid": (grids, GridCRFSSVM(lam=0.3, connectivity=8)),
+    "grid contrast": (grids, GridCRFSSVM(lam=0.3, pairwise="contrast")),
+    "tree": (
+        lambda rng: test_tree.candidates(rng, PARENTS, n=14, pairs=True),
+        TreeSSVM(parents=PARENTS, lam=0.1),
+    ),
+    "tree of maps": (
+        lambda rng: test_tree.maps(rng, 4, 2, n=14),
+        TreeSSVM(parents=PARENTS, lam=0.1),
+    ),
+    "oracle": (make_choices, StructuredSVM(Choice(), lam=0.1)),
+    "oracle slack": (make_choices, StructuredSVM(ConstrainedChoice(), lam=0.1, rescaling="slack")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["dual", "primal"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_optimum_of_all(rng, case, kind):
+    make, model = CASES[case]
+    X, y = make(rng)
+    m = 3 * len(X) // 4
+    tol = 1e-6 if "slack" in case else 1e-7
+    model = clone(model).set_params(**{**TIGHT, "tol": tol}, warm_start=kind)
+    model.fit(X[:m], y[:m]).fit(X, y)
+    cold = clone(model).set_params(warm_start=False).fit(X, y)
+    assert model.converged_
+    assert cold.converged_
+    assert model.objective_ == pytest.approx(cold.objective_, rel=3 * tol)
+    assert model.dual_objective_ <= cold.objective_ * (1 + 1e-10)
+    assert cold.dual_objective_ <= model.objective_ * (1 + 1e-10)
+    # And again on the same data: nothing is left to do.
+    assert model.fit(X, y).n_iter_ <= cold.n_iter_
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["dual", "primal"])
+def test_the_certificate_is_that_of_all(rng, kind, weighted):
+    # Working sets of old and new samples, by their definition; weights are those of this fit.
+    X, y = chains(rng)
+    weights = rng.uniform(0.5, 2, len(X)) if weighted else None
+    model = ChainSSVM(
+        pairwise_scale=1,
+        ignore_label=-1,
+        lam=0.05,
+        solver=MPBCFW(average=False),
+        warm_start=kind,
+        **TIGHT,
+    )
+    model.fit(X[:9], y[:9]).set_params(lam=0.1).fit(X, y, weights)
+    found = test_optimum.certify(model, X, y, 0.1, brute_force.Model(3), weights=weights)
+    best, _ = dual_qp.optimum(found, 0.1)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    assert len(model._warm_state["size"]) == len(found)
+
+
+def test_the_optimum_of_a_users_oracle(rng):
+    X, y = make_choices(rng)
+    model = StructuredSVM(Choice(), lam=0.05, warm_start=True, **TIGHT).fit(X[:15], y[:15])
+    dual_qp.check_optimum(model.fit(X, y), terms(X, y))
+
+
+def test_planes_or_labelings_stay_what_they_are(rng):
+    # Few weights a node: planes. Small graphs alone: labelings, and planes once large ones come.
+    large, of_large = test_graph.make(rng, K=2, n=6, most=14)
+    large = [(np.repeat(x, 4, axis=1), *more) for x, *more in large]
+    small = [(x[:1], np.zeros((0, 2), dtype=int), None, None) for x, *_ in large] * 2
+    of_small = [labels[:1] for labels in of_large] * 2
+    assert {labels[0] for labels in of_small} == {0, 1}
+    both = small + large * 3, of_small + of_large * 3
+    for first in (small, of_small), (large, of_large):
+        rest = (large * 3, of_large * 3) if first[0] is small else (small * 4, of_small * 4)
+        X, y = first[0] + rest[0], first[1] + rest[1]
+        model = GraphCRFSSVM(lam=0.1, warm_start=True, **TIGHT).fit(*first)
+        planes = model._keeps_planes
+        model.fit(X, y)
+        assert model._keeps_planes == planes
+        cold = clone(model).set_params(warm_start=False).fit(X, y)
+        assert model.objective_ == pytest.approx(cold.objective_, rel=3e-7)
+    assert GraphCRFSSVM(lam=0.1, max_iter=1, tol=1).fit(*both)._keeps_planes
+    assert not GraphCRFSSVM(lam=0.1, max_iter=1, tol=1).fit(small, of_small)._keeps_planes
+
+
+def pieces():
+    X, y = make_sequences(n_samples=200, random_state=0)
+    digits, of_digits = load_digits(return_X_y=True)
+    return {
+        "chains": (ChainSSVM(lam=0.01), X, y),
+        "auto": (ChainSSVM(), X, y),
+        "digits": (MulticlassSSVM(lam=0.01), list(digits[:400] / 16), list(of_digits[:400])),
+    }
+
+
+@pytest.mark.parametrize("kind", ["dual", "primal"])
+@pytest.mark.parametrize("case", ["chains", "auto", "digits"])
+def test_fewer_passes_than_anew(case, kind):
+    model, X, y = pieces()[case]
+    model = clone(model).set_params(warm_start=kind, certificate_every=1)
+    # Where a fit takes seven passes, that of one order of visits may be lucky: several.
+    seeds = range(3) if case == "auto" else [0]
+    for share in (0.9,) if case == "digits" else (0.75, 0.9):
+        m = int(share * len(X))
+        work = []
+        for seed in seeds:
+            model.set_params(random_state=seed)
+            going_on = clone(model).fit(X[:m], y[:m]).fit(X, y)
+            anew = clone(model).fit(X, y)
+            assert going_on.converged_
+            assert going_on.dual_objective_ <= anew.objective_
+            assert anew.dual_objective_ <= going_on.objective_
+            work.append([(fit.n_iter_, fit.n_oracle_calls_) for fit in (going_on, anew)])
+        more, all_anew = np.sum(work, axis=0)
+        assert (more < all_anew).all()
+
+
+def test_a_piece_after_the_other(rng):
+    X, y = make_sequences(n_samples=60, random_state=0)
+    model = ChainSSVM(lam=0.05, warm_start=True, **TIGHT, classes=np.unique(np.concatenate(y)))
+    for m in (5, 6, 30, 60):
+        model = pickle.loads(pickle.dumps(model.fit(X[:m], y[:m])))
+    cold = clone(model).set_params(warm_start=False).fit(X, y)
+    assert model.objective_ == pytest.approx(cold.objective_, rel=3e-7)
+    # An interrupted fit, too.
+    short = clone(model).set_params(max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        short.fit(X[:40], y[:40])
+    short.set_params(max_iter=20_000).fit(X, y)
+    assert short.objective_ == pytest.approx(cold.objective_, rel=3e-7)
+
+
+def test_what_does_not_begin_with_the_old_samples_is_refused(rng):
+    X, y = make_sequences(n_samples=30, random_state=0)
+    model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:20], y[:20])
+    before = model.w_.copy()
+    with pytest.raises(ValueError, match="that had 20 samples, this has 19"):
+        model.fit(X[:19], y[:19])
+    first = r"this X, y, .* is another one in the first 20 samples\. Set warm_start=False"
+    for order in (np.arange(1, 30), np.r_[20:30, :20], np.r_[:19, 20:30]):
+        with pytest.raises(ValueError, match=first):
+            model.fit([X[i] for i in order], [y[i] for i in order])
+    weights = np.ones(30)
+    weights[3] = 0  # an old sample that is not there any more
+    with pytest.raises(ValueError, match=first):
+        model.fit(X, y, weights)
+    weights = np.ones(30)
+    weights[25] = 0
+    np.testing.assert_array_equal(model.w_, before)
+    assert model.fit(X, y, weights).converged_
+
+
+def test_other_classes_are_named():
+    X, y = make_sequences(n_samples=30, random_state=0)
+    y = [np.where(labels == 0, "a", "b") for labels in y]
+    more = [*y, np.full(len(X[0]), "longer")]
+    model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"but \['longer'\] is new\. Give all labels"):
+        model.fit([*X, X[0]], more)
+    other = clone(model).fit(X, y).set_params(classes=list("acdefghi"))
+    with pytest.raises(ValueError, match=r"'g'\] and 2 more are new and \['b'\] is missing"):
+        other.fit(X, [["a"] * len(labels) for labels in y])
+    model = clone(model).set_params(classes=["a", "b", "longer"]).fit(X, y)
+    assert model.fit([*X, X[0]], more).converged_
+    # A label that is ignored is no class, however long it is.
+    other = clone(model).set_params(ignore_label="longer", classes=None).fit(X, y)
+    assert other.fit([*X, X[0], X[1]], [*more, y[1]]).converged_
+
+
+def test_the_tree_of_labels_is_of_all_data(rng):
+    # Twins first are (0, 1) and (2, 3), and of all more often (0, 3) and (1, 2).
+    X = rng.standard_normal((120, 2))
+    Y = rng.integers(0, 2, (120, 4))
+    Y[:30, [1, 3]], Y[30:, [3, 2]] = Y[:30, [0, 2]], Y[30:, [0, 1]]
+    model = MultilabelSSVM(edges="tree", lam=0.1, warm_start=True, random_state=0)
+    model.fit(X[:30], Y[:30])
+    with pytest.raises(ValueError, match=r"give edges=model\.edges_"):
+        model.fit(X, Y)
+    model = clone(model).set_params(edges=model.edges_).fit(X[:30], Y[:30])
+    assert model.fit(X, Y).converged_
+    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+        clone(model).set_params(edges=None).fit(X[:, :1], Y).fit(X[:, :1], np.c_[Y, 0 * Y[:, :1]])
+
+
+def test_gdmm_does_not_go_on():
+    X, y = make_sequences(n_samples=10, random_state=0)
+    with pytest.raises(ValueError, match="warm_start=True does not go with solver='gdmm'"):
+        ChainSSVM(solver="gdmm", warm_start=True).fit(X, y)
+
+
+def test_node_sizes_in_planes_are_part_of_the_data(rng):
+    X, y = test_graph.make(rng, K=2, n=12, sizes=True)
+    model = GraphCRFSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])
+    assert model._keeps_planes
+    other = [(x, edges, features, 2 + sizes) for x, edges, features, sizes in X]
+    with pytest.raises(ValueError, match="for graphs also the loss"):
+        model.fit(other, y)
+
+
+def data_of(model, X, y):
+    return model._prepare(X, y, None).data
+
+
+@settings(max_examples=40)
+@given(
+    lengths=st.lists(st.integers(1, 4), min_size=2, max_size=6),
+    seed=st.integers(0, 2**32 - 1),
+    storage=st.sampled_from(["dense", "csr"]),
+    data=st.data(),
+)
+def test_what_follows_does_not_change_the_first_samples(lengths, seed, storage, data):
+    rng = np.random.default_rng(seed)
+    m = data.draw(st.integers(1, len(lengths) - 1))
+    y = [rng.integers(-1, 3, L) for L in lengths]
+    y[0][0] = 0
+    X = [rng.integers(-1, 2, (L, 2)).astype(float) for L in lengths]
+    if storage == "csr":
+        X = [sparse.csr_matrix(x) for x in X]
+    chain = ChainSSVM(classes=[0, 1, 2], ignore_label=-1)
+    edges = [np.array([(v, v + 1) for v in range(L - 1)]).reshape(-1, 2) for L in lengths]
+    graphs = [(x, e, np.ones((len(e), 1)), None) for x, e in zip(X, edges)]
+    # Never planes, which depend on how large graphs are.
+    labelings = {"warm_start": True, "loss": "balanced", "classes": [0, 1, 2]}
+    graph = GraphCRFSSVM(pairwise="directed", **labelings)
+    images = [x[np.newaxis] if storage == "dense" else x.toarray()[np.newaxis] for x in X]
+    grid = GridCRFSSVM(pairwise="contrast", **labelings)
+    for model, samples, labels in (
+        (chain, X, y),
+        (graph, graphs, y),
+        (grid, images, [image[np.newaxis] for image in y]),
+    ):
+        of_all, of_first = data_of(model, samples, labels), data_of(model, samples[:m], labels[:m])
+        n = of_first.n_samples
+        assert of_all.fingerprint(n) == of_first.fingerprint()
+        assert of_all.blocks_of_first(n) == of_first.blocks_of_first(n)
+        # One number of one of them makes other data; one of those that follow does not.
+        for i, same in ((data.draw(st.integers(0, m - 1)), False), (m, True)):
+            changed = [np.array(image) for image in labels]
+            place = tuple(rng.integers(0, changed[i].shape))
+            if changed[i][place] < 0:
+                continue
+            changed[i][place] = (changed[i][place] + 1) % 3
+            other = data_of(model, samples, changed)
+            assert (other.fingerprint(n) == of_first.fingerprint()) == same
+
+
+def test_working_sets_of_an_earlier_version_are_refused_by_name():
+    X, y = make_sequences(n_samples=4, random_state=0)
+    model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
+    del model._warm_state["n_samples"]
+    older = pickle.loads(pickle.dumps(model))
+    with pytest.raises(ValueError, match="is of an earlier version of sstruct"):
+        older.fit(X, y)
+    assert older.set_params(warm_start=False).fit(X, y).converged_
+
+
+def test_labels_of_any_type():
+    X, y = make_sequences(n_samples=12, random_state=0)
+    names = [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), 7, "x"]
+    y = [[names[k] for k in labels] for labels in y]
+    model = ChainSSVM(lam=0.1, warm_start=True, tol=1e-6, classes=names, random_state=0)
+    cold = clone(model).set_params(warm_start=False).fit(X, y)
+    model.fit(X[:8], y[:8]).fit(X, y)
+    assert model.objective_ == pytest.approx(cold.objective_, rel=3e-6)
+
+
+def test_which_samples_have_weight_0_must_stay():
+    X, y = make_sequences(n_samples=12, random_state=0)
+    model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])
+    model.fit(X, y, sample_weight=np.r_[np.full(11, 2.0), 0])
+    with pytest.raises(ValueError, match="samples of weight 0"):
+        model.fit(X, y, sample_weight=np.r_[0, np.ones(11)])

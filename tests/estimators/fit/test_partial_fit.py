@@ -1,0 +1,473 @@
+"""Models that learn as data come: parts against the whole, states from files, what is refused."""
+
+import pickle
+import re
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    StructuredSVM,
+    TreeSSVM,
+)
+from sstruct.datasets import make_sequences
+from sstruct.solvers import SOLVER_OF_NAME
+from tests.estimators.custom.choices import ChoiceByScores, make_choices
+from tests.estimators.state.test_fitted_state import Sign, changed, of
+
+SOLVERS = {"perceptron": {}, "pa": {}, "ssg": {"lam": 0.05}}
+N, PARTS = 40, 10
+
+
+def sequences(rng):
+    X, y = make_sequences(n_samples=N, random_state=0)
+    return ChainSSVM(pairwise_scale=1), X, y, range(4)
+
+
+def sparse_sequences(rng):
+    X, y = make_sequences(n_samples=N, random_state=0)
+    X = [sparse.csr_matrix(x * (np.abs(x) > 1)) for x in X]
+    y = [[("a", "b", "c", "d")[k] if k != 3 else (3,) for k in labels] for labels in y]
+    return (
+        ChainSSVM(pairwise_scale=1, ignore_label=None, transitions=False),
+        X,
+        y,
+        ["a", "b", "c", (3,)],
+    )
+
+
+def graph_data(rng, n_edge_features=0):
+    X, y = [], []
+    for _ in range(N):
+        V = int(rng.integers(2, 6))
+        labels = rng.integers(0, 3, V)
+        edges = np.array([[v, v + 1] for v in range(V - 1)] + [[0, V - 1]] * (V > 2))
+        features = np.eye(3)[labels] + 0.8 * rng.standard_normal((V, 3))
+        more = () if n_edge_features == 0 else (rng.random((len(edges), n_edge_features)),)
+        X.append((features, edges, *more))
+        y.append(labels)
+    return X, y
+
+
+def potts(rng):
+    return GraphCRFSSVM(random_state=0), *graph_data(rng), range(3)
+
+
+def directed(rng):
+    model = GraphCRFSSVM(pairwise="directed", bounds="submodular", random_state=0)
+    return model, *graph_data(rng, 2), range(3)
+
+
+def fixed(rng):
+    return GraphCRFSSVM(pairwise=0.5, random_state=0), *graph_data(rng), range(3)
+
+
+def images(rng):
+    y = rng.integers(0, 2, (N, 3, 4))
+    X = np.eye(2)[y] + 0.8 * rng.standard_normal((N, 3, 4, 2))
+    return GridCRFSSVM(random_state=0), X, y, range(2)
+
+
+def trees(rng):
+    X, y = [], []
+    for _ in range(N):
+        at = rng.integers(0, 5, 2)
+        features = [rng.standard_normal((5, 2)) for _ in range(2)]
+        for part, state in zip(features, at, strict=True):
+            part[state] += 1.5
+        X.append({"features": features, "positions": [rng.standard_normal((5, 2)) for _ in "ab"]})
+        y.append(at)
+    return TreeSSVM(parents=[-1, 0]), X, np.array(y), None
+
+
+def label_sets(rng):
+    y = rng.integers(0, 2, (N, 4))
+    return MultilabelSSVM(), y + 0.8 * rng.standard_normal((N, 4)), y, None
+
+
+def one_label(rng):
+    y = rng.integers(0, 3, N)
+    return MultilabelSSVM(), np.eye(3)[y] + 0.8 * rng.standard_normal((N, 3)), y, range(3)
+
+
+def rows(rng):
+    y = rng.integers(0, 3, N)
+    return MulticlassSSVM(), np.eye(3)[y] + 0.8 * rng.standard_normal((N, 3)), y, range(3)
+
+
+def own_structure(rng):
+    X = 2 * rng.standard_normal((N, 3))
+    y = np.sign(X @ [1.0, -2.0, 0.5] + 0.5 * rng.standard_normal(N)).astype(int).tolist()
+    return StructuredSVM(Sign()), X, y, None
+
+
+CASES = [
+    sequences, sparse_sequences, potts, directed, fixed, images, trees, label_sets, one_label, rows,
+    own_structure,
+]  # fmt: skip
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.__name__)
+def case(request, rng):
+    return request.param(rng)
+
+
+def parts(X, y, n_parts=PARTS):
+    """Cut samples into parts, in their order."""
+    ends = np.linspace(0, len(y), n_parts + 1).astype(int)
+    for a, b in pairwise(ends):
+        yield X[a:b], y[a:b]
+
+
+def learned(model, X, y, classes, n_parts=PARTS):
+    """Return a model that has learned from parts."""
+    given = {} if classes is None else {"classes": classes}
+    for X_part, y_part in parts(X, y, n_parts):
+        assert model.partial_fit(X_part, y_part, **given) is model
+        given = {}
+    return model
+
+
+def assert_same_state(a, b):
+    assert a._steps.keys() == b._steps.keys()
+    for name, value in a._steps.items():
+        np.testing.assert_array_equal(b._steps[name], value)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_ten_parts_are_one_fit_in_order(case, solver):
+    made, X, y, classes = case
+    made.set_params(solver=solver, **SOLVERS[solver])
+    in_parts = learned(clone(made), X, y, classes)
+    at_once = learned(clone(made), X, y, classes, 1)
+    one_by_one = learned(clone(made), X, y, classes, N)
+    whole = clone(made).set_params(solver=SOLVER_OF_NAME[solver](sampling="given"), max_iter=1)
+    if classes is not None:
+        whole.set_params(classes=classes)
+    whole.fit(X, y)
+    for model in (at_once, one_by_one, whole):
+        assert_same_state(model, in_parts)
+        assert model.n_oracle_calls_ == in_parts.n_oracle_calls_ == N
+    np.testing.assert_array_equal(at_once.w_, in_parts.w_)
+    np.testing.assert_array_equal(one_by_one.w_, in_parts.w_)
+    if solver != "ssg":  # whose fit may take the last iterate
+        np.testing.assert_array_equal(whole.w_, in_parts.w_)
+    assert np.any(in_parts.w_)
+    assert np.isnan([in_parts.objective_, in_parts.dual_objective_, in_parts.dual_gap_]).all()
+    assert (in_parts.status_, in_parts.n_iter_, in_parts.solver_) == ("MAX_ITER", 1, solver)
+    assert len(in_parts.predict(X)) == N
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_it_goes_on_after_a_fit_and_from_a_file(case, solver):
+    made, X, y, classes = case
+    made.set_params(solver=solver, max_iter=3, **SOLVERS[solver])
+    if classes is not None:
+        made.set_params(classes=classes)
+    X_first, X_last, y_first, y_last = X[:30], X[30:], y[:30], y[30:]
+    model = made.fit(X_first, y_first)
+    before, again = model.n_oracle_calls_, pickle.loads(pickle.dumps(model))
+    model.partial_fit(X_last, y_last)
+    again.partial_fit(X_last[:5], y_last[:5])
+    again = pickle.loads(pickle.dumps(again)).partial_fit(X_last[5:], y_last[5:])
+    assert_same_state(again, model)
+    np.testing.assert_array_equal(again.w_, model.w_)
+    assert model.n_oracle_calls_ == before + 10
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_sample_weights_of_parts(rng, solver):
+    _, X, y, classes = sequences(rng)
+    weights = rng.choice([0.0, 0.5, 2.0, 3.0], N)
+    model = ChainSSVM(pairwise_scale=1, solver=solver, classes=classes, **SOLVERS[solver])
+    whole = clone(model).partial_fit(X, y, sample_weight=weights)
+    for a in range(0, N, 8):
+        part = slice(a, a + 8)
+        model.partial_fit(X[part], y[part], sample_weight=weights[part])
+    assert_same_state(model, whole)
+    doubled = clone(model).partial_fit(X, y, sample_weight=2 * weights)
+    if solver == "perceptron":
+        np.testing.assert_array_equal(doubled.w_, 2 * whole.w_)
+    else:
+        assert (doubled.w_ != whole.w_).any()
+
+
+def test_solvers_with_a_certificate_have_no_partial_fit(rng):
+    _, X, y, classes = sequences(rng)
+    for solver in ("auto", "mp-bcfw", "gdmm", "no such", None, []):
+        model = ChainSSVM(solver=solver)
+        assert not hasattr(model, "partial_fit")
+        with pytest.raises(AttributeError, match="partial_fit"):
+            model.partial_fit(X, y, classes=classes)
+    for solver in SOLVERS:
+        assert hasattr(ChainSSVM(solver=solver), "partial_fit")
+
+
+def test_classes_come_first(rng):
+    for made in (sequences, potts, images, rows, one_label):
+        model, X, y, classes = made(rng)
+        model.set_params(solver="perceptron")
+        with pytest.raises(ValueError, match="classes must be passed on the first call"):
+            model.partial_fit(X, y)
+        assert not hasattr(model, "w_")
+        first = clone(model).partial_fit(X, y, classes=classes)
+        second = clone(model).set_params(classes=list(classes)).partial_fit(X, y)
+        np.testing.assert_array_equal(first.w_, second.w_)
+        # Those that the first part lacks have weights, too.
+        more = clone(model).partial_fit(X, y, [*classes, 9])
+        assert more.classes_.tolist() == [*classes, 9]
+
+
+def test_other_classes_are_refused(rng):
+    _, X, y, classes = sequences(rng)
+    model = ChainSSVM(solver="perceptron").partial_fit(X[:5], y[:5], classes=classes)
+    before = model.w_, model._steps
+    model.partial_fit(X[5:9], y[5:9], classes=classes)
+    with pytest.raises(ValueError, match="not the same as on the last call"):
+        model.partial_fit(X, y, classes=range(5))
+    with pytest.raises(ValueError, match=r"y\[0\] contains 7, which is not in classes"):
+        model.partial_fit(X[:1], [[7] * len(y[0])])
+    with pytest.raises(ValueError, match="no duplicates"):
+        clone(model).partial_fit(X, y, classes=[0, 0, 1, 2, 3])
+    with pytest.raises(TypeError, match="classes must be a list"):
+        clone(model).partial_fit(X, y, classes="abcd")
+    with pytest.raises(ValueError, match="not the same as on the last call"):
+        clone(model).set_params(classes=range(4)).partial_fit(X, y, classes=range(3))
+    assert (before[0] != model.w_).any()
+    for made in (trees, own_structure):
+        other, X, y, _ = made(rng)
+        with pytest.raises(ValueError, match="has no classes"):
+            other.set_params(solver="perceptron").partial_fit(X, y, classes=[0, 1])
+
+
+@pytest.mark.parametrize("weight", [1.6e305, 1e306])  # of a mean, or of a step by itself
+@pytest.mark.parametrize("bounded", [False, True])
+def test_steps_beyond_float64_are_refused(rng, bounded, weight):
+    model, X, y, classes = sequences(rng)
+    model.set_params(solver="ssg", lam=0.001)
+    if bounded:
+        model.set_params(bounds=np.repeat([[-np.inf], [np.inf]], 68, axis=1))
+    model.partial_fit(X[:3], y[:3], classes)
+    w = model.w_
+    with pytest.raises(ValueError, match="weights leave the range of float64"):
+        model.partial_fit(X[3:4], y[3:4], sample_weight=[weight])
+    np.testing.assert_array_equal(model.w_, w)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_refused_part_leaves_the_model(case, solver):
+    made, X, y, classes = case
+    model = made.set_params(solver=solver, **SOLVERS[solver])
+    model = learned(model, X[:20], y[:20], classes, 2)
+    w, steps = model.w_, model._steps
+    refused = [((X[:5], y[:4]), {}), ((X[:5], y[:5]), {"sample_weight": [1.0, -1, 1, 1, 1]})]
+    if isinstance(made, StructuredSVM):
+        wider = [np.ones(4)] * 5
+    elif isinstance(X[0], tuple):
+        wider = [(np.ones((len(x), 4)), *more) for x, *more in X[:5]]
+    elif isinstance(X[0], dict):
+        wider = [x | {"features": [np.ones((5, 3))] * 2} for x in X[:5]]
+    elif sparse.issparse(X[0]):
+        wider = [sparse.csr_matrix(x.toarray()[:, :-1]) for x in X[:5]]
+    elif isinstance(X, list):
+        wider = [x[:, :-1] for x in X[:5]]
+    else:
+        wider = X[:5][..., :-1]
+    refused.append(((wider, y[:5]), {}))
+    for given, more in refused:
+        with pytest.raises(ValueError) as error:
+            model.partial_fit(*given, **more)
+        assert not re.search(r"setting an array element|broadcast", str(error.value))
+        np.testing.assert_array_equal(model.w_, w)
+        assert model._steps is steps
+    model.partial_fit(X[20:], y[20:])
+
+
+def test_what_needs_all_samples_is_refused(rng):
+    _, X, y, classes = sequences(rng)
+    with pytest.raises(ValueError, match="lam='auto' depends on all samples"):
+        ChainSSVM(solver="ssg").partial_fit(X, y, classes=classes)
+    for parameters in ({"loss": "balanced"}, {"class_weight": "balanced"}):
+        with pytest.raises(ValueError, match=f"{next(iter(parameters))}=.balanced. counts"):
+            ChainSSVM(solver="pa", **parameters).partial_fit(X, y, classes=classes)
+
+
+def test_a_model_of_another_fit_is_refused(rng):
+    _, X, y, classes = sequences(rng)
+    model = ChainSSVM(max_iter=3, tol=0.5, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"solver='pa' cannot go on from .* solver='mp-bcfw'"):
+        model.set_params(solver="pa", lam="auto").partial_fit(X, y)
+    model = ChainSSVM(solver="ssg", lam=0.1).partial_fit(X, y, classes=classes)
+    with pytest.raises(ValueError, match=r"lam=0\.2 cannot go on from steps with lam=0\.1"):
+        model.set_params(lam=0.2).partial_fit(X, y)
+    box = np.tile([[-1.0], [1.0]], len(model.w_))
+    with pytest.raises(ValueError, match="bounds were set or taken away"):
+        model.set_params(lam=0.1, bounds=box).partial_fit(X, y)
+    model.set_params(bounds=None).partial_fit(X, y)
+    for change, name in (
+        ({"transitions": False}, "transitions"),
+        ({"boundaries": False}, "boundaries"),
+        ({"fit_intercept": False}, "bias"),
+    ):
+        message = f"for another model than those before: {name} is False, was True"
+        with pytest.raises(ValueError, match=message):
+            clone(model).partial_fit(X, y, classes=classes).set_params(**change).partial_fit(X, y)
+    # A fit by another solver takes the state away.
+    model.set_params(solver="auto", max_iter=2, tol=0.9).fit(X, y)
+    assert "_steps" not in vars(model)
+
+
+def test_another_model_is_refused(rng):
+    model, X, y, classes = fixed(rng)
+    model.set_params(solver="pa").partial_fit(X, y, classes=classes)
+    with pytest.raises(ValueError, match=r"another model .* strength is 2\.0, was 0\.5"):
+        model.set_params(pairwise=2.0).partial_fit(X, y)
+    model, X, y, _ = label_sets(rng)
+    model.set_params(solver="pa", edges=None).partial_fit(X, y)
+    with pytest.raises(ValueError, match="before: K is None, was 4"):
+        model.partial_fit(X, rng.permutation(np.arange(N) % 4))
+    model, X, y, _ = trees(rng)
+    model.set_params(solver="pa").partial_fit(X, y)
+    with pytest.raises(ValueError, match="parents_ of this part is"):
+        model.set_params(parents=[1, -1]).partial_fit(X, y)
+    model, X, y, _ = own_structure(rng)
+    model.set_params(solver="pa").partial_fit(X, y)
+    with pytest.raises(ValueError, match="this part has 4 weights, the model 3"):
+        model.partial_fit(np.ones((5, 4)), y[:5])
+
+
+def test_callbacks_see_each_part(rng):
+    _, X, y, classes = sequences(rng)
+    seen = []
+    model = ChainSSVM(solver="pa").set_callbacks(lambda info: seen.append(info["oracle_calls"]))
+    learned(model, X, y, classes, 4)
+    assert seen == [10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_boxes_hold(rng, solver):
+    _, X, y, classes = sequences(rng)
+    free = ChainSSVM(solver=solver, classes=classes, **SOLVERS[solver]).partial_fit(X, y)
+    box = np.array([np.full(len(free.w_), -0.01), np.full(len(free.w_), 0.02)])
+    box[:, ::2] = [[-np.inf], [np.inf]]
+    model = clone(free).set_params(bounds=box)
+    for X_part, y_part in parts(X, y):
+        w = model.partial_fit(X_part, y_part).w_
+        assert (w >= box[0]).all()
+        assert (w <= box[1]).all()
+    assert (w == box[0]).any() or (w == box[1]).any() or (w[1::2] != 0).any()
+    assert (w[::2] != 0).any()
+
+
+def test_attractive_neighbors_stay_attractive(rng):
+    for made in (potts, directed):
+        model, X, y, classes = made(rng)
+        for solver in SOLVERS:
+            twin = clone(model).set_params(solver=solver, **SOLVERS[solver])
+            learned(twin, X, y, classes)
+            edge = twin.edge_coef_
+            if made is potts:
+                assert (edge <= 0).all()
+            else:
+                off = ~np.eye(3, dtype=bool)
+                assert (edge[:, off] <= 0).all()
+                assert (edge[:, ~off] >= 0).all()
+
+
+@pytest.mark.parametrize("edges, repeats", [("tree", 1), ("auto", 1), ("auto", 8)])
+def test_a_tree_of_labels_is_that_of_the_first_part(edges, repeats, rng):
+    _, X, y, _ = label_sets(rng)
+    y = np.tile(y, repeats) ^ (rng.random((len(y), repeats * y.shape[1])) < 0.2)
+    model = MultilabelSSVM(edges=edges, solver="pa").partial_fit(X[:20], y[:20])
+    found = model.edges_
+    model.partial_fit(X[20:], 1 - y[20:])
+    np.testing.assert_array_equal(model.edges_, found)
+    assert model.edges == edges
+
+
+def test_names_of_features(rng):
+    _, X, y, classes = rows(rng)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = MulticlassSSVM(solver="pa").partial_fit(frame[:20], y[:20], classes=classes)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(frame.rename(columns={"a": "x"}), y)
+    assert model.partial_fit(frame[20:], y[20:]).feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("weights", None), ("weights", np.zeros(3)), ("moment", "x"), ("n_steps", -1),
+        ("n_steps", 1.5), ("n_steps", 2**60), ("solver", 3), ("bounded", 1), ("bounded", None),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_damaged_states_are_refused(rng, solver, key, value):
+    _, X, y, classes = sequences(rng)
+    model = ChainSSVM(solver=solver, **SOLVERS[solver]).partial_fit(X, y, classes=classes)
+    with pytest.raises(ValueError, match=f"no model that can be used: _steps.*{key}"):
+        changed(model, _steps=of(model._steps, key, value))
+    model._steps = of(model._steps, key, value)
+    with pytest.raises(ValueError, match=key):
+        model.partial_fit(X, y)
+
+
+def test_states_that_are_no_numbers_are_refused(rng):
+    _, X, y, classes = sequences(rng)
+    model = ChainSSVM(solver="pa").partial_fit(X, y, classes=classes)
+    wrong = model._steps["moment"].copy()
+    wrong[0] = np.nan
+    with pytest.raises(ValueError, match="moment"):
+        changed(model, _steps=of(model._steps, "moment", wrong))
+    with pytest.raises(ValueError, match="_steps"):
+        changed(model, _steps=3)
+    lost = changed(model, _steps=...)
+    with pytest.raises(ValueError, match="cannot go on"):
+        lost.partial_fit(X, y)
+
+
+def test_skops_keeps_the_state(rng):
+    io = pytest.importorskip("skops.io")
+    _, X, y, classes = sequences(rng)
+    model = ChainSSVM(solver="perceptron").partial_fit(X[:20], y[:20], classes=classes)
+    again = io.loads(io.dumps(model), trusted=["sstruct.chain.ChainSSVM"])
+    again.partial_fit(X[20:], y[20:])
+    model.partial_fit(X[20:], y[20:])
+    assert_same_state(again, model)
+
+
+def test_a_failing_oracle_keeps_the_steps_before(rng):
+    class Fails(Sign):
+        left = 25
+
+        def argmax(self, *given, **named):
+            type(self).left -= 1
+            if type(self).left < 0:
+                raise RuntimeError("no answer")
+            return super().argmax(*given, **named)
+
+    _, X, y, _ = own_structure(rng)
+    model = StructuredSVM(Fails(), solver="perceptron")
+    with pytest.raises(RuntimeError, match="no answer"):
+        model.partial_fit(X, y)
+    whole = StructuredSVM(Sign(), solver="perceptron").partial_fit(X[:25], y[:25])
+    assert model.status_ == "INTERRUPTED"
+    assert_same_state(model, whole)
+
+
+def test_compiled_and_constrained_oracles(rng):
+    X, y = make_choices(rng, 30)
+    model = StructuredSVM(ChoiceByScores(), solver="pa")
+    whole = clone(model).partial_fit(X, y)
+    assert_same_state(learned(model, X, y, None, 6), whole)

@@ -1,0 +1,177 @@
+"""GraphCRFSSVM and GridCRFSSVM under slack rescaling: certificates against enumeration."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sstruct import GraphCRFSSVM, GridCRFSSVM, LatentSSVM, ssvm_path
+from sstruct._problems.slack._problem import SlackProblem
+from sstruct._solvers.rounds.parts import PartedBlocks
+from tests.estimators.graph.test_graph import box, make, terms_of
+from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.reference import brute_force, dual_qp
+from tests.solvers.test_slack import slack_terms
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+LAM = 0.1
+SLACK = {"rescaling": "slack", "random_state": 0, "lam": LAM}
+BOUNDED = [
+    ({"pairwise": "potts"}, 2, "graph cut, bisecting search (bounded)"),
+    ({"pairwise": "contrast", "search": "binary"}, 2, "graph cut, binary search (bounded)"),
+    (
+        {"pairwise": "full", "bounds": "submodular"},
+        2,
+        "graph cut, bisecting search (bounded)",
+    ),
+    (
+        {"pairwise": "directed", "inference": "fwmap"},
+        3,
+        "trees by Frank-Wolfe, bisecting search (bounded)",
+    ),
+]
+
+
+def slack_primal_is_between(model, terms, bounds):
+    """Check dual <= optimum <= primal at w_ <= objective_, each by its definition."""
+    best, _ = dual_qp.optimum(terms, LAM, bounds)
+    primal = brute_force.primal(model.w_, LAM, terms)
+    assert (bounds[0] <= model.w_).all()
+    assert (model.w_ <= bounds[1]).all()
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert best <= primal * (1 + 1e-8)
+    assert primal <= model.objective_ * (1 + 1e-9)
+    reached = model.dual_gap_ <= model.tol * model.objective_
+    assert model.status_ == ("CONVERGED" if reached else "STALLED")
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("parameters, K, inference", BOUNDED)
+def test_bounded_certificates(rng, parameters, K, inference, weighted):
+    pairwise = parameters["pairwise"]
+    X, y = make(rng, K=K, pairwise="contrast" if K == 2 else pairwise, most=4, sizes=weighted)
+    weights = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    model = GraphCRFSSVM(tol=1e-4, max_iter=20_000, **SLACK, **parameters)
+    model.fit(X, y, sample_weight=weights)
+    assert model.inference_ == inference
+    bounds = box(model, K, 2, pairwise, submodular="bounds" in parameters)
+    slack_primal_is_between(
+        model, slack_terms(terms_of(X, y, pairwise, K, weights=weights)), bounds
+    )
+
+
+def test_bounded_certificates_of_forests(rng):
+    X, y = make(rng, K=3, pairwise="full", most=4)
+    X = [(x, np.array([(v, v + 1) for v in range(len(x) - 1)], dtype=int).reshape(-1, 2))
+         for x, *_ in X]  # fmt: skip
+    model = GraphCRFSSVM(pairwise="full", tol=1e-4, max_iter=20_000, **SLACK).fit(X, y)
+    assert model.inference_ == "max-sum, bisecting search (bounded)"
+    terms = slack_terms(terms_of([(*graph, None, None) for graph in X], y, "full", 3))
+    slack_primal_is_between(model, terms, box(model, 3, 2, "full"))
+
+
+def test_approximate_decoders_keep_the_lower_bound(rng):
+    X, y = make(rng, K=3, pairwise="potts", most=5)
+    model = GraphCRFSSVM(tol=1e-3, **SLACK).fit(X, y)
+    assert model.inference_ == "alpha-expansion, bisecting search (approximate)"
+    assert "approximate" in repr(model)
+    terms = slack_terms(terms_of(X, y, "potts", 3))
+    best, _ = dual_qp.optimum(terms, LAM, box(model, 3, 2, "potts"))
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert model.objective_ <= brute_force.primal(model.w_, LAM, terms) * (1 + 1e-9)
+
+
+def test_slack_differs_from_margin_rescaling(rng):
+    # Were the parameter not read, the two fits would be one.
+    X, y = make(rng, K=2, pairwise="potts", most=5)
+    slack = GraphCRFSSVM(**SLACK).fit(X, y)
+    margin = clone(slack).set_params(rescaling="margin").fit(X, y)
+    assert abs(slack.w_ - margin.w_).max() > 1e-2 * abs(margin.w_).max()
+    assert "queries" not in margin.history_
+    assert slack.history_["queries"][-1] > 2 * slack.n_oracle_calls_
+
+
+def test_hidden_labels_are_in_no_term(rng):
+    X, y = make(rng, K=2, pairwise="potts", most=5)
+    y = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
+    model = GraphCRFSSVM(tol=1e-4, max_iter=20_000, **SLACK).fit(X, y)
+    terms = slack_terms(terms_of(X, y, "potts", 2))
+    slack_primal_is_between(model, terms, box(model, 2, 2, "potts"))
+
+
+def images(rng, n=8, shape=(2, 3)):
+    X = rng.standard_normal((n, *shape, 2))
+    return X, (X[..., 0] + rng.standard_normal((n, *shape)) > 0).astype(int)
+
+
+def test_grids_are_graphs(rng):
+    X, y = images(rng)
+    grid = GridCRFSSVM(tol=1e-4, max_iter=20_000, **SLACK).fit(X, y)
+    edges = np.array([[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [1, 4], [2, 5]])
+    pixels = [(x.reshape(-1, 2), edges, None, None) for x in X]
+    assert grid.inference_ == "graph cut, bisecting search (bounded)"
+    terms = slack_terms(terms_of(pixels, [labels.ravel() for labels in y], "potts", 2))
+    slack_primal_is_between(grid, terms, box(grid, 2, 2, "potts"))
+
+
+def test_parameters_are_checked(rng):
+    X, y = images(rng)
+    for model, parameters, message in [
+        (GridCRFSSVM(), {"search": "bisecting"}, "search='bisecting' is for rescaling=\"slack\""),
+        (GridCRFSSVM(), {"rescaling": "slack", "search": "angular"}, 'take "bisecting"'),
+        (GraphCRFSSVM(), {"rescaling": "slack", "pairwise": 0.5}, "a fixed pairwise cost"),
+        (GridCRFSSVM(), {"rescaling": "slack", "solver": "perceptron"}, "does not go with solver"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**parameters).fit(X, y)
+        assert not hasattr(model, "status_")
+    # Without a fixed cost nothing is in the score beside the weights.
+    assert GridCRFSSVM(pairwise=0.0, **SLACK).fit(X, y).edge_coef_ is None
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["planes", "labelings"])
+def test_resuming_and_warm_starts_and_threads(rng, tmp_path, monkeypatch, wide):
+    X, y = images(rng, n=12)
+    if wide:  # more weights than planes are kept for
+        X = np.concatenate([X, rng.standard_normal((*X.shape[:3], 200))], axis=-1)
+    plain = GridCRFSSVM(tol=1e-9, max_iter=12, rescaling="slack", lam=1e-3, random_state=0)
+    check_resuming(plain, X, y, tmp_path / "fit.npz", monkeypatch, least=8)
+    model = clone(plain).fit(X, y)
+    assert model._keeps_planes is not wide
+    assert_same_bits(clone(plain).set_params(n_jobs=2).fit(X, y), model)
+    warm = clone(plain).set_params(warm_start=True, tol=1e-3, max_iter=500, lam=LAM).fit(X, y)
+    n_cold = warm.n_oracle_calls_
+    assert warm.fit(X, y).n_oracle_calls_ <= n_cold
+    with pytest.raises(ValueError, match="with slack rescaling that, or the rescaling"):
+        warm.set_params(rescaling="margin").fit(X, y)
+
+
+def test_automatic_lambda_paths_and_latent_fits(rng):
+    X, y = images(rng)
+    auto = GridCRFSSVM(rescaling="slack", random_state=0).fit(X, y)
+    assert auto.lam_ > 0
+    path = ssvm_path(auto, X, y, eps=0.5, lam_min=0.1)
+    assert path.guarantee_ == "approximate"
+    assert path.gap(1.0) <= 0.5
+    y[:, 0, 0] = -1
+    latent = LatentSSVM(GridCRFSSVM(**SLACK), max_rounds=2).fit(X, y)
+    assert latent.predict(X).shape == y.shape
+
+
+def test_parts_are_bounded_if_all_of_them_are():
+    facts = [
+        {
+            "n_weights": 2, "n_feature_weights": 0, "bounded": bounded, "oracle_work": 1.0,
+            "code_sizes": np.ones(1, int), "norms": np.ones(1), "fixed_scores": np.zeros(1),
+        }
+        for bounded in (True, False)
+    ]  # fmt: skip
+    assert not PartedBlocks(None, facts).bounded
+    assert PartedBlocks(None, facts[:1]).bounded
+
+
+def test_only_exact_decoders_bound_the_search(rng):
+    X, y = images(rng, n=3)
+    graphs = GridCRFSSVM(rescaling="slack")
+    for labels, bounded in ((y, True), (np.add.outer(np.zeros(3, int), y[0] + y[1]), False)):
+        problem = graphs._training(X, labels, None).problem
+        assert SlackProblem(problem).bounded is bounded

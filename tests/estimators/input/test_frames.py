@@ -1,0 +1,311 @@
+"""Data frames and columns of pandas and polars stand for the arrays in them, and names are kept."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    PathCV,
+    StructuredSVM,
+    TreeSSVM,
+)
+from sstruct.metrics import flat_accuracy_score
+from tests.estimators.custom.choices import Sign
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+RNG = np.random.default_rng(0)
+FIT = {"lam": 0.1, "random_state": 0, "max_iter": 5}
+CHAINS = [RNG.standard_normal((length, 2)) for length in (3, 1, 5, 4)]
+TAGS = [list("aba"), list("b"), list("aabab"), list("bbaa")]
+ROWS = RNG.standard_normal((30, 2))
+SETS = (ROWS @ RNG.standard_normal((2, 3)) + RNG.standard_normal((30, 3)) > 0).astype(int)
+TOPICS = ["news", "art", "sports"]
+EDGES = np.array([[0, 1], [1, 2]])
+
+
+class Library:
+    """What of pandas and polars the tests use."""
+
+    def __init__(self, name):
+        self.name, self.module = name, pytest.importorskip(name)
+
+    def frame(self, array, names):
+        return self.module.DataFrame(dict(zip(names, np.asarray(array).T, strict=True)))
+
+    def column(self, items):
+        """A series of items of any kind."""
+        if self.name == "pandas":
+            array = np.empty(len(items), dtype=object)
+            for i, item in enumerate(items):
+                array[i] = item
+            return self.module.Series(array, index=range(5, 5 + len(items)))
+        return self.module.Series("x", list(items), dtype=self.module.Object)
+
+
+@pytest.fixture(params=["pandas", "polars"])
+def library(request):
+    return Library(request.param)
+
+
+def assert_same(found, expected):
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_sequences_of_frames_keep_their_names(library):
+    X = [library.frame(x, ["wide", "high"]) for x in CHAINS]
+    expected = ChainSSVM(**FIT).fit(CHAINS, TAGS)
+    assert not hasattr(expected, "feature_names_in_")
+    model = ChainSSVM(**FIT).fit(X, [library.module.Series(tags) for tags in TAGS])
+    np.testing.assert_array_equal(model.w_, expected.w_)
+    assert model.feature_names_in_.tolist() == ["wide", "high"]
+    assert_same(model.predict(X), expected.predict(CHAINS))
+    assert_same(model.predict(library.column(X)), expected.predict(CHAINS))
+    assert model.score(X, TAGS) == expected.score(CHAINS, TAGS)
+    with pytest.raises(ValueError, match=r"columns of X\[0\] are \['high', 'wide'\], expected tho"):
+        model.predict([x[["high", "wide"]] for x in X])
+    with pytest.raises(ValueError, match=r"columns of X\[1\] are \['high', 'wide'\]"):
+        ChainSSVM(**FIT).fit([X[0], *(x[["high", "wide"]] for x in X[1:])], TAGS)
+    frame = model.to_frame()
+    assert set(frame.feature[frame.kind == "coef"]) == {"wide", "high"}
+
+
+def test_columns_of_arrays_are_lists_of_arrays(library):
+    expected = ChainSSVM(**FIT).fit(CHAINS, TAGS)
+    X, y = library.column(CHAINS), library.column(TAGS)
+    model = ChainSSVM(**FIT).fit(X, y)
+    np.testing.assert_array_equal(model.w_, expected.w_)
+    assert_same(model.predict(X), expected.predict(CHAINS))
+    assert model.score(X, y) == expected.score(CHAINS, TAGS)
+    with pytest.raises(ValueError, match=r"X\[2\] has 1 features, expected 2"):
+        model.predict(library.column([*CHAINS[:2], CHAINS[2][:, :1]]))
+    # As a column of a table, and nested lists.
+    nested = [x.tolist() for x in CHAINS]
+    table = library.module.DataFrame({"x": nested, "y": TAGS})
+    again = ChainSSVM(**FIT).fit(table["x"], table["y"])
+    np.testing.assert_array_equal(again.w_, expected.w_)
+    # A column of vectors is a table of rows.
+    rows = library.module.Series([row.tolist() for row in ROWS])
+    labels = (SETS[:, 0] + 1).tolist()
+    model = MulticlassSSVM(**FIT).fit(rows, library.module.Series(labels))
+    np.testing.assert_array_equal(model.w_, MulticlassSSVM(**FIT).fit(ROWS, labels).w_)
+    assert_same(model.predict(rows), model.predict(ROWS))
+    # One of numbers is none.
+    with pytest.raises(ValueError, match=r"Expected (2D|a 2-dim)"):
+        ChainSSVM().fit(library.module.Series([1.0, 2.0]), ["a", "b"])
+
+
+def test_columns_are_split_and_scored(library):
+    X, y = library.column(CHAINS * 3), library.module.Series(TAGS * 3)
+    grid = {"lam": [0.1, 1.0]}
+    estimator = ChainSSVM(random_state=0)
+    search = GridSearchCV(estimator, grid, cv=3, error_score="raise").fit(X, y)
+    expected = GridSearchCV(estimator, grid, cv=3).fit(CHAINS * 3, TAGS * 3)
+    np.testing.assert_array_equal(
+        search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    assert_same(
+        cross_val_predict(estimator, X, y, cv=3),
+        cross_val_predict(estimator, CHAINS * 3, TAGS * 3, cv=3),
+    )
+    score = flat_accuracy_score(y, search.predict(X))
+    assert score == flat_accuracy_score(TAGS * 3, expected.predict(CHAINS * 3))
+
+
+def test_tables_of_rows_keep_their_names(library):
+    X = library.frame(ROWS, ["wide", "high"])
+    y = library.module.Series(["b" if on else "a" for on in SETS[:, 0]])
+    for estimator in (MulticlassSSVM, ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MultilabelSSVM):
+        model = estimator(**FIT).fit(X, y)
+        assert model.feature_names_in_.tolist() == ["wide", "high"]
+        expected = estimator(**FIT).fit(ROWS, y.to_list())
+        np.testing.assert_array_equal(model.w_, expected.w_)
+        assert model.predict(X).tolist() == expected.predict(ROWS).tolist()
+        assert "high" in set(model.to_frame().feature)
+        with pytest.raises(ValueError, match=r"feature names should match"):
+            model.predict(X[["high", "wide"]])
+
+
+def test_graphs_images_trees_and_samples_of_ones_own(library):
+    nodes = [RNG.standard_normal((3, 2)) for _ in range(4)]
+    y = [RNG.integers(0, 2, 3) for _ in nodes]
+    expected = GraphCRFSSVM(**FIT).fit([(x, EDGES) for x in nodes], y)
+    frames = [(library.frame(x, ["wide", "high"]), library.frame(EDGES, ["u", "v"])) for x in nodes]
+    for X, labels in ((frames, y), (library.column(frames), library.column(y))):
+        model = GraphCRFSSVM(**FIT).fit(X, labels)
+        np.testing.assert_array_equal(model.w_, expected.w_)
+        assert model.feature_names_in_.tolist() == ["wide", "high"]
+        assert_same(model.predict(X), expected.predict([(x, EDGES) for x in nodes]))
+    images = [RNG.standard_normal((3, 4, 2)) for _ in range(4)]
+    labels = [RNG.integers(0, 2, (3, 4)) for _ in images]
+    model = GridCRFSSVM(**FIT).fit(library.column(images), library.column(labels))
+    np.testing.assert_array_equal(model.w_, GridCRFSSVM(**FIT).fit(images, labels).w_)
+    assert_same(model.predict(library.column(images)), model.predict(images))
+    trees = [{"features": RNG.standard_normal((2, 2, 2, 1))} for _ in range(4)]
+    states = [RNG.integers(0, 4, 2) for _ in trees]
+    model = TreeSSVM(parents=[-1, 0], **FIT).fit(library.column(trees), library.column(states))
+    expected = TreeSSVM(parents=[-1, 0], **FIT).fit(trees, states)
+    np.testing.assert_array_equal(model.w_, expected.w_)
+    assert_same(model.predict(library.column(trees)), expected.predict(trees))
+
+
+@pytest.mark.parametrize("pairwise", ["contrast", "directed"])
+def test_features_of_edges_keep_their_names(library, pairwise):
+    pytest.importorskip("pandas")
+    nodes, features = RNG.standard_normal((4, 3, 2)), RNG.random((4, 2, 2))
+    y = RNG.integers(0, 2, (4, 3))
+    names = ["length", "contrast"]
+
+    def graphs(names):
+        return [(x, EDGES, library.frame(e, names)) for x, e in zip(nodes, features)]
+
+    arrays = list(zip(nodes, [EDGES] * 4, features))
+    expected = GraphCRFSSVM(pairwise=pairwise, **FIT).fit(arrays, y)
+    model = GraphCRFSSVM(pairwise=pairwise, **FIT).fit(graphs(names), y)
+    np.testing.assert_array_equal(model.w_, expected.w_)
+    frame = model.to_frame()
+    assert frame.feature[frame.kind == "edge"].unique().tolist() == names
+    assert_same(model.predict(graphs(names)), expected.predict(arrays))
+    model.predict(arrays)
+    with pytest.raises(ValueError, match=r"the edge features of X\[0\] are .* those of the fit"):
+        model.predict(graphs(names[::-1]))
+    mixed = [*graphs(names)[:2], *graphs(["length", "other"])[2:]]
+    with pytest.raises(ValueError, match=r"edge features of X\[2\] are .* those of X\[0\]: "):
+        GraphCRFSSVM(pairwise=pairwise, **FIT).fit(mixed, y)
+    model.fit(graphs(names[::-1]), y)  # a refit has other names, or none
+    assert model.to_frame().feature.tolist()[-1] == names[0]
+    frame = model.fit(arrays, y).to_frame()
+    assert frame.feature[frame.kind == "edge"].unique().tolist() == ["edge0", "edge1"]
+    GraphCRFSSVM(**FIT).fit(mixed, y)  # reads no edge features
+
+
+def test_own_structures_get_the_items_of_columns(library):
+    y = np.where(SETS[:, 0], 1, -1).tolist()
+    expected = StructuredSVM(Sign(), **FIT).fit(list(ROWS), y)
+    model = StructuredSVM(Sign(), **FIT).fit(library.column(list(ROWS)), library.module.Series(y))
+    np.testing.assert_array_equal(model.w_, expected.w_)
+    assert model.predict(library.column(list(ROWS))).tolist() == expected.predict(ROWS).tolist()
+
+
+def indexed(library, X):
+    """Rows with an index of their own, where the library has one."""
+    return X.set_index(np.arange(len(X)) * 2 + 100) if library.name == "pandas" else X
+
+
+@pytest.mark.parametrize("edges", ["full", None])
+@pytest.mark.parametrize("kind", [int, bool, float])
+def test_label_sets_in_a_frame_come_out_as_one(library, edges, kind):
+    X = indexed(library, library.frame(ROWS, ["wide", "high"]))
+    Y = library.frame(SETS.astype(kind), TOPICS)
+    expected = MultilabelSSVM(edges=edges, **FIT).fit(ROWS, SETS)
+    assert expected.classes_.tolist() == [0, 1, 2]
+    model = MultilabelSSVM(edges=edges, **FIT).fit(X, Y)
+    np.testing.assert_array_equal(model.w_, expected.w_)
+    assert model.classes_.tolist() == TOPICS
+    for fitted in (model, pickle.loads(pickle.dumps(model))):
+        found = fitted.predict(X)
+        assert isinstance(found, library.module.DataFrame)
+        assert list(found.columns) == TOPICS
+        np.testing.assert_array_equal(found.to_numpy(), expected.predict(ROWS))
+        assert found.to_numpy().dtype == np.int64
+    if library.name == "pandas":
+        assert found.index.equals(X.index)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        plain = model.predict(ROWS)
+    assert list(plain.columns) == TOPICS
+    assert isinstance(model.decision_function(X), np.ndarray)
+    assert model.score(X, Y) == model.score(X, SETS) == expected.score(ROWS, SETS)
+    frame = model.to_frame()
+    assert frame.label[frame.kind == "intercept"].tolist() == TOPICS
+    # Fitted on arrays again, it forgets.
+    again = model.fit(ROWS, SETS)
+    assert isinstance(again.predict(ROWS), np.ndarray)
+    assert again.classes_.tolist() == [0, 1, 2]
+
+
+def test_names_of_labels_must_be_those_of_the_fit(library):
+    Y = library.frame(SETS, TOPICS)
+    other = ["art", "news", "sports"]
+    model = MultilabelSSVM(**FIT).fit(ROWS, Y)
+    with pytest.raises(ValueError, match=r"columns of y are \['art', 'news', 'sports'\], expected"):
+        model.score(ROWS, Y[other])
+    with pytest.raises(ValueError, match=r"columns of y are \['news', 'art', 'sports'\], expected"):
+        MultilabelSSVM(classes=other, **FIT).fit(ROWS, Y)
+    assert MultilabelSSVM(classes=TOPICS, **FIT).fit(ROWS, Y).classes_.tolist() == TOPICS
+    # Arrays have no names to compare.
+    assert model.score(ROWS, SETS[:, [1, 0, 2]]) != model.score(ROWS, SETS)
+
+
+def test_frames_of_labels_in_searches_and_scores(library):
+    X, Y = library.frame(ROWS, ["wide", "high"]), library.frame(SETS, TOPICS)
+    pipeline = make_pipeline(StandardScaler(), MultilabelSSVM(**FIT))
+    grid = {"multilabelssvm__lam": [0.01, 0.1]}
+    search = GridSearchCV(pipeline, grid, cv=2, scoring="f1_macro", error_score="raise").fit(X, Y)
+    found = search.predict(X)
+    assert list(found.columns) == TOPICS
+    arrays = clone(search.best_estimator_).fit(ROWS, SETS).predict(ROWS)
+    np.testing.assert_array_equal(found.to_numpy(), arrays)
+    assert f1_score(Y, found, average="micro") == f1_score(SETS, arrays, average="micro")
+    folds = cross_val_predict(MultilabelSSVM(**FIT), X, Y, cv=2)
+    np.testing.assert_array_equal(folds, cross_val_predict(MultilabelSSVM(**FIT), ROWS, SETS, cv=2))
+    path = PathCV(MultilabelSSVM(random_state=0), lams=[0.1, 1.0], cv=2).fit(X, Y)
+    assert list(path.predict(X).columns) == path.classes_.tolist() == TOPICS
+
+
+def test_columns_without_names_are_numbers():
+    pd = pytest.importorskip("pandas")
+    model = MultilabelSSVM(**FIT).fit(ROWS, pd.DataFrame(SETS))
+    assert model.classes_.tolist() == list(model.predict(ROWS).columns) == [0, 1, 2]
+    model = MultilabelSSVM(classes=TOPICS, **FIT).fit(ROWS, pd.DataFrame(SETS))
+    assert model.classes_.tolist() == list(model.predict(ROWS).columns) == TOPICS
+    model = MultilabelSSVM(**FIT).fit(ROWS, pd.DataFrame(SETS, columns=[7, 3, 5]))
+    assert model.classes_.tolist() == list(model.predict(ROWS).columns) == [7, 3, 5]
+    pairs = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)])
+    model = MultilabelSSVM(**FIT).fit(ROWS, pd.DataFrame(SETS, columns=pairs))
+    assert model.classes_.tolist() == pairs.tolist()
+    assert model.predict(ROWS).columns.equals(pairs)
+    nullable = pd.DataFrame(SETS, columns=TOPICS).astype("boolean")
+    model = MultilabelSSVM(**FIT).fit(ROWS, nullable)
+    np.testing.assert_array_equal(model.w_, MultilabelSSVM(**FIT).fit(ROWS, SETS).w_)
+    with pytest.raises(ValueError, match="y has more than one column 'a'"):
+        MultilabelSSVM().fit(ROWS, pd.DataFrame(SETS, columns=["a", "b", "a"]))
+    wrong = pd.DataFrame(SETS.copy(), columns=TOPICS)
+    wrong.iloc[2, 1] = 2
+    with pytest.raises(ValueError, match=r"y\[2, 1\] is 2, expected 0 or 1"):
+        MultilabelSSVM().fit(ROWS, wrong)
+
+
+def test_a_model_fitted_on_frames_says_what_it_needs_elsewhere(library, monkeypatch):
+    model = MultilabelSSVM(**FIT).fit(ROWS, library.frame(SETS, TOPICS))
+
+    def without(name):
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr("sstruct._input.frames.import_module", without)
+    with pytest.raises(ImportError, match=rf"{library.name} is not installed: pip install"):
+        model.predict(ROWS)
+
+
+def test_missing_values_in_frames_are_named_by_sample(library):
+    X = [library.frame(x, ["wide", "high"]) for x in CHAINS]
+    holed = CHAINS[2].copy()
+    holed[3, 1] = np.nan
+    X[2] = library.frame(holed, ["wide", "high"])
+    with pytest.raises(ValueError, match=r"X\[2\] contains NaN or infinity at node 3"):
+        ChainSSVM().fit(X, TAGS)
+    X[2] = library.module.DataFrame({"wide": list("abcde"), "high": [1.0] * 5})
+    with pytest.raises(ValueError, match=r"X\[2\] is not a numeric 2-D array"):
+        ChainSSVM().fit(X, TAGS)

@@ -1,0 +1,121 @@
+"""Threads: the same bits for every n_jobs, and fits at once that do not disturb each other."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sstruct import ChainSSVM, MulticlassSSVM
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._solvers.frank_wolfe.block_coordinate import STEPS
+from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
+from tests.estimators.fit.test_more_samples import CASES
+from tests.estimators.same_bits import assert_same_bits
+
+pytestmark = pytest.mark.usefixtures("small_fits_at_once")
+
+
+@pytest.fixture(scope="module")
+def chains():
+    # Long enough, with labels enough, that oracles come in batches.
+    return make_sequences(n_samples=130, n_labels=100, min_length=50, max_length=70, random_state=0)
+
+
+def batch_size_of(X, y):
+    K = len({label for labels in y for label in labels})
+    lengths = np.array([len(x) for x in X])
+    return ChainProblem(
+        np.vstack(X), Chains(np.cumsum(lengths) - lengths, lengths), ChainModel(K)
+    ).batch_size
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"solver": MPBCFW(sampling="gap", cache=True, average=True)},
+        {"solver": "fw"},
+        {"solver": MPBCFW(step="fw")},
+    ],
+    ids=["default", "gap", "batch", "fw"],
+)
+def test_the_same_bits_for_every_n_jobs(chains, parameters):
+    X, y = chains
+    assert batch_size_of(X, y) > 1
+    one = ChainSSVM(lam=0.01, max_iter=12, certificate_every=3, random_state=0, **parameters)
+    models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3, -1)]
+    for model in models[1:]:
+        assert_same_bits(model, models[0])
+        for a, b in zip(model.predict(X), models[0].predict(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+# Oracles in Python have processes in place of threads: test_custom_jobs.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "parameters",
+    [{"solver": MPBCFW(step=step), "warm_start": "dual"} for step in STEPS]
+    + [{"solver": "bcfw", "warm_start": "dual"}]
+    + [{"solver": solver} for solver in ("fw", "ssg")],
+    ids=str,
+)
+@pytest.mark.parametrize("case", [case for case in CASES if "oracle" not in case])
+def test_the_same_bits_in_every_estimator(rng, case, parameters):
+    make, model = CASES[case]
+    # Threads share a pass of eight visits and more for each of them, of which there are up to four.
+    draws = [make(rng) for _ in range(4)]
+    X, y = ([sample for draw in draws for sample in draw[k]] for k in range(2))
+    models = [
+        clone(model).set_params(n_jobs=n_jobs, max_iter=6, random_state=0, **parameters).fit(X, y)
+        for n_jobs in (1, 2, 3, 8)
+    ]
+    for other in models[1:]:
+        assert_same_bits(other, models[0])
+        if "warm_start" in parameters:  # which keeps the dual weights
+            for name in ("size", "alpha", "code"):
+                np.testing.assert_array_equal(
+                    other._warm_state[name], models[0]._warm_state[name], err_msg=name
+                )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fits_in_several_threads_at_once(chains, rng):
+    X, y = chains
+    rows, labels = rng.standard_normal((200, 6)), rng.integers(0, 4, 200)
+    fits = [
+        (ChainSSVM(lam=0.1, max_iter=4 + k, n_jobs=1 + k % 2, random_state=k), X, y)
+        for k in range(4)
+    ] + [(MulticlassSSVM(lam=0.01 * (k + 1), random_state=k), rows, labels) for k in range(4)]
+    alone = [clone(model).fit(X, y) for model, X, y in fits]
+    with ThreadPoolExecutor(8) as pool:
+        at_once = list(pool.map(lambda fit: fit[0].fit(*fit[1:]), fits))
+    for a, b in zip(at_once, alone, strict=True):
+        assert_same_bits(a, b)
+
+
+def test_n_jobs_is_checked(chains):
+    X, y = chains
+    for n_jobs in (0, 1.5, "2"):
+        with pytest.raises((ValueError, TypeError), match="n_jobs"):
+            ChainSSVM(n_jobs=n_jobs).fit(X, y)
+
+
+def test_an_oracle_that_raises_in_a_thread(rng):
+    # An infeasible mask is found by the max-oracle, in whichever thread: the error is the same.
+    from sstruct._problems.core._decode import decode
+
+    n, K = 64, 2
+    mask = np.array([[False, True], [False, False]])
+    lengths = np.full(n, 2)
+    lengths[50] = 5
+    X = rng.standard_normal((lengths.sum(), 3))
+    problem = ChainProblem(
+        X, Chains(np.cumsum(lengths) - lengths, lengths), ChainModel(K, edge_mask=mask)
+    )
+    for n_threads in (1, 2, 4):
+        with pytest.raises(ValueError, match="block 50: the masks forbid every labeling"):
+            decode(problem, np.zeros(problem.n_weights), n_threads)
