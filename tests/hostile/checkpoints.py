@@ -10,8 +10,8 @@ from tests.hostile.case import REFUSED
 from tests.hostile.certificates import check_certificate
 from tests.hostile.files import damaged_arrays, damaged_bytes
 from tests.hostile.judge import same_attributes
-from tests.hostile.structures import STRUCTURES
 from tests.hostile.workplace import folder
+from tests.registry import TRAINED
 
 NAMES = (
     "chain", "graph", "featured graph", "grid", "candidates", "maps", "label sets", "rows",
@@ -31,19 +31,19 @@ STORED = (0, 1, -1, 2, 2**31 - 1, -(2**31), 2**63 - 1, 2**62, 0.5, 1e300, np.nan
 @functools.cache
 def sound(name, number):
     """Return data, parameters and the bytes of the checkpoint of a fit that was cut short."""
-    structure = STRUCTURES[name]
+    example = TRAINED[name]
     rng = np.random.default_rng(number)
-    X, y = structure.make(rng, 4)
+    X, y = example.varied(rng, 4)
     path = folder() / "sound"
     path.unlink(missing_ok=True)
-    given = OPTIONS[number] | structure.needed
+    given = OPTIONS[number] | example.required
     given |= {"lam": 0.1, "tol": 0, "max_iter": 3, "random_state": 0, "checkpoint": path}
     if given.get("bounds") == "nonnegative":
-        plain = structure.estimator(**{**given, "bounds": None, "checkpoint": None}).fit(X, y)
+        plain = example.estimator(**{**given, "bounds": None, "checkpoint": None}).fit(X, y)
         given["bounds"] = np.array([[0.0], [np.inf]]) * np.ones(len(plain.w_))
         given["bounds"][0] = 0
     try:
-        structure.estimator(**given).fit(X, y)
+        example.estimator(**given).fit(X, y)
     except (TypeError, ValueError):
         return None
     return X, y, given, path.read_bytes() if path.exists() else None
@@ -59,7 +59,7 @@ def attack(case):
     path = folder() / "tampered"
     path.write_bytes(tampered(case, text))
     most = case.random.choice((3, 4, 8))
-    model = STRUCTURES[name].estimator(**{**given, "checkpoint": path, "max_iter": most})
+    model = TRAINED[name].estimator(**{**given, "checkpoint": path, "max_iter": most})
     before = dict(vars(model))
     case.log.append(f"{name} {given}")
     if case.attempt("fit", model.fit, X, y) is REFUSED:

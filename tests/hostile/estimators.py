@@ -5,7 +5,7 @@ import numpy as np
 from tests.hostile.case import REFUSED, shown
 from tests.hostile.certificates import check_certificate, check_finite_results
 from tests.hostile.judge import FindingError, same_attributes
-from tests.hostile.structures import STRUCTURES
+from tests.registry import TRAINED
 
 # Parameters whose damaged values would only be long work: passes, processes.
 LONG = ("max_iter", "n_jobs")
@@ -18,9 +18,9 @@ EARLY = {
 }
 
 
-def parameters(case, structure):
+def parameters(case, example):
     """Return parameters by name, few of them damaged."""
-    sound, known = structure.sound_parameters(case.random), structure.parameters | EARLY
+    sound, known = example.sound_parameters(case.random), example.parameters | EARLY
     if case.random.random() < 0.2:
         sound |= {name: case.random.choice(values) for name, values in EARLY.items()}
     if case.random.random() < 0.1:  # what takes samples as they come
@@ -38,15 +38,15 @@ def parameters(case, structure):
 
 def attack(case):
     """Fit data of which some is damaged; then do with the model what users do."""
-    name = case.random.choice(list(STRUCTURES))
-    structure = STRUCTURES[name]
+    name = case.random.choice(list(TRAINED))
+    example = TRAINED[name]
     rng = case.generator()
-    X, y = structure.make(rng, case.random.randint(1, 5))
-    given = parameters(case, structure)
+    X, y = example.varied(rng, case.random.randint(1, 5))
+    given = parameters(case, example)
     texts = [f"{name}={shown(value, 60)}" for name, value in given.items()]
     model = case.attempt(
-        f"{structure.estimator.__name__}({', '.join(texts)})",
-        lambda: structure.estimator(**given),
+        f"{example.estimator.__name__}({', '.join(texts)})",
+        lambda: example.estimator(**given),
     )
     if model is REFUSED:
         return
@@ -55,7 +55,7 @@ def attack(case):
         _partial_fit(case, name, model, X, y, rng)
     else:
         sound = {"X": X, "y": y, "sample_weight": weights(case, rng, X)}
-        fit(case, name, model, case.arguments(sound | held_out(case, structure, model, rng), least))
+        fit(case, name, model, case.arguments(sound | held_out(case, example, model, rng), least))
     if not hasattr(model, "w_"):
         return
     for _ in range(case.random.randint(1, 3)):
@@ -69,11 +69,11 @@ def weights(case, rng, X):
     return None if case.random.random() < 0.7 else rng.integers(0, 3, n).astype(float)
 
 
-def held_out(case, structure, model, rng):
+def held_out(case, example, model, rng):
     """Return nothing, or samples to validate on; rarely where they are refused."""
     if case.random.random() < (0.5 if model.early_stopping is True else 0.98):
         return {}
-    X, y = structure.make(rng, case.random.randint(1, 3))
+    X, y = example.varied(rng, case.random.randint(1, 3))
     return {"X_val": X, "y_val": y, "sample_weight_val": weights(case, rng, X)}
 
 
@@ -133,11 +133,11 @@ def _partial_fit(case, name, model, X, y, rng):
 
 def _refit(case, name, model, X, y, rng):
     """Fit again, with more samples, under other parameters: warm, if that is set."""
-    more_X, more_y = STRUCTURES[name].make(rng, 2)
+    more_X, more_y = TRAINED[name].varied(rng, 2)
     if isinstance(X, list) and isinstance(more_X, list) and type(y) is type(more_y):
         X, y = [*X, *more_X], [*y, *more_y]
     if case.random.random() < 0.5:
-        changed = parameters(case, STRUCTURES[name])
+        changed = parameters(case, TRAINED[name])
         if case.attempt("set_params", model.set_params, **changed) is REFUSED:
             return
     fit(case, name, model, case.arguments({"X": X, "y": y, "sample_weight": None}))

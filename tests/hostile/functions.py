@@ -8,9 +8,10 @@ import sstruct
 from sstruct import Sequences, datasets, inference, masks, metrics, preprocessing
 from tests.hostile.case import REFUSED
 from tests.hostile.judge import FindingError
-from tests.hostile.structures import adjacency, candidates, chains, rows
 from tests.reference import graphs
 from tests.reference.mrf import random_model
+from tests.registry import adjacency, candidates, chains
+from tests.registry import dense_or_sparse_rows as rows
 
 TAGS = np.array(["B-a", "I-a", "O", "B-b"])
 

@@ -6,30 +6,24 @@ from sklearn.pipeline import make_pipeline
 from sstruct import LatentSSVM
 from tests.hostile.case import REFUSED, shown
 from tests.hostile.judge import FindingError, same_attributes
-from tests.hostile.structures import STRUCTURES
+from tests.registry import FIRST, TRAINED
 
 NAMES = ("chain", "graph", "featured graph", "grid", "candidates", "label sets", "rows")
-PARAMETERS = {
-    "states_per_label": (1, 1, 2),
-    "tol": (1e-3, 0, 0.1),
-    "max_rounds": (1, 2, 5),
-    "n_init": (1, 2),
-    "random_state": (0, None),
-}
+PARAMETERS = FIRST[LatentSSVM].parameters
 
 
 def attack(case):
     """Hide labels, damage some of what is given, and fit; then predict and score."""
     name = case.random.choice(NAMES)
-    structure, rng = STRUCTURES[name], case.generator()
-    X, y = structure.make(rng, case.random.randint(1, 5))
-    inner = structure.sound_parameters(case.random)
-    if "ignore_label" in structure.parameters:
+    example, rng = TRAINED[name], case.generator()
+    X, y = example.varied(rng, case.random.randint(1, 5))
+    inner = example.sound_parameters(case.random)
+    if "ignore_label" in example.parameters:
         inner["ignore_label"] = -1
     given = {key: case.random.choice(values) for key, values in PARAMETERS.items()}
     given["estimator"] = case.attempt(
-        " ".join([structure.estimator.__name__, shown(inner)]),
-        lambda: structure.estimator(**inner),
+        " ".join([example.estimator.__name__, shown(inner)]),
+        lambda: example.estimator(**inner),
     )
     if case.random.random() < 0.2:
         given["init"] = case.random.choice([given["estimator"], make_pipeline(given["estimator"])])

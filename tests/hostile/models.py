@@ -9,14 +9,14 @@ import numpy as np
 
 from tests.hostile.case import REFUSED
 from tests.hostile.files import damaged_bytes
-from tests.hostile.structures import STRUCTURES
+from tests.registry import TRAINED
 
 try:
     from skops import io as skops
 except ImportError:  # an extra of the tests
     skops = None
 
-NAMES = [name for name in STRUCTURES if STRUCTURES[name].estimator.__name__ != "StructuredSVM"]
+NAMES = [name for name in TRAINED if TRAINED[name].estimator.__name__ != "StructuredSVM"]
 N_VARIANTS = 8
 MOST_PASSES = 10_000
 # Numbers that JSON can hold, for the schema of a file.
@@ -28,16 +28,16 @@ def fitted(name, number):
     """Return a model that was fitted to sound data, and the data; or None."""
     import random
 
-    structure = STRUCTURES[name]
-    X, y = structure.make(np.random.default_rng(number), 4)
-    given = structure.sound_parameters(random.Random(number)) | {"verbose": 0, "max_iter": 3}
+    example = TRAINED[name]
+    X, y = example.varied(np.random.default_rng(number), 4)
+    given = example.sound_parameters(random.Random(number)) | {"verbose": 0, "max_iter": 3}
     if number % 2:
         given["warm_start"] = True
     given["transition_mask"] = None
-    given = {k: v for k, v in given.items() if k in structure.parameters or k in structure.needed}
+    given = {k: v for k, v in given.items() if k in example.parameters or k in example.required}
     given.pop("checkpoint", None)
     try:
-        return structure.estimator(**given).fit(X, y), X, y
+        return example.estimator(**given).fit(X, y), X, y
     except (TypeError, ValueError):
         return None
 

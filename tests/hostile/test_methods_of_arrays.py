@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.hostile.functions import FUNCTIONS
-from tests.hostile.structures import STRUCTURES
+from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -49,15 +49,15 @@ def test_functions(function, make, rng):
         pass
 
 
-@pytest.mark.parametrize("name", [n for n in STRUCTURES if "hoice" not in n])
+@pytest.mark.parametrize("name", [n for n in TRAINED if "hoice" not in n])
 def test_estimators(name):
-    structure, n_fits = STRUCTURES[name], 0
+    example, n_fits = TRAINED[name], 0
     for seed in range(CASES):
         rng, random = np.random.default_rng(seed), Random(seed)
-        X, y = structure.make(rng, 4)
+        X, y = example.varied(rng, 4)
         X = narrowed(X, random.choice([float, np.float32, np.int8, np.int64]))
-        parameters = guarded(structure.sound_parameters(random) | {"verbose": 0})
-        model = structure.estimator(**parameters)
+        parameters = guarded(example.sound_parameters(random) | {"verbose": 0})
+        model = example.estimator(**parameters)
         try:
             model.fit(guarded(X), guarded(y), guarded(np.ones(4)))
         except ValueError:

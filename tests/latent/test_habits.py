@@ -1,4 +1,4 @@
-"""scikit-learn's habits: its checks, parameters, searches, weights, names; files."""
+"""scikit-learn's conventions: parameters, searches, weights, names; files."""
 
 import pickle
 import warnings
@@ -11,27 +11,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM
 from sstruct.preprocessing import PerNode
-from tests.estimators.common.test_common import WEIGHT_CHECKS, name_of
 from tests.latent.test_latent import chain, quietly
-
-CHECKS = [
-    pytest.param(estimator, check, id=f"{estimator.estimator!r}-{name_of(check)}")
-    for made in (ChainSSVM(), MultilabelSSVM())
-    for estimator, check in estimator_checks_generator(LatentSSVM(made), legacy=True)
-]
-
-
-@pytest.mark.filterwarnings(
-    "ignore:.*SSVM stopped at relative duality gap:sklearn.exceptions.ConvergenceWarning"
-)
-@pytest.mark.parametrize("estimator, check", CHECKS)
-def test_estimator_check(estimator, check):
-    tight = {"estimator__tol": 1e-10} if name_of(check) in WEIGHT_CHECKS else {}
-    check(clone(estimator).set_params(**tight))
 
 
 def hidden(data):

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sstruct import ChainSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM, inference
-from tests.hostile.structures import STRUCTURES
+from tests.registry import TRAINED
 
 MANY = {
     "graph": [{"inference": name} for name in ("expansion", "max-sum", "fwmap")],
@@ -51,11 +51,11 @@ def answer_or_refusal(problem, i, w):
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 @pytest.mark.parametrize("name, more", CASES, ids=str)
 def test_answers_are_labelings_or_refused(rng, name, more):
-    structure = STRUCTURES[name]
+    example = TRAINED[name]
     n_asked = 0
     for seed in range(8):
-        X, y = structure.make(np.random.default_rng(seed), 4)
-        model = structure.estimator(**structure.needed, **more, lam=0.1)
+        X, y = example.varied(np.random.default_rng(seed), 4)
+        model = example.estimator(**example.required, **more, lam=0.1)
         try:
             problem = model._training(X, y, None).problem
         except ValueError:  # a decoder that is not for these graphs
@@ -94,8 +94,8 @@ def sound(estimator):
 
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 def test_subgradient_steps_do_not_follow_weights_beyond_float64(rng):
-    structure = STRUCTURES["maps"]
-    X, y = structure.make(rng, 3)
+    example = TRAINED["maps"]
+    X, y = example.varied(rng, 3)
     model = TreeSSVM(parents=[-1, 0, 0], solver="ssg", lam=1e-300, random_state=0, max_iter=5)
     with pytest.raises(ValueError, match="leave the range of float64"):
         model.fit([{"features": 1e30 * x["features"]} for x in X], y)

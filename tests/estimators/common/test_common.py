@@ -1,84 +1,154 @@
-"""scikit-learn's own estimator checks, run and not skipped."""
+"""scikit-learn's own estimator checks, and the same habits on samples of every structure."""
 
+import copy
+import warnings
+
+import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM
+from tests.estimators.equal import equal
+from tests.registry import EXAMPLES, FIRST
 
-ESTIMATORS = [
-    ChainSSVM(),
-    GraphCRFSSVM(),
-    GraphCRFSSVM(rescaling="slack"),
-    GridCRFSSVM(),
-    MulticlassSSVM(),
-    ChainSSVM(rescaling="slack"),
-    MulticlassSSVM(rescaling="slack"),
-    MultilabelSSVM(),
-    MultilabelSSVM(edges="tree"),
-    MultilabelSSVM(edges=None),
-    MultilabelSSVM(pairwise="full"),
-    MultilabelSSVM(rescaling="slack"),
-    MultilabelSSVM(rescaling="slack", edges="tree"),
-    MultilabelSSVM(rescaling="slack", inference="relaxed"),
-]
-# Those that take samples as they come have `partial_fit`, which there are checks for. Two copies of
-# a sample are two steps, and no step of twice the length.
-ONLINE = [
-    MulticlassSSVM(solver="perceptron", max_iter=20),
-    MulticlassSSVM(solver="pa", max_iter=20),
-    MulticlassSSVM(solver="ssg", lam=0.1, max_iter=20),
-    MultilabelSSVM(solver="perceptron", max_iter=20),
-    ChainSSVM(solver="perceptron", max_iter=20),
-]
-# Asked at rtol 1e-7, so that fits must be tight. All else passes as users make estimators.
+# Compared at rtol=1e-7: fits must be tight. All other checks run with the default tolerance.
 WEIGHT_CHECKS = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
-# Not parametrize_with_checks: that of scikit-learn 1.6 gives pytest a generator, which pytest 9
-# warns of.
+# Need no data, or expect an error: for estimators that do not read 2-D arrays.
+CHECKS_WITHOUT_DATA = (
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
+)
+examples = pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
 
 
 def name_of(check):
     return getattr(check, "func", check).__name__
 
 
-CHECKS = [
-    pytest.param(estimator, check, id=f"{estimator!r}-{name_of(check)}")
-    for made in ESTIMATORS
-    for estimator, check in estimator_checks_generator(made, legacy=True)
-]
-CHECKS += [
-    pytest.param(estimator, check, id=f"{estimator!r}-{name_of(check)}")
-    for made in ONLINE
-    for estimator, check in estimator_checks_generator(made, legacy=True)
-    if name_of(check) not in WEIGHT_CHECKS
-    # Classes are asked for in the first call, which the check knows of classifiers alone.
-    and (name_of(check), type(made)) != ("check_n_features_in_after_fitting", ChainSSVM)
-]
+def is_checked_online(check, estimator):
+    """Whether a check applies to solvers that pass over the samples in a given order.
+
+    Two copies of a sample are two of their steps, not a step of twice the length. And the check of
+    n_features_in_ passes `classes` to the first call of partial_fit only for classifiers.
+    """
+    is_chain = type(estimator).__name__ == "ChainSSVM"
+    return name_of(check) not in WEIGHT_CHECKS and not (
+        name_of(check) == "check_n_features_in_after_fitting" and is_chain
+    )
 
 
-# Some checks fit random labels to features around 100, out of reach of tol; it is not asked.
-@pytest.mark.filterwarnings(
-    "ignore:.*SSVM stopped at relative duality gap:sklearn.exceptions.ConvergenceWarning"
+def checks_of(estimator):
+    # parametrize_with_checks of scikit-learn 1.6 passes a generator, of which pytest 9 warns.
+    return estimator_checks_generator(estimator, legacy=True)
+
+
+def sklearn_checks():
+    for example in EXAMPLES.values():
+        kind = example.estimator
+        for parameters in example.checked:
+            yield from checks_of(kind(**parameters))
+        for parameters in example.checked_online:
+            pairs = checks_of(kind(max_iter=20, **parameters))
+            yield from ((made, check) for made, check in pairs if is_checked_online(check, made))
+    for kind, example in FIRST.items():
+        if not example.checked:
+            pairs = checks_of(kind(**example.required))
+            yield from (pair for pair in pairs if name_of(pair[1]) in CHECKS_WITHOUT_DATA)
+
+
+# Some checks fit random labels to features around 100, where tol is not reached.
+@pytest.mark.filterwarnings("ignore:.*SSVM stopped at:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "estimator, check",
+    [pytest.param(e, check, id=f"{e!r}-{name_of(check)}") for e, check in sklearn_checks()],
 )
-@pytest.mark.parametrize("estimator, check", CHECKS)
 def test_estimator_check(estimator, check):
-    tight = {"tol": 1e-12} if name_of(check) in WEIGHT_CHECKS else {}
+    tight = {}
+    if name_of(check) in WEIGHT_CHECKS:
+        tight = {"estimator__tol": 1e-10} if hasattr(estimator, "estimator") else {"tol": 1e-12}
     check(clone(estimator).set_params(**tight))
 
 
-def test_the_checks_are_there():
-    for estimator in ESTIMATORS:
-        checks = list(estimator_checks_generator(estimator, legacy=True))
-        assert len(checks) > 35
-        names = {name_of(check) for _, check in checks}
-        for name in (
-            *WEIGHT_CHECKS,
-            "check_estimators_pickle",
-            "check_fit_idempotent",
-            "check_n_features_in",
-            "check_methods_subset_invariance",
-        ):
-            assert name in names
+@pytest.mark.parametrize("kind", [kind for kind, example in FIRST.items() if example.checked])
+def test_the_checks_are_there(kind):
+    example = FIRST[kind]
+    names = {name_of(check) for _, check in checks_of(kind(**example.required))}
+    assert len(names) > 35
+    assert names >= {
+        *WEIGHT_CHECKS,
+        "check_estimators_pickle",
+        "check_fit_idempotent",
+        "check_n_features_in",
+        "check_methods_subset_invariance",
+    }
+
+
+@examples
+def test_fit_is_repeatable_and_changes_nothing_else(example):
+    X, y = example.samples()
+    model = example.unfitted()
+    data, parameters = copy.deepcopy((X, y)), repr(model.get_params())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert model.fit(X, y) is model
+        expected = model.predict(X)
+        again = clone(model).fit(X, y)
+        model.fit(X, y)
+    assert repr(model.get_params()) == parameters
+    for other in (again, model):
+        assert equal(other.predict(X), expected)
+        assert equal(getattr(other, "w_", None), getattr(again, "w_", None))
+    assert equal((X, y), data)
+
+
+@examples
+def test_predictions_do_not_depend_on_the_other_samples(example):
+    X, y = example.samples()
+    model = example.fitted()
+    whole = model.predict(X)
+    for i in range(len(y)):
+        assert equal(list(model.predict(X[i : i + 1])), list(whole[i : i + 1]))
+    assert equal(list(model.predict(X[::-1])), list(whole)[::-1])
+
+
+@examples
+def test_unit_weights_are_no_weights(example):
+    X, y = example.samples()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        weighted = example.unfitted().fit(X, y, sample_weight=np.ones(len(y)))
+    assert equal(weighted.predict(X), example.fitted().predict(X))
+    assert weighted.score(X, y, sample_weight=np.ones(len(y))) == weighted.score(X, y)
+
+
+@examples
+def test_before_a_fit(example):
+    X, y = example.samples()
+    model = example.unfitted()
+    for method, given in (("predict", (X,)), ("score", (X, y)), ("to_frame", ())):
+        if hasattr(model, method):
+            with pytest.raises(NotFittedError, match=f"{type(model).__name__}.* not fitted"):
+                getattr(model, method)(*given)
+    fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    assert not fitted
+
+
+@examples
+def test_numbers_of_samples_must_agree(example):
+    X, y = example.samples()
+    with pytest.raises(ValueError, match=r"samples|X\b.*y\b"):
+        example.unfitted().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="sample_weight"):
+        example.unfitted().fit(X, y, sample_weight=np.ones(len(y) + 1))

@@ -13,6 +13,7 @@ from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MultilabelSSVM, Sequen
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 from sstruct.solvers import MPBCFW
+from tests.estimators.equal import equal
 
 io = pytest.importorskip("skops.io")
 
@@ -35,21 +36,6 @@ def round_trip(model):
     again = io.loads(data, trusted=wanted)
     assert type(again) is type(model)
     return again
-
-
-def equal(a, b):
-    """Whether two segments of state are the same, to the type and the bit."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return False
-        return equal(a.tolist(), b.tolist()) if a.dtype == object else a.tobytes() == b.tobytes()
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(equal(a[key], b[key]) for key in a)
-    if isinstance(a, tuple | list):
-        return len(a) == len(b) and all(map(equal, a, b))
-    return a == b
 
 
 def assert_same_model(a, b, X):

@@ -1,12 +1,19 @@
-"""Small sound data and parameters of each estimator: what is damaged."""
+"""Small data and valid parameters for every public estimator.
+
+The general tests run over ``EXAMPLES``: the problem contract, scikit-learn's checks, pickle and
+skops, damaged states, data frames, odd objects and hostile values. A new estimator enters all of
+them with one entry here; ``tests/package/test_registry.py`` fails if it has none.
+"""
 
 import itertools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 import sstruct
 from sstruct import Sequences, masks
@@ -128,22 +135,74 @@ def _not_sparse(*values):
     return values
 
 
-@dataclass
-class Structure:
-    """An estimator, its parameters' sound values, and a function that makes data of n samples."""
+@dataclass(frozen=True)
+class Example:
+    """An estimator with one form of its input.
+
+    Parameters
+    ----------
+    estimator : type
+    make : callable
+        ``make(rng, n)`` returns X and y of n small samples, in plain lists or arrays.
+    parameters : dict
+        Valid values of parameters by name, from which attacks draw.
+    required : dict
+        Parameters without which the estimator cannot be fitted.
+    make_varied : callable or None
+        Like `make`, in any container that users may pass.
+    checked : tuple of dict
+        Parameters with which scikit-learn's checks run; they pass 2-D arrays. Empty if the
+        estimator cannot read those.
+    checked_online : tuple of dict
+        The same for solvers that support ``partial_fit``.
+    refitted : dict
+        Parameters that change the tables of weights, for tests of refitting.
+    """
 
     estimator: type
     make: Callable
     parameters: dict
+    required: dict = field(default_factory=dict)
+    make_varied: Callable | None = None
+    checked: tuple = ()
+    checked_online: tuple = ()
+    refitted: dict = field(default_factory=dict)
 
-    needed: dict = field(default_factory=dict)
+    def samples(self, n=6, seed=0):
+        """Return X and y of n samples, the same ones in every call."""
+        return self.make(np.random.default_rng(seed), n)
+
+    def varied(self, rng, n):
+        """Return X and y of n samples in any container."""
+        return (self.make_varied or self.make)(rng, n)
+
+    def unfitted(self, **parameters):
+        """Return an estimator that is fitted in a few passes."""
+        return self.estimator(**self.quick() | self.required | parameters)
+
+    def fitted(self, **parameters):
+        """Return an estimator fitted to `samples`."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.unfitted(**parameters).fit(*self.samples())
+
+    def quick(self):
+        """Return parameters that end a fit after a few passes."""
+        if self.is_meta:
+            return {}
+        return {"lam": 0.1, "max_iter": 5, "random_state": 0}
+
+    @property
+    def is_meta(self):
+        """Whether the estimator fits another one."""
+        return "estimator" in self.required
 
     def sound_parameters(self, random):
         """Return parameters by name, few of which are not the default."""
         names = random.sample(list(self.parameters), random.randint(0, 4))
         chosen = {name: random.choice(self.parameters[name]) for name in names}
         fixed = {"max_iter": random.choice(COMMON["max_iter"]), "random_state": 0}
-        return fixed | chosen | self.needed
+        return fixed | self.required | chosen
 
 
 def chains(rng, n):
@@ -217,10 +276,14 @@ def typed_graphs(rng, n):
     return X, y
 
 
-def images(rng, n):
+def images_or_array(rng, n):
     if rng.random() < 0.3:
         y = rng.integers(0, 2, (n, 2, 2))
         return rng.standard_normal((n, 2, 2, N_FEATURES)), y
+    return images(rng, n)
+
+
+def images(rng, n):
     shapes = rng.integers(1, 3, (n, 2))
     X = [rng.standard_normal((*shape, N_FEATURES)) for shape in shapes]
     return X, [rng.integers(0, 2, shape) for shape in shapes]
@@ -254,8 +317,11 @@ def score_maps(rng, n):
 
 
 def label_sets(rng, n):
-    X = rng.standard_normal((n, N_FEATURES))
-    Y = SETS[rng.integers(0, len(SETS), n)]
+    return rng.standard_normal((n, N_FEATURES)), SETS[rng.integers(0, len(SETS), n)]
+
+
+def label_sets_of_any_kind(rng, n):
+    X, Y = label_sets(rng, n)
     kind = rng.integers(5)
     if kind == 0:
         return sparse.csr_matrix(X), sparse.csr_matrix(Y)
@@ -265,13 +331,18 @@ def label_sets(rng, n):
 
 
 def rows(rng, n):
-    X = rng.standard_normal((n, N_FEATURES))
-    y = rng.integers(0, 2, n)
+    return rng.standard_normal((n, N_FEATURES)), rng.permutation(n) % 2
+
+
+def dense_or_sparse_rows(rng, n):
+    X, y = rows(rng, n)
     return (sparse.csr_matrix(X) if rng.random() < 0.3 else X), y
 
 
-def choices(rng, n):
-    return make_choices(rng, n)
+def partly_labeled_chains(rng, n):
+    """Chains of which every second one has its first label hidden."""
+    X, y = chains(rng, n)
+    return X, [np.r_[-1, labels[1:]] if i % 2 else labels for i, labels in enumerate(y)]
 
 
 def _mask(before, after):
@@ -284,9 +355,25 @@ _graph = COMMON | OF_LABELS | SLACK | {
     "bounds": (None, "submodular"),
 }  # fmt: skip
 _of_edges = _graph | {"pairwise": ("contrast", "directed")}
-STRUCTURES = {
-    "chain": Structure(
-        sstruct.ChainSSVM, chains_of_any_kind,
+_tree = COMMON | SLACK | {
+    "loss": ("distance", "hamming", "hamming-count"),
+    "fit_intercept": (True, False),
+    "ignore_label": (-1, None, 0),
+}  # fmt: skip
+_tree_options = {"required": {"parents": [-1, 0, 0]}, "refitted": {"parents": [2, 0, -1]}}
+_choice = COMMON | {
+    "rescaling": ("margin", "slack"),
+    "batch_size": ("auto", 1, 3),
+    "n_jobs": (None, 1),
+    "overlap": (False, False, True),
+    "search": ("auto", "bisecting", "binary"),
+}
+_small_chain = sstruct.ChainSSVM(lam=0.1, max_iter=50, random_state=0)
+# The first example of an estimator is the one that tests use which need a single one.
+EXAMPLES = {
+    "chain": Example(
+        sstruct.ChainSSVM,
+        chains,
         COMMON | OF_LABELS | SLACK | ALSO_GDMM | {
             "transitions": (True, False),
             "boundaries": (True, False),
@@ -295,19 +382,44 @@ STRUCTURES = {
             "window_size": ("auto", "auto", None, 1, 2),
             "couple_windows": (False, False, True),
         },
+        make_varied=chains_of_any_kind,
+        checked=({}, {"rescaling": "slack"}),
+        checked_online=({"solver": "perceptron"},),
+        refitted={"boundaries": False},
     ),
-    "graph": Structure(sstruct.GraphCRFSSVM, graphs_with(False), _graph),
-    "adjacency": Structure(sstruct.GraphCRFSSVM, adjacency, _graph),
-    "featured graph": Structure(sstruct.GraphCRFSSVM, graphs_with(True), _of_edges),
-    "grid": Structure(
-        sstruct.GridCRFSSVM, images,
-        _graph | {"connectivity": (4, 8),
-                  "pairwise": ("potts", "contrast", "full", "directed", 0.5),
-                  "window_size": ("auto", "auto", None, 1, 2),
-                  "couple_windows": (False, False, True)},
+    "graph": Example(
+        sstruct.GraphCRFSSVM,
+        graphs_with(False),
+        _graph,
+        checked=({}, {"rescaling": "slack"}),
+        refitted={"pairwise": "full"},
     ),
-    "typed graph": Structure(
-        sstruct.TypedGraphCRFSSVM, typed_graphs,
+    "adjacency": Example(
+        sstruct.GraphCRFSSVM, adjacency, _graph, refitted={"fit_intercept": False}
+    ),
+    "featured graph": Example(
+        sstruct.GraphCRFSSVM,
+        graphs_with(True),
+        _of_edges,
+        required={"pairwise": "contrast"},
+        refitted={"pairwise": "directed"},
+    ),
+    "grid": Example(
+        sstruct.GridCRFSSVM,
+        images,
+        _graph | {
+            "connectivity": (4, 8),
+            "pairwise": ("potts", "contrast", "full", "directed", 0.5),
+            "window_size": ("auto", "auto", None, 1, 2),
+            "couple_windows": (False, False, True),
+        },
+        make_varied=images_or_array,
+        checked=({},),
+        refitted={"pairwise": "directed", "connectivity": 8},
+    ),
+    "typed graph": Example(
+        sstruct.TypedGraphCRFSSVM,
+        typed_graphs,
         COMMON | {
             "loss": ("hamming-count", "hamming", "balanced"),
             "inference": ("auto", "auto", "expansion", "max-sum", "fwmap"),
@@ -316,14 +428,12 @@ STRUCTURES = {
             "classes": (None, [None, [0, 1, 2]], [[0, 1], [0, 1, 2]], [[0, 1, 5], None]),
             "ignore_label": (-1, None, 0),
         },
+        refitted={"fit_intercept": False},
     ),
-    "candidates": Structure(
-        sstruct.TreeSSVM, candidates,
-        COMMON | SLACK | {"loss": ("distance", "hamming", "hamming-count"),
-                          "fit_intercept": (True, False), "ignore_label": (-1, None, 0)},
-    ),
-    "label sets": Structure(
-        sstruct.MultilabelSSVM, label_sets,
+    "candidates": Example(sstruct.TreeSSVM, candidates, _tree, **_tree_options),
+    "label sets": Example(
+        sstruct.MultilabelSSVM,
+        label_sets,
         COMMON | LOSSES | SLACK | ALSO_GDMM | {
             "loss": (
                 *("hamming-count", "hamming", "asymmetric", "balanced"), np.array([1.0, 2.0, 0.5]),
@@ -338,32 +448,91 @@ STRUCTURES = {
             "fit_intercept": (True, False),
             "bounds": (None, "submodular"),
         },
+        make_varied=label_sets_of_any_kind,
+        checked=(
+            {},
+            {"edges": "tree"},
+            {"edges": None},
+            {"pairwise": "full"},
+            {"rescaling": "slack"},
+            {"rescaling": "slack", "edges": "tree"},
+            {"rescaling": "slack", "inference": "relaxed"},
+        ),
+        checked_online=({"solver": "perceptron"},),
+        refitted={"pairwise": "full"},
     ),
-    "rows": Structure(
-        sstruct.MulticlassSSVM, rows,
+    "rows": Example(
+        sstruct.MulticlassSSVM,
+        rows,
         COMMON | LOSSES | {
             "fit_intercept": (True, False),
             "class_weight": (None, "balanced", {0: 2.0}),
             "classes": (None, [0, 1], [0, 1, 2]),
             "rescaling": ("margin", "slack"),
         },
+        make_varied=dense_or_sparse_rows,
+        checked=({}, {"rescaling": "slack"}),
+        checked_online=({"solver": "perceptron"}, {"solver": "pa"}, {"solver": "ssg", "lam": 0.1}),
+        refitted={"fit_intercept": False},
     ),
-    "choices": Structure(
-        sstruct.StructuredSVM, choices,
-        COMMON | {"rescaling": ("margin", "slack"), "batch_size": ("auto", 1, 3),
-                  "n_jobs": (None, 1), "overlap": (False, False, True),
-                  "search": ("auto", "bisecting", "binary")},
+    "choices": Example(
+        sstruct.StructuredSVM,
+        make_choices,
+        _choice,
+        required={"oracle": CarefulChoice(as_sparse=True)},
+        refitted={"lam": 10.0},
+    ),
+    "pairs": Example(
+        sstruct.TreeSSVM,
+        pair_candidates,
+        _tree,
+        required={"parents": [-1, 0, 0]},
+        refitted={"fit_intercept": False},
+    ),
+    "maps": Example(sstruct.TreeSSVM, score_maps, _tree, **_tree_options),
+    "ConstrainedChoice": Example(
+        sstruct.StructuredSVM,
+        make_choices,
+        _choice,
+        required={"oracle": CarefulChoice()},
+        refitted={"lam": 10.0},
+    ),
+    "ChoiceByScores": Example(
+        sstruct.StructuredSVM,
+        make_choices,
+        _choice,
+        required={"oracle": CarefulChoiceByScores()},
+        refitted={"lam": 10.0},
+    ),
+    "partly labeled chains": Example(
+        sstruct.LatentSSVM,
+        partly_labeled_chains,
+        {
+            "states_per_label": (1, 1, 2),
+            "tol": (1e-3, 0, 0.1),
+            "max_rounds": (1, 2, 5),
+            "n_init": (1, 2),
+            "random_state": (0, None),
+        },
+        required={"estimator": _small_chain},
+        checked=({"estimator": sstruct.ChainSSVM()}, {"estimator": sstruct.MultilabelSSVM()}),
+        refitted={"states_per_label": 2},
+    ),
+    "search": Example(
+        sstruct.PathCV,
+        chains,
+        {"lams": (None, [1.0, 0.1]), "eps": (0.1, 0.5), "cv": (2, 3), "refit": (True, False)},
+        required={"estimator": _small_chain, "cv": 2, "lams": [1.0, 0.1]},
+        refitted={"lams": [0.5]},
     ),
 }  # fmt: skip
-for _name, _make in {"pairs": pair_candidates, "maps": score_maps}.items():
-    _trees = STRUCTURES["candidates"]
-    STRUCTURES[_name] = Structure(_trees.estimator, _make, _trees.parameters)
-for _name in ("candidates", "pairs", "maps"):
-    STRUCTURES[_name].needed = {"parents": [-1, 0, 0]}
-for _name, _oracle in (
-    ("ConstrainedChoice", CarefulChoice),
-    ("ChoiceByScores", CarefulChoiceByScores),
-):
-    STRUCTURES[_name] = Structure(sstruct.StructuredSVM, choices, STRUCTURES["choices"].parameters)
-    STRUCTURES[_name].needed = {"oracle": _oracle()}
-STRUCTURES["choices"].needed = {"oracle": CarefulChoice(as_sparse=True)}
+# What attacks with hostile values fit directly; the others have attacks of their own.
+TRAINED = {name: example for name, example in EXAMPLES.items() if not example.is_meta}
+# One example of each public estimator.
+FIRST = {example.estimator: example for example in reversed(EXAMPLES.values())}
+
+
+def public_estimators():
+    """Return the estimators among the public names of the package."""
+    found = [getattr(sstruct, name) for name in sstruct.__all__]
+    return [each for each in found if isinstance(each, type) and issubclass(each, BaseEstimator)]
