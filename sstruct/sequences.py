@@ -57,7 +57,7 @@ class Sequences:
     flat : array-like of shape (n_rows, n_features) or (n_rows,), or sparse of shape \
             (n_rows, n_features)
         The concatenated rows of all items. Labels are 1-D and may have any dtype. Arrays and CSR
-        matrices are used without a copy; other sparse formats are converted to CSR.
+        matrices are used without a copy; CSC and COO matrices are converted to CSR.
     offsets : array-like of int of shape (n + 1,)
         The rows of item i are ``offsets[i]`` to ``offsets[i + 1] - 1``. Must start with 0, be
         nondecreasing, and end with the number of rows.

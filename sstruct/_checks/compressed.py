@@ -4,27 +4,27 @@ SciPy validates only part of the indices when a matrix is constructed, and never
 verify cached flags such as has_sorted_indices either. Its compiled code relies on both.
 """
 
-from itertools import chain
-
 import numpy as np
 from scipy import sparse
-
-from sstruct._checks.shown import shortened
 
 __all__ = ["as_csr", "check_attributes", "check_compressed", "check_rows", "stacked"]
 
 # Compiled code uses 32-bit column indices, and rows without entries require memory too.
 MOST = 2**31 - 1
-# Formats that do not store empty rows, which require memory once the matrix is converted; SciPy
-# does not handle a lack of memory everywhere.
-UNSTORED, MOST_EMPTY = ("csc", "coo", "dia", "dok"), 10**7
+# CSC and COO do not store empty rows, which require memory once the matrix is converted to CSR;
+# SciPy does not handle a lack of memory everywhere.
+MOST_EMPTY = 10**7
 # Number of entries, possibly memory-mapped, that are checked together.
 AT_ONCE = 2**22
 KINDS = {"i": "integers", "fiub": "real numbers"}
+FORMATS = {
+    name: (getattr(sparse, f"{name}_array"), getattr(sparse, f"{name}_matrix"))
+    for name in ("csr", "csc", "coo")
+}
 
 
 def check_compressed(matrix, name, ndims=(2,)):
-    """Raise an error if a sparse matrix or array of any format is inconsistent.
+    """Raise an error if a sparse matrix or array is inconsistent, or not CSR, CSC or COO.
 
     Must be called for sparse input before any other use. Each entry is read once, without a copy.
 
@@ -42,11 +42,11 @@ def check_compressed(matrix, name, ndims=(2,)):
         If the number of dimensions is not supported, an index is out of range, or arrays are
         inconsistent or not in the order that the flags claim.
     TypeError
-        If an array is missing or has the wrong type.
+        If the format is not supported, or an array is missing or has the wrong type.
     """
     check_attributes(matrix, name, ndims)
-    CHECKS[matrix.format](matrix, name)
-    if matrix.format in UNSTORED and matrix.shape[0] > matrix.nnz + MOST_EMPTY:
+    (_check_coo if matrix.format == "coo" else _check_csr)(matrix, name)
+    if matrix.format != "csr" and matrix.shape[0] > matrix.nnz + MOST_EMPTY:
         raise ValueError(
             f"{name} has {matrix.shape[0]} rows but only {matrix.nnz} entries, expected at most "
             f"{MOST_EMPTY} empty rows"
@@ -58,9 +58,11 @@ def check_attributes(matrix, name, ndims=(2,)):
 
     Must be called before the shape is used; `check_compressed` includes it.
     """
-    known = [format for format, types in FORMATS.items() if isinstance(matrix, types)]
-    if matrix.format not in known:
-        raise TypeError(f"{name} is a {type(matrix).__name__}, not a SciPy sparse format")
+    if not isinstance(matrix, FORMATS.get(matrix.format, ())):
+        raise TypeError(
+            f"{name} is a {type(matrix).__name__}, expected a sparse matrix in CSR, CSC or COO "
+            "format; use X.tocsr()"
+        )
     shape = matrix.shape
     if not isinstance(shape, tuple):
         raise TypeError(f"{name}.shape is a {type(shape).__name__}, expected a tuple")
@@ -86,9 +88,9 @@ def check_rows(matrix, rows, name):
         raise ValueError(
             f"{name} is a {type(matrix).__name__} of shape {matrix.shape}, expected CSR"
         )
-    _array(matrix, "data", name, 1, "fiub")
-    n_stored = len(_array(matrix, "indices", name, 1, "i"))
-    indptr = _array(matrix, "indptr", name, 1, "i")
+    _array(matrix, "data", name, "fiub")
+    n_stored = len(_array(matrix, "indices", name, "i"))
+    indptr = _array(matrix, "indptr", name, "i")
     _same_length(f"{name}.indptr", len(indptr), matrix.shape[0] + 1, "one more than rows")
     if len(rows) and not 0 <= rows[0] <= max(rows[0], rows[-1]) < matrix.shape[0]:
         raise ValueError(f"{name} has {matrix.shape[0]} rows, fewer than its offsets require")
@@ -134,13 +136,13 @@ def stacked(items, name):
     return flat
 
 
-def _array(matrix, part, name, ndim, kinds):
+def _array(matrix, part, name, kinds):
     """Return an array of a matrix, validated."""
     array = getattr(matrix, part, None)
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name}.{part} is a {type(array).__name__}, expected an array")
-    if array.ndim != ndim:
-        raise ValueError(f"{name}.{part} is {array.ndim}-D, expected {ndim}-D")
+    if array.ndim != 1:
+        raise ValueError(f"{name}.{part} is {array.ndim}-D, expected 1-D")
     if array.dtype.kind not in kinds:
         owner = name if part == "data" else f"{name}.{part}"
         raise TypeError(f"{owner} has dtype {array.dtype}, expected {KINDS[kinds]}")
@@ -162,11 +164,11 @@ def _check_range(places, most, what):
             raise ValueError(f"{what}[{first + at}] is {part[at]}, expected {expected}")
 
 
-def _check_pointers(matrix, name, n_rows, ndim=1):
+def _check_pointers(matrix, name, n_rows):
     """Check that the arrays of a compressed matrix are consistent, except for `indices`."""
-    data = _array(matrix, "data", name, ndim, "fiub")
-    indices = _array(matrix, "indices", name, 1, "i")
-    indptr = _array(matrix, "indptr", name, 1, "i")
+    data = _array(matrix, "data", name, "fiub")
+    indices = _array(matrix, "indices", name, "i")
+    indptr = _array(matrix, "indptr", name, "i")
     _same_length(f"{name}.indptr", len(indptr), n_rows + 1, "one more than rows")
     if indptr[0] != 0:
         raise ValueError(f"{name}.indptr[0] is {indptr[0]}, expected 0")
@@ -184,26 +186,11 @@ def _check_pointers(matrix, name, n_rows, ndim=1):
 
 
 def _check_csr(matrix, name):
+    """Check a CSR matrix, or a CSC matrix, which is compressed by columns."""
     n_rows, n_columns = matrix.shape if len(matrix.shape) == 2 else (1, *matrix.shape)
-    _check_compressed_rows(matrix, name, n_rows, n_columns)
-
-
-def _check_csc(matrix, name):
-    n_rows, n_columns = matrix.shape
-    _check_compressed_rows(matrix, name, n_columns, n_rows)
-
-
-def _check_bsr(matrix, name):
-    height, width = _array(matrix, "data", name, 3, "fiub").shape[1:]
-    n_rows, n_columns = matrix.shape
-    if height < 1 or width < 1 or n_rows % height or n_columns % width:
-        raise ValueError(f"{name} has blocks of shape {(height, width)} in a shape {matrix.shape}")
-    _check_compressed_rows(matrix, name, n_rows // height, n_columns // width, 3)
-
-
-def _check_compressed_rows(matrix, name, n_rows, n_columns, ndim=1):
-    """Check a matrix that is compressed by rows, columns or blocks."""
-    _check_pointers(matrix, name, n_rows, ndim)
+    if matrix.format == "csc":
+        n_rows, n_columns = n_columns, n_rows
+    _check_pointers(matrix, name, n_rows)
     indices, indptr = matrix.indices, matrix.indptr
     _check_range(indices, n_columns, f"{name}.indices")
     # Only after validation, because SciPy may compute the flag in compiled code.
@@ -226,7 +213,7 @@ def _check_compressed_rows(matrix, name, n_rows, n_columns, ndim=1):
 
 
 def _check_coo(matrix, name):
-    data = _array(matrix, "data", name, 1, "fiub")
+    data = _array(matrix, "data", name, "fiub")
     # SciPy < 1.13 has no `coords`.
     coords = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     if len(coords) != len(matrix.shape):
@@ -237,62 +224,3 @@ def _check_coo(matrix, name):
             raise TypeError(f"{what} must be a 1-D array of integers")
         _same_length(what, len(places), len(data), "like data")
         _check_range(places, most, what)
-
-
-def _check_dia(matrix, name):
-    data = _array(matrix, "data", name, 2, "fiub")
-    offsets = _array(matrix, "offsets", name, 1, "i")
-    _same_length(f"{name}.offsets", len(offsets), len(data), "the number of rows of data")
-    n_rows, n_columns = matrix.shape
-    wrong = np.flatnonzero((offsets <= -max(n_rows, 1)) | (offsets >= max(n_columns, 1)))
-    if len(wrong):
-        k = wrong[0]
-        raise ValueError(f"{name}.offsets[{k}] is {offsets[k]}, not a diagonal of {matrix.shape}")
-    if len(np.unique(offsets)) < len(offsets):
-        raise ValueError(f"{name}.offsets has duplicate diagonals")
-
-
-def _check_dok(matrix, name):
-    for key in matrix.keys():
-        key = key if isinstance(key, tuple) else (key,)
-        if len(key) != len(matrix.shape) or not all(
-            isinstance(k, int | np.integer) and 0 <= k < n for k, n in zip(key, matrix.shape)
-        ):
-            raise ValueError(f"{name} has the key {key}, expected indices for shape {matrix.shape}")
-    _check_kind(matrix.dtype, name)
-
-
-def _check_lil(matrix, name):
-    n_rows, n_columns = matrix.shape
-    lists = [_array(matrix, part, name, 1, "O") for part in ("rows", "data")]
-    for part, of_rows in zip(("rows", "data"), lists):
-        _same_length(f"{name}.{part}", len(of_rows), n_rows, "one for each row")
-    for i, (columns, values) in enumerate(zip(*lists)):
-        if not isinstance(columns, list) or not isinstance(values, list):
-            raise TypeError(f"{name}.rows[{i}] and {name}.data[{i}] must be lists")
-        _same_length(f"{name}.data[{i}]", len(values), len(columns), f"like {name}.rows[{i}]")
-    for column in chain.from_iterable(lists[0]):
-        if not isinstance(column, int | np.integer) or not 0 <= column < n_columns:
-            raise ValueError(
-                f"{name}.rows has {shortened(column)}, expected columns below {n_columns}"
-            )
-    _check_kind(matrix.dtype, name)
-
-
-def _check_kind(dtype, name):
-    if dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {dtype}, expected real numbers")
-
-
-CHECKS = {
-    "csr": _check_csr,
-    "csc": _check_csc,
-    "bsr": _check_bsr,
-    "coo": _check_coo,
-    "dia": _check_dia,
-    "dok": _check_dok,
-    "lil": _check_lil,
-}
-FORMATS = {
-    name: (getattr(sparse, f"{name}_array"), getattr(sparse, f"{name}_matrix")) for name in CHECKS
-}

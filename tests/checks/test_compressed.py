@@ -9,7 +9,7 @@ from sstruct._checks.compressed import as_csr, check_compressed, check_rows, sta
 from sstruct._input.indicator import label_matrix
 
 DENSE = np.array([[1.0, 0, 2, 0], [0, 3, 0, 4], [5, 0, 0, 6], [0, 0, 0, 0]])
-FORMATS = ["csr", "csc", "bsr", "coo", "dia", "dok", "lil"]
+FORMATS = ["csr", "csc", "coo"]
 
 
 def make(form, kind="matrix"):
@@ -22,6 +22,16 @@ def test_good_ones_pass(form, kind):
     check_compressed(make(form, kind), "X")
     check_compressed(make(form, kind)[:0] if form in ("csr", "csc") else make(form, kind), "X")
     np.testing.assert_array_equal(stacked([make(form, kind)] * 2, "X").toarray(), [*DENSE, *DENSE])
+
+
+@pytest.mark.parametrize("kind", ["matrix", "array"])
+@pytest.mark.parametrize("form", ["bsr", "dia", "dok", "lil"])
+def test_other_formats_are_rejected(form, kind):
+    X = make(form, kind)
+    with pytest.raises(TypeError, match=f"X is a {form}_{kind}, expected a sparse matrix in CSR"):
+        check_compressed(X, "X")
+    with pytest.raises(TypeError, match=r"X\[1\] is a .* format; use X.tocsr\(\)"):
+        stacked([make("csr"), X], "X")
 
 
 def test_what_is_honest_about_its_order_passes():
@@ -74,27 +84,16 @@ WRONG = [
     ("csr", lambda X: setattr(X, "_shape", (4,)), "X is a sparse 1-D array, expected 2-D"),
     ("csc", lambda X: setattr(X, "_shape", (10**9, 4)), "has 1000000000 rows but only 6 entries"),
     ("coo", lambda X: setattr(X, "_shape", (10**9, 4)), "has 1000000000 rows but only 6 entries"),
-    ("bsr", set_to("data", lambda a: np.ones((len(a), 3, 3))), "has blocks of shape"),
-    ("bsr", set_to("indices", lambda a: a + 4), r"X\.indices\[0\] is 4, expected 0 to 3"),
     ("coo", set_coords(lambda a: (a[0] + 4, a[1])), r"coords\[0\]\[0\] is 4"),
     ("coo", set_coords(lambda a: (a[0], a[1] - 9)), r"coords\[1\]\[0\] is -9"),
     ("coo", set_coords(lambda a: (a[0], a[1] * 1.0)), "must be a 1-D array of integers"),
     ("coo", set_to("data", lambda a: a[:3]), r"coords\[0\] has 6 entries, expected 3"),
-    ("dia", set_to("offsets", lambda a: a - 2**30), "not a diagonal of"),
-    ("dia", set_to("offsets", lambda a: a * 0), "has duplicate diagonals"),
-    ("dia", set_to("data", lambda a: a[:1]), "expected 1, the number of rows of data"),
-    ("lil", lambda X: X.rows[0].append(9), r"data\[0\] has 2 entries, expected 3"),
-    ("lil", lambda X: X.rows[0].__setitem__(0, 2**28), "has 268435456, expected columns below 4"),
-    ("lil", lambda X: X.data.__setitem__(0, None), "must be lists"),
-    ("lil", set_to("rows", lambda a: a[:2]), "rows has 2 entries, expected 4"),
-    ("dok", lambda X: X._dict.__setitem__((2**28, 0), 1.0), "has the key"),
-    ("dok", lambda X: X._dict.__setitem__(("a", 0), 1.0), "has the key"),
 ]
 
 
 @pytest.mark.parametrize("form, change, message", WRONG, ids=range(len(WRONG)))
 def test_wrong_ones_are_refused(form, change, message):
-    X = sparse.bsr_matrix(DENSE, blocksize=(1, 1)) if form == "bsr" else make(form)
+    X = make(form)
     change(X)
     with pytest.raises((ValueError, TypeError), match=message):
         check_compressed(X, "X")
@@ -103,7 +102,7 @@ def test_wrong_ones_are_refused(form, change, message):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ">f4", ">f8"])
-@pytest.mark.parametrize("form", FORMATS[:5])  # SciPy makes no others
+@pytest.mark.parametrize("form", FORMATS)
 def test_other_numbers_are_converted(form, dtype):
     X = getattr(sparse, f"{form}_array")((DENSE > 2).astype(np.float32))
     X.data = X.data.astype(dtype)

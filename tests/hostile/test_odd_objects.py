@@ -389,7 +389,7 @@ def test_counts_beyond_memory_are_refused():
 
 
 def test_labels_of_other_byte_orders_are_joined():
-    Y = sparse.dia_array(np.eye(3))
+    Y = sparse.csr_array(np.eye(3))
     Y.data = Y.data.astype(">f8")
     found = preprocessing.hierarchical_labels(Y, ["A.x", "A.y", "B.x"])[0]
     assert found.shape == (3, 5)

@@ -89,7 +89,7 @@ def test_a_slice_and_an_item_do_not_copy(form):
 
 
 def test_sparse_items_without_a_shape_are_refused():
-    item = sparse.dok_array((2, 3))
+    item = sparse.coo_array((2, 3))
     item._shape = None
     with pytest.raises(TypeError, match=r"items\[1\]\.shape is a NoneType"):
         Sequences.from_list([sparse.csr_array((1, 3)), item])

@@ -589,8 +589,8 @@ def with_matrices(X, storage):
 @pytest.mark.parametrize("pairwise", ["potts", "directed"])
 @pytest.mark.parametrize(
     "storage",
-    [sparse.csr_matrix, sparse.coo_array, lambda matrix: sparse.lil_array(matrix * 1.0)],
-    ids=["csr", "coo", "lil"],
+    [sparse.csr_matrix, sparse.coo_array, lambda matrix: sparse.csc_array(matrix * 1.0)],
+    ids=["csr", "coo", "csc"],
 )
 def test_adjacency_matrices_are_taken(rng, storage, pairwise):
     X, y = make(rng, pairwise=pairwise, sizes=True)

@@ -213,7 +213,7 @@ def test_three_dimensions_are_refused():
             door(X)
 
 
-@pytest.mark.parametrize("form", ["bsr", "coo", "dia"])
+@pytest.mark.parametrize("form", ["csc", "coo"])
 def test_folds_are_cut_from_any_format(form):
     X = getattr(sparse, f"{form}_matrix")(DENSE)
     search = PathCV(MulticlassSSVM(random_state=0), eps=1.0, cv=2, lams=[1.0])
@@ -229,10 +229,27 @@ def test_a_refused_fit_leaves_no_trace(name):
         assert vars(model) == before
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "dia", "dok", "lil"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 @pytest.mark.parametrize("kind", ["matrix", "array"])
-def test_all_formats_are_read(form, kind):
+def test_supported_formats_are_read(form, kind):
     X = getattr(sparse, f"{form}_{kind}")(DENSE)
     for model, expected in ((MULTICLASS, MULTICLASS.predict(DENSE)), (ROWS, ROWS.predict(DENSE))):
         np.testing.assert_array_equal(model.predict(X), expected)
     np.testing.assert_array_equal(CHAINS.predict([X])[0], CHAINS.predict([DENSE])[0])
+
+
+@pytest.mark.parametrize("form", ["bsr", "dia", "dok", "lil"])
+@pytest.mark.parametrize("kind", ["matrix", "array"])
+def test_other_formats_are_rejected(form, kind):
+    X = getattr(sparse, f"{form}_{kind}")(DENSE)
+    for predict, value in (
+        (MULTICLASS.predict, X),
+        (ROWS.predict, X),
+        (CHAINS.predict, [X]),
+        (CHAINS.predict, [DENSE, X]),
+        (SCALED.transform, [X]),
+    ):
+        with pytest.raises(TypeError, match=f"{form}_{kind}, expected .* use X.tocsr"):
+            predict(value)
+    with pytest.raises(TypeError, match=r"use X\.tocsr\(\)"):
+        MultilabelSSVM(**ONCE).fit(DENSE, getattr(sparse, f"{form}_{kind}")(np.eye(12)))
