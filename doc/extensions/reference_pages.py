@@ -23,7 +23,7 @@ GROUPS = {
         *("early_stopping", "validation_fraction", "n_iter_no_change"),
     ),
     "Running": (
-        *("warm_start", "checkpoint", "n_jobs", "batch_size", "overlap"),
+        *("warm_start", "checkpoint", "n_jobs", "batch_size"),
         *("random_state", "verbose"),
     ),
 }

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -328,18 +327,14 @@ class Cluster:
             asked.append((group, some, call))
         return asked
 
-    def start(self, blocks, w, loss_weight, known, constraint=None):
-        """Ask; return a function that waits and returns an answer for each of the blocks.
+    def ask_all(self, blocks, w, loss_weight, known, constraint=None):
+        """Return the value of `OracleCalls.ask` for each block.
 
-        What `OracleCalls.ask` returns; of a plane its hash, where that is among those that
-        known(block) returns.
+        If the hash of a plane is in the array ``known(block)``, only the hash is returned.
         """
         with self.lock:
             asking = Round(self.weights.update(w), loss_weight, known, constraint)
             asked = self._send(asking, blocks)
-        return partial(self._collect, asked, asking, blocks)
-
-    def _collect(self, asked, asking, blocks):
         answers, errors = {}, []
         while asked:
             again = []
@@ -411,7 +406,7 @@ class ClusterCalls(OracleCalls):
         return [joined[k : k + 8] for k in range(0, len(joined), 8)]
 
     def ask(self, i, w, loss_weight, constraint=None):
-        return self.cluster.start([i], w, loss_weight, _nothing, constraint)()[0]
+        return self.cluster.ask_all([i], w, loss_weight, _nothing, constraint)[0]
 
     def check_all_unchanged(self):
         self.cluster.check_unchanged()

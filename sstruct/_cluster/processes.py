@@ -47,11 +47,9 @@ class Workers:
     calls : OracleCalls
     n_jobs : int or None
         As joblib takes it.
-    overlap : bool
-        Whether ``start`` is to return before the answers are there, where the backend can.
     """
 
-    def __init__(self, calls, n_jobs, overlap=False):
+    def __init__(self, calls, n_jobs):
         self.n_workers = effective_n_jobs(n_jobs)
         self.at_once = AT_ONCE * self.n_workers
         self.calls, self.token, self.path = calls, uuid4().hex, None
@@ -60,31 +58,22 @@ class Workers:
         if not getattr(backend, "supports_sharedmem", False):
             self.path = _write(calls, self.token)
             weakref.finalize(self, Path(self.path).unlink, missing_ok=True)
-        self.processes = self.parallel = self.under_way = None
+        self.processes = self.parallel = None
         if isinstance(backend, LokyBackend):
             self.processes = Processes(self.n_workers, self.token, self.path)
         else:
-            waits = not (overlap and getattr(backend, "supports_return_generator", False))
-            self.parallel = Parallel(
-                n_jobs=n_jobs,
-                batch_size=1,
-                pre_dispatch="all",
-                return_as="list" if waits else "generator",
-            )
+            self.parallel = Parallel(n_jobs=n_jobs, batch_size=1, pre_dispatch="all")
 
-    def start(self, blocks, w, loss_weight, known=None):
-        """Ask, and return a function that returns what ``OracleCalls.ask`` does for each block."""
+    def ask_all(self, blocks, w, loss_weight, known=None):
+        """Return the value of ``OracleCalls.ask`` for each block."""
         ends = pairwise(_ends(len(blocks), self.n_workers))
         if self.processes is not None:
-            return self.processes.start([blocks[a:b] for a, b in ends], w, loss_weight)
-        if hasattr(self.under_way, "close"):
-            self.under_way.close()  # what an interruption has left behind
+            return self.processes.ask_all([blocks[a:b] for a, b in ends], w, loss_weight)
         w = w.tobytes()
         found = self.parallel(
             delayed(_ask)(self.token, self.path, blocks[a:b], w, loss_weight) for a, b in ends
         )
-        self.under_way = found
-        return lambda: [answer for answers in found for answer in answers]
+        return [answer for answers in found for answer in answers]
 
 
 class Processes:
@@ -118,8 +107,8 @@ class Processes:
         # Before joblib 1.5 under another name.
         self.submit = getattr(self.backend, "submit", None) or self.backend.apply_async
 
-    def start(self, tasks, w, loss_weight):
-        """Ask about the blocks of each task; as `Workers.start`."""
+    def ask_all(self, tasks, w, loss_weight):
+        """Return the answers for the blocks of all tasks, as `Workers.ask_all`."""
         # Bytes: an array of a megabyte would go through a file.
         given = w.tobytes(), loss_weight
         questions = [partial(_ask, *self.data, blocks, *given) for blocks in tasks]
@@ -128,19 +117,16 @@ class Processes:
         except RuntimeError:  # processes have died, or somebody has shut them down
             self.renew()
             self._submit(questions)
-        return self._answers
+        try:
+            return [answer for future in self.under_way for answer in future.result()]
+        finally:
+            self.cancel()
 
     def _submit(self, questions):
         self.cancel()  # what an interruption has left behind
         self.under_way = []
         for question in questions:
             self.under_way.append(self.submit(question))
-
-    def _answers(self):
-        try:
-            return [answer for future in self.under_way for answer in future.result()]
-        finally:
-            self.cancel()
 
     def cancel(self):
         """Withdraw what no worker has begun."""

@@ -27,7 +27,7 @@ def remote(X, y, oracle=None, **parameters):
 
 @pytest.mark.parametrize(
     "options",
-    [*OPTIONS, {"overlap": True, "batch_size": 9}],
+    [*OPTIONS, {"batch_size": 9}],
     ids=lambda p: "-".join(map(str, p.values())),
 )
 def test_a_cluster_changes_no_bit(client, rng, options):

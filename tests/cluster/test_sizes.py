@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality ga
 
 FITS = [
     (Choice(), {}),
-    (Choice(as_sparse=True), {"overlap": True, "batch_size": 11}),
+    (Choice(as_sparse=True), {"batch_size": 11}),
     (ConstrainedChoice(), {"rescaling": "slack"}),
 ]
 

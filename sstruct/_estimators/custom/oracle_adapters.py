@@ -40,8 +40,7 @@ class OracleAdapter:
     A subclass has, beside what stands here:
 
     ``methods``
-        Names that the oracle must have; whether its calls may be under way while a solver makes
-        steps.
+        Names of the methods that the oracle must have.
     ``samples(X, y)``
         What ``fit`` is given, as an object with a length.
     ``problem(samples, weights, options)``

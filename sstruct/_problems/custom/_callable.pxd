@@ -21,8 +21,6 @@ cdef class CallableProblem(BlockProblem):
     cdef object frozen_w
     cdef const double* last_w
     cdef double last_loss_weight
-    cdef object waiting              # what to call for answers under way, or None
-    cdef list asked
     cdef dict ahead
     cdef object ahead_w
     cdef double ahead_loss_weight

@@ -46,9 +46,8 @@ cdef class CallableProblem(BlockProblem):
         Default: an eighth of the blocks, at most 64.
     workers : object, optional
         Answers the oracle calls of a batch. Has `at_once`, how many blocks to ask about at the
-        same time, and ``start(blocks, w, loss_weight, known)``, which begins, and returns a
-        function without arguments that waits and returns what ``calls.ask`` does for each block;
-        or a plane's hash where that is among ``known(block)``, an array of them.
+        same time, and ``ask_all(blocks, w, loss_weight, known)``, which returns for each block
+        the value of ``calls.ask``, or only the plane's hash if it is in the array ``known(block)``.
 
     Attributes
     ----------
@@ -82,7 +81,6 @@ cdef class CallableProblem(BlockProblem):
         self.passing, self.passing_block = PlaneTable(1, self.n_weights), -1
         self.difference = np.empty(0 if self.calls.sparse else self.n_weights)
         self.ahead, self.ahead_w, self.frozen_w = {}, None, None
-        self.asked, self.waiting = [], None
 
     cpdef BlockProblem fork(self):
         cdef CallableProblem other = CallableProblem.__new__(CallableProblem)
@@ -180,9 +178,6 @@ cdef class CallableProblem(BlockProblem):
     cdef object answer(self, Py_ssize_t i, const double* w, double loss_weight):
         """The plane that a worker has found, or the oracle finds now."""
         cdef const double[::1] known
-        if self.waiting is not None:
-            waiting, self.waiting = self.waiting, None
-            self.ahead.update(zip(self.asked, waiting()))
         if self.ahead:
             known = self.ahead_w
             if (self.ahead_loss_weight != loss_weight
@@ -200,13 +195,13 @@ cdef class CallableProblem(BlockProblem):
             return 0
         with gil:
             self.ahead.clear()
-            self.waiting = None
             if count > 0:
-                self.asked = [blocks[k] for k in range(count)]
+                asked = [blocks[k] for k in range(count)]
                 self.ahead_w, self.ahead_loss_weight = self.weights_of(w), loss_weight
                 try:
-                    self.waiting = self.workers.start(
-                        self.asked, self.ahead_w, loss_weight, self.table.hashes)
+                    answers = self.workers.ask_all(
+                        asked, self.ahead_w, loss_weight, self.table.hashes)
+                    self.ahead.update(zip(asked, answers))
                 except Exception as error:
                     raise self._failed(error)
         return 0

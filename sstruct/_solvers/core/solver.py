@@ -43,7 +43,6 @@ class Options:
     step: str = "pairwise"
     sampling: str = "permutation"
     cache: bool = False
-    overlap: bool = False
     schedule: str = "work"
     average: bool = False
     pass_average: bool = False

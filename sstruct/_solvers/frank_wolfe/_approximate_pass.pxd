@@ -1,6 +1,4 @@
-from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.frank_wolfe._steps cimport StepKind
-from sstruct._solvers.core._watch cimport Watch
 
 
 cpdef enum Sampling:
@@ -15,8 +13,3 @@ cdef class PassPlan:
     cdef readonly Sampling sampling
     cdef readonly Py_ssize_t number, keep, first, last, lag, max_working_set
     cdef readonly double deadline, cache_gap_share, cache_mean_gap_share
-
-
-cdef Py_ssize_t approximate_visits(
-    DualState state, PassPlan plan, bint all_blocks, double enough, Watch* watch,
-    bint* late) except -1 nogil

@@ -17,8 +17,8 @@ from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.frank_wolfe._steps cimport (
     CORRECTION, FW, MAX_CORRECTIONS, StepKind, correct, take_visit_step)
 from sstruct._solvers.frank_wolfe._stretches cimport shuffle_in_stretches
-from sstruct._solvers.frank_wolfe._visits cimport Visits, visit_all, visit_alone
-from sstruct._solvers.core._watch cimport Watch, look, start_watch
+from sstruct._solvers.frank_wolfe._visits cimport Visits, visit_all
+from sstruct._solvers.core._watch cimport Watch, start_watch
 from sstruct._solvers.core._working_set cimport WorkingSet, labeling
 
 import sys
@@ -84,39 +84,15 @@ def approximate_pass(
     Returns whether the pass was complete. pool : threads to visit in; None: the caller alone
     """
     cdef Watch watch = start_watch(plan.deadline)
-    cdef Visits visits = visits_of(state, plan)
+    cdef Visits visits
     if pool is not None and pool.problem is not state.problem:
         raise ValueError("the pool works on another problem")
-    visits.count, visits.alike = plan_visits(state, plan, all_blocks), not all_blocks
-    return visit_all(&visits, state, pool, &watch)
-
-
-cdef Visits visits_of(DualState state, PassPlan plan) noexcept nogil:
-    """Return approximate visits of the blocks that `plan_visits` chooses."""
-    cdef Visits visits
     visits.find, visits.tidy, visits.context = approximate_visit, NULL, <void*> plan
-    visits.lag, visits.average, visits.work, visits.alike = plan.lag, NULL, 0, False
+    visits.lag, visits.average, visits.work = plan.lag, NULL, 0
     if state.approximate_average is not None:
         visits.average = <void*> state.approximate_average
-    return visits
-
-
-cdef Py_ssize_t approximate_visits(
-        DualState state, PassPlan plan, bint all_blocks, double enough, Watch* watch,
-        bint* late) except -1 nogil:
-    """The visits of a pass, until so much work is counted; return how many had a gap."""
-    cdef Py_ssize_t a, n_gaps = 0
-    cdef Visits visits = visits_of(state, plan)
-    visits.count = plan_visits(state, plan, all_blocks)
-    for a in range(visits.count):
-        if state.work >= enough:
-            break
-        visit_alone(&visits, state, a)
-        n_gaps += state.working_gaps[state.visits[a]] > 0
-        if look(watch, state.work):
-            late[0] = True
-            break
-    return n_gaps
+    visits.count, visits.alike = plan_visits(state, plan, all_blocks), not all_blocks
+    return visit_all(&visits, state, pool, &watch)
 
 
 cdef Py_ssize_t plan_visits(DualState state, PassPlan plan, bint all_blocks) noexcept nogil:

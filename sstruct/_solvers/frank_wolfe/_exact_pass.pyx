@@ -3,9 +3,7 @@
 #     batch run at one w, in threads; its blocks are then stepped in order, each scored at the
 #     current w: the dual rises with every step and the result does not depend on who ran the
 #     oracles. With batches of 1 the oracle's own potentials are used. A batch of all blocks may
-#     run at weights other than the state's (`at`), whose hinge losses it measures. Between
-#     question and steps there may be approximate visits (`meanwhile`): labelings found are then
-#     those of an older w, at most a batch's; the steps towards them are not.
+#     run at weights other than the state's (`at`), whose hinge losses it measures.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
 # (c) Where batches are of one block and each block is visited once, visits go by _visits, with the
 #     plan's lag. Otherwise nothing is left unseen but by the oracles.
@@ -14,12 +12,11 @@
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from libc.string cimport memcpy
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.frank_wolfe._approximate_pass cimport (
-    GAP, PERMUTATION, SEQUENTIAL, UNIFORM, PassPlan, Sampling, approximate_visits)
+    GAP, PERMUTATION, SEQUENTIAL, UNIFORM, PassPlan, Sampling)
 from sstruct._kernels._random cimport random_below, random_shuffle
 from sstruct._kernels._simplex cimport put_on_simplex
 from sstruct._solvers.core._scores cimport above_rounding, gather, summarize
@@ -33,8 +30,6 @@ from sstruct._solvers.core._watch cimport Watch, look, start_watch
 from sstruct._solvers.core._working_set cimport WorkingSet, erase, find, insert, labeling
 
 import numpy as np
-
-from sstruct._solvers.core._state import aligned_zeros
 
 
 # New labelings of a visit beside the best, at most: at w = 0 all wrong classes are equally bad. Of 20
@@ -71,8 +66,6 @@ cdef struct Batch:
     Py_ssize_t first        # of the pass's blocks, in `order`
     # What the caller reads alone.
     void* average           # that follows the visits, or NULL
-    double* held            # (n_weights,) copy of the state's weights, or NULL
-    double meanwhile        # work of approximate visits for each question
     Py_ssize_t* asked       # (size,)
 
 
@@ -315,26 +308,15 @@ cdef Py_ssize_t draw_batch(
     return size
 
 
-cdef int ask(
-        DualState state, PassPlan plan, Batch* batch, Py_ssize_t size, Watch* watch,
-        bint* late) except -1 nogil:
-    """Look for hits, ask the oracles for the other blocks, and visit working sets meanwhile."""
+cdef int ask(DualState state, Batch* batch, Py_ssize_t size) except -1 nogil:
+    """Find the cache hits of a batch and ask the oracles about its other blocks."""
     cdef Py_ssize_t b, n_asked = 0
-    cdef double enough
-    if batch.held != NULL:
-        memcpy(batch.held, &state.weights[0], state.problem.n_weights * sizeof(double))
     for b in range(size):
         look_for_hit(batch, state.problem, batch.weights, state.scratch, &batch.visits[b])
         if batch.visits[b].hit < 0:
             batch.asked[n_asked] = batch.visits[b].block
             n_asked += 1
     state.problem.ask_ahead(batch.asked, n_asked, batch.weights, 1.0)
-    enough = state.work + batch.meanwhile * n_asked
-    while state.work < enough and not late[0]:
-        # Steps have been taken since: who shares dual weight is to be seen anew.
-        state.n_shared = -1
-        if approximate_visits(state, plan, False, enough, watch, late) == 0:
-            break
     return 0
 
 
@@ -352,15 +334,13 @@ cdef int step_batch(
     return 0
 
 
-def _check_pass(DualState state, ThreadPool pool, PassPlan plan, at, meanwhile):
+def _check_pass(DualState state, ThreadPool pool, PassPlan plan, at):
     if pool.problem is not state.problem:
         raise ValueError("the pool works on another problem")
     if at is not None and plan.sampling != PERMUTATION:
         raise ValueError("a pass of all blocks at once visits each of them once")
     if at is not None and len(at) != state.problem.n_weights:
         raise ValueError(f"{len(at)} weights, expected {state.problem.n_weights}")
-    if at is not None and meanwhile > 0:
-        raise ValueError("a pass of all blocks at once has nothing to do meanwhile")
     if plan.first >= state.n_blocks:
         raise ValueError(f"blocks from {plan.first} on, expected less than {state.n_blocks}")
     if plan.sampling == GAP and state.draws is None:
@@ -369,7 +349,7 @@ def _check_pass(DualState state, ThreadPool pool, PassPlan plan, at, meanwhile):
 
 def exact_pass(
         DualState state not None, ThreadPool pool not None, PassPlan plan not None, bint cache,
-        const double[::1] at=None, double meanwhile=0):
+        const double[::1] at=None):
     """Visit n blocks, or those of a part, with their max-oracles, in batches.
 
     Parameters
@@ -386,9 +366,6 @@ def exact_pass(
         Weights at which all oracles run, each block's once, before any step; None: a batch runs at
         the w that it begins at. Without cache hits `estimated_gap` is then h(at) - l + lam <at, v>,
         l and v as the pass begins, and ``exact`` says whether that is certain.
-    meanwhile : float
-        Work of approximate visits while oracles are asked, for each of them; less where nothing is
-        left to gain.
 
     Returns
     -------
@@ -401,7 +378,7 @@ def exact_pass(
     cdef bint late = False
     cdef Batch batch
     cdef Visits run
-    _check_pass(state, pool, plan, at, meanwhile)
+    _check_pass(state, pool, plan, at)
     state.n_shared = -1
     state.exact = True
     batch.size = n if at is not None else max(min(problem.batch_size, n), 1)
@@ -410,18 +387,13 @@ def exact_pass(
         max(batch.size, pool.n_threads) * batch.width, dtype=np.int32)
     cdef Py_ssize_t[::1] asked = np.empty(batch.size, dtype=np.intp)
     cdef double[::1] visits = np.empty(batch.size * sizeof(Visit) // sizeof(double))
-    cdef double[::1] held = aligned_zeros(problem.n_weights if meanwhile > 0 else 1)
     state.reserve_scratches(pool.n_threads)
     batch.codes, batch.visits, batch.scratches = &codes[0], <Visit*> &visits[0], state.scratch
     batch.working_sets, batch.asked = state.working_sets, &asked[0]
     batch.weights = &state.weights[0] if at is None else &at[0]
-    batch.held, batch.meanwhile = NULL, meanwhile
-    if meanwhile > 0:
-        batch.held = &held[0]
-        batch.weights = batch.held
     batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
-    batch.alone = batch.size == 1 and at is None and meanwhile <= 0
-    batch.looked_up = problem.ahead_size > 0 or meanwhile > 0
+    batch.alone = batch.size == 1 and at is None
+    batch.looked_up = problem.ahead_size > 0
     batch.floor = plan.cache_mean_gap_share * state.total_gap / n if cache else -1
     batch.gap_share, batch.max_labelings = plan.cache_gap_share, plan.max_working_set
     batch.kind, batch.number, batch.keep = plan.kind, plan.number, plan.keep
@@ -445,7 +417,7 @@ def exact_pass(
                 if size == 0:
                     break
                 if batch.looked_up:
-                    ask(state, plan, &batch, size, &watch, &late)
+                    ask(state, &batch, size)
                 pool.run(size)
                 step_batch(state, &batch, size, &watch, &late)
                 done += size

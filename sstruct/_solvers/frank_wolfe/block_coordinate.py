@@ -34,9 +34,6 @@ EACH_ONCE = ("permutation", "sequential")
 # times to a gap of 0.01 spread by about a quarter between 1 and 4, without a clear best, and
 # oracle calls fall as it grows.
 EXACT_WEIGHT = 1.5
-# Work of visits to cached labelings while workers answer, for an oracle call, as a share of its
-# own. In the first pass there are few: to fit them alone costs more calls later than it spares.
-MEANWHILE = 1 / 16
 # Work of reading a byte of features, of data that are visited part by part: about what a disk of
 # 1 GB a second takes. With 0.15, 1.5 and 15 the chains of benchmarks/out_of_core.py (15,000) took
 # 8, 7 and 6 passes in 6 parts, 10, 9 and 9 in 12, to a gap of 0.05 (7 in memory), and 3.0, 3.8 and
@@ -142,7 +139,7 @@ class FrankWolfeFit(Solver):
         if self._spent():  # resumed after the last pass
             self._certify_apart()
             return Status.MAX_ITER
-        n_steps, dual = state.n_steps, state.dual
+        n_steps = state.n_steps
         in_time = self._passes()
         self.n_passes += 1
         if self.pass_average is not None:
@@ -151,8 +148,6 @@ class FrankWolfeFit(Solver):
             return Status.EARLY_STOPPED
         # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
-        # What oracles have found at older weights says nothing of those after more steps.
-        quiet = quiet and not (options.overlap and state.dual > dual)
         stalled = quiet and self.visits_all
         self.visits_all = options.sampling in EACH_ONCE or quiet
         last = not in_time or stalled or self._spent()
@@ -244,9 +239,7 @@ class FrankWolfeFit(Solver):
         options, state = self.options, self.state
         begin = self._spending()
         plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE, part)
-        overlap = options.overlap and self.n_passes > 0
-        meanwhile = MEANWHILE * self.problem.oracle_work if overlap else 0.0
-        if not exact_pass(state, self.pool, plan, options.cache, meanwhile=meanwhile):
+        if not exact_pass(state, self.pool, plan, options.cache):
             return False
         self.lag.look()
         if not options.multi_plane:

@@ -224,3 +224,23 @@ def test_processes_are_asked_for_once_a_fit(rng, monkeypatch):
     model = fit(X, y, n_jobs=2, tol=0, max_iter=5)
     assert model.n_iter_ == 5
     assert len(calls) == 1
+
+
+def test_batches_are_as_large_as_asked_for(rng):
+    class Notes(Choice):
+        _asked = []  # noqa: RUF012
+
+        def argmax(self, x, w, y_true=None, loss_weight=1.0):
+            self._asked.append(w.tobytes())
+            return super().argmax(x, w, y_true, loss_weight)
+
+    X, y = make_choices(rng, n=40)
+    for size, runs in ((10, [10, 10, 10, 10]), (40, [40]), ("auto", [5] * 8)):
+        Notes._asked.clear()
+        fit(X, y, Notes(), solver=BCFW(step="fw", cache=False), max_iter=1, batch_size=size)
+        # The first pass; w changes with every batch.
+        changes = [k for k in range(1, 40) if Notes._asked[k] != Notes._asked[k - 1]]
+        assert np.diff([0, *changes, 40]).tolist() == runs
+    for wrong in (0, 2.5, "all"):
+        with pytest.raises((TypeError, ValueError), match="batch_size must be"):
+            StructuredSVM(Choice(), batch_size=wrong).fit(X, y)

@@ -378,9 +378,8 @@ def test_sequential_visits_call_one_oracle_at_a_time(rng):
     model.fit(X, y)
     assert_same_bits(model, one)
     assert not np.array_equal(model.w_, many.w_)
-    for other in ({"batch_size": 8}, {"overlap": True}):
-        with pytest.raises(ValueError, match="calls the oracle for one sample at a time"):
-            clone(model).set_params(**other).fit(X, y)
+    with pytest.raises(ValueError, match="calls the oracle for one sample at a time"):
+        clone(model).set_params(batch_size=8).fit(X, y)
 
 
 def test_fits_with_options_can_be_resumed(data, tmp_path, monkeypatch):
