@@ -36,7 +36,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import StructuredSVM
 from sstruct._cluster.dask_cluster import Cluster
-from sstruct._cluster.parts import choose, sent_parts
+from sstruct._cluster.partition import choose, sent_parts
 from sstruct._cluster.processes import cloudpickle
 from sstruct.solvers import MPBCFW
 

@@ -39,8 +39,8 @@ def nanoseconds(problem, w, repeats):
 def measure(n_labels, repeats):
     """Return the instruction set in use and its nanoseconds: {K: {kind: ns}}."""
     from sstruct._oracles.chain._viterbi import instructions
-    from sstruct._problems.chain._problem import ChainProblem
-    from sstruct._problems.chain.arguments import ChainModel, Chains
+    from sstruct._problems.chain._chain_problem import ChainProblem
+    from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
     from sstruct._solvers.core._state import aligned_zeros
 
     rng = np.random.default_rng(0)
@@ -55,7 +55,7 @@ def measure(n_labels, repeats):
         for kind in KINDS:
             X = features.get(kind, indicators)
             problem = ChainProblem(
-                X, Chains([0], [LENGTH]), ChainModel(K, transitions=kind == "viterbi")
+                X, ChainRanges([0], [LENGTH]), ChainModel(K, transitions=kind == "viterbi")
             )
             w = aligned_zeros(problem.n_weights)
             for part in problem.layout.views(w).values():

@@ -40,9 +40,9 @@ from reports import Table, add_load, add_output, command, origin
 from scipy.optimize import linprog
 
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
-from sstruct._problems.map.arguments import project
+from sstruct._problems.map.map_arguments import project
 from sstruct.inference import MRF, graph_matching, map_mrf, read_dd, read_uai, write_uai
 from sstruct.inference._applications.matching_model import matching_model
 from sstruct.inference._methods.exact import local_polytope, n_marginals

@@ -35,8 +35,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM
 from sstruct._solvers.core.solver import Setup
-from sstruct._solvers.rounds.parts import PartedBlocks, PartsHere, facts_of, size_of
-from sstruct._solvers.rounds.solver import Rounds
+from sstruct._solvers.rounds.distributed_fit import DistributedFit
+from sstruct._solvers.rounds.partitioned_blocks import (
+    LocalPartitions,
+    PartitionedBlocks,
+    facts_of,
+    size_of,
+)
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 
@@ -51,7 +56,7 @@ def made(n):
     )  # fmt: skip
 
 
-class Timed(PartsHere):
+class Timed(LocalPartitions):
     """Parts in this process; counts the seconds of a call's slowest part, for each of them."""
 
     seconds = 0.0
@@ -74,9 +79,9 @@ def in_one_process(model, X, y, n_parts):
     trained = [model._prepare(X[a:b], y[a:b], None) for a, b in pairwise(cuts)]
     packing = time.perf_counter() - begin
     here = Timed([(part.problem, part.sample_weight / len(X)) for part in trained])
-    blocks = PartedBlocks(here, [facts_of(part.problem) for part in trained])
+    blocks = PartitionedBlocks(here, [facts_of(part.problem) for part in trained])
     options = model._options(MPBCFW(), trained[0].problem)
-    solver = Rounds(Setup(blocks, model.lam, np.full(len(X), 1 / len(X)), options))
+    solver = DistributedFit(Setup(blocks, model.lam, np.full(len(X), 1 / len(X)), options))
     solver.solve()
     return packing, here.seconds, solver.n_rounds, here.sent + here.received
 

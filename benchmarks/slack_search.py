@@ -34,7 +34,7 @@ import numpy as np
 from reports import Table, add_load, add_output, command, origin, write
 
 from sstruct import MultilabelSSVM
-from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit

@@ -22,9 +22,9 @@ import time
 import numpy as np
 from reports import Table, add_load, add_output, command, origin
 
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
-from sstruct._problems.map.arguments import place_multipliers, project
+from sstruct._problems.map.map_arguments import place_multipliers, project
 from sstruct.inference import discrete_tomography, projection_rays
 from sstruct.inference._applications import discrete_tomography as _discrete_tomography
 from sstruct.inference._applications.discrete_tomography import _image_model

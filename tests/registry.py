@@ -368,7 +368,6 @@ _choice = COMMON | {
     "rescaling": ("margin", "slack"),
     "batch_size": ("auto", 1, 3),
     "n_jobs": (None, 1),
-    "overlap": (False, False, True),
     "search": ("auto", "bisecting", "binary"),
 }
 _small_chain = sstruct.ChainSSVM(lam=0.1, max_iter=50, random_state=0)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from sstruct._cluster.parts import check_length
+from sstruct._cluster.partition import check_length
 from sstruct._cluster.processes import cloudpickle
 from sstruct._cluster.weight_changes import ReceivedWeights
 from sstruct._problems.custom._plane_table import plane_hash

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstruct._cluster.answers import Answerer, unpacked
-from sstruct._cluster.parts import changed, lost_for_good
+from sstruct._cluster.partition import changed, lost_for_good
 from sstruct._cluster.processes import AT_ONCE, cloudpickle
 from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
@@ -64,7 +64,7 @@ class Losses:
 
         Parameters
         ----------
-        parts : list of Part
+        parts : list of Partition
         address : str
         made : float, optional
             Time when the worker made its actor, if it did.
@@ -170,7 +170,7 @@ class Cluster:
     ----------
     client : distributed.Client
     oracle : object
-    parts : list of Part
+    parts : list of Partition
 
     Attributes
     ----------

@@ -9,8 +9,8 @@ from libc.string cimport memcpy
 
 from sstruct._oracles.core._interval cimport Interval
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.map._problem cimport MapProblem
-from sstruct._problems.slack._problem cimport SlackProblem
+from sstruct._problems.map._map_problem cimport MapProblem
+from sstruct._problems.slack._slack_problem cimport SlackProblem
 from sstruct._problems.slack._search cimport PRODUCT
 
 import numpy as np

@@ -12,7 +12,7 @@ import pytest
 from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster
 from sstruct._cluster.dask_cluster import MOST_LOSSES, Cluster, Losses
-from sstruct._cluster.parts import Part
+from sstruct._cluster.partition import Partition
 from tests.estimators.custom.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
 from tests.estimators.custom.test_custom_jobs import OPTIONS, fit
 from tests.estimators.same_bits import assert_same_bits
@@ -188,7 +188,7 @@ def test_what_is_gone_before_it_has_a_place_is_named(client):
     cluster.client, cluster.groups, cluster.losses = client, [], Losses("why?")
     future.cancel()
     with pytest.raises(RuntimeError, match="partition 3 was lost with its worker"):
-        cluster._addresses([Part(3, future)])
+        cluster._addresses([Partition(3, future)])
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ class Listing:
 
 
 def numbered(*numbers):
-    return [Part(k, None) for k in numbers]
+    return [Partition(k, None) for k in numbers]
 
 
 def test_a_lost_worker_counts_once_however_often_it_is_noticed():

@@ -26,7 +26,7 @@ from sstruct import (
     TreeSSVM,
     TypedGraphCRFSSVM,
 )
-from sstruct._cluster.dask_parts import PartsOnDask
+from sstruct._cluster.dask_partitions import DaskPartitions
 from sstruct._estimators.core.parted_fit import PartOfFit
 from sstruct.datasets import make_grids, make_sequences
 from sstruct.solvers import MPBCFW
@@ -523,7 +523,7 @@ def test_warm_starts_of_other_structures(client, rng, kind):
 
 def test_a_cluster_that_has_gone_by_the_end_leaves_the_model(client, data, monkeypatch):
     X, y = partitions(data[0]), partitions(data[1])
-    ask = PartsOnDask.ask
+    ask = DaskPartitions.ask
 
     def lose(self, name, arguments):
         if name == "hand_over":
@@ -533,7 +533,7 @@ def test_a_cluster_that_has_gone_by_the_end_leaves_the_model(client, data, monke
 
     model = ChainSSVM(**WARM)
     with monkeypatch.context() as patch:
-        patch.setattr(PartsOnDask, "ask", lose)
+        patch.setattr(DaskPartitions, "ask", lose)
         with pytest.raises(RuntimeError, match="scheduler is gone"):
             model.fit(X, y)
     assert model.converged_

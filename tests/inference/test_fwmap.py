@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._solvers.core.solver import Options
 from sstruct._solvers.proximal.ascent import Proximal, formula_18

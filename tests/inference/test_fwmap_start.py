@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sstruct._oracles.mrf._message_passing import MessagePassing
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._start import multipliers_of_messages
-from sstruct._problems.map.arguments import project
+from sstruct._problems.map.map_arguments import project
 from sstruct.inference import MRF, graph_matching, map_mrf
 from sstruct.inference._model.map_result import energy_ceiling
 from sstruct.inference._model.tree_cover import tree_cover

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._testing import _problem_doors as doors
 from sstruct.inference import viterbi
 
@@ -56,7 +56,7 @@ def test_potentials_equal_numpy(rng, K, storage, dtype):
         X = X.clip(max=1)
     problem = ChainProblem(
         X if storage == "dense" else sparse.csr_matrix(X),
-        Chains(np.arange(F + 1), np.ones(F + 1)),
+        ChainRanges(np.arange(F + 1), np.ones(F + 1)),
         ChainModel(K, boundaries=False, transitions=False),
         np.zeros(F + 1),
     )

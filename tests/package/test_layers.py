@@ -96,7 +96,7 @@ def name_of(path):
 
 
 def test_the_reader_sees_imports():
-    chain = imported(ROOT / "_problems" / "chain" / "_problem.pyx")
+    chain = imported(ROOT / "_problems" / "chain" / "_chain_problem.pyx")
     assert "sstruct._oracles.chain._viterbi.viterbi_labels" in chain
     assert "numpy" in chain
     assert "sklearn.base.BaseEstimator" in imported(ROOT / "_estimators" / "core" / "base.py")

@@ -2,20 +2,20 @@
 
 from dataclasses import fields
 
+from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
-from sstruct._problems.graph._problem import GraphProblem
-from sstruct._problems.graph.arguments import GraphRanges
-from sstruct._problems.tree._problem import TreeProblem
-from sstruct._problems.tree.arguments import TreeStates
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
+from sstruct._problems.graph._graph_problem import GraphProblem
+from sstruct._problems.graph.graph_arguments import GraphRanges
+from sstruct._problems.tree._tree_problem import TreeProblem
+from sstruct._problems.tree.tree_arguments import TreeStates
 
 
 def chain_problem(**arguments):
     if "edges" in arguments:
-        records = with_records(arguments, chains=Chains, model=ChainModel)
+        records = with_records(arguments, chains=ChainRanges, model=ChainModel)
         return EdgeFeatureChainProblem(**records)
-    return ChainProblem(**with_records(arguments, chains=Chains, model=ChainModel))
+    return ChainProblem(**with_records(arguments, chains=ChainRanges, model=ChainModel))
 
 
 def graph_problem(**arguments):

@@ -10,7 +10,7 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 from sstruct._problems.custom.oracle_calls import OracleCalls, digest
-from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._testing import _problem_doors as doors
 from tests.problems.test_contract import make_enumerated

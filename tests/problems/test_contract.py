@@ -15,14 +15,19 @@ import pytest
 from scipy import sparse
 
 from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.chain._chain_problem import ChainProblem, max_marginals
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
-from sstruct._problems.chain._problem import ChainProblem, max_marginals
-from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows, check_edge_rows
+from sstruct._problems.chain.chain_arguments import (
+    ChainModel,
+    ChainRanges,
+    EdgeFeatureRows,
+    check_edge_rows,
+)
 from sstruct._problems.core._decode import decode
-from sstruct._problems.coupled._problem import CoupledProblem
+from sstruct._problems.coupled._coupled_problem import CoupledProblem
+from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
-from sstruct._problems.graph._problem import GraphProblem
-from sstruct._problems.graph.arguments import PAIRWISE, GraphRanges
+from sstruct._problems.graph.graph_arguments import PAIRWISE, GraphRanges
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing import _problem_doors as doors
 from sstruct._testing._costly import CostlyProblem
@@ -105,7 +110,7 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
     if G:
         f = rng.integers(-3, 4, (sum(lengths) - len(lengths) + 2, G)) * (rng.random() < 0.9)
         rows = sparse.csr_matrix(f.astype(dtype)) if storage == "csr" else f.astype(dtype)
-        arguments["edges"] = EdgeRows(rows, edge_start)
+        arguments["edges"] = EdgeFeatureRows(rows, edge_start)
     problem = chain_problem(**arguments)
     size = K * F + bias * K + boundaries * 2 * K + transitions * K * K + G * K * K
 
@@ -678,10 +683,10 @@ def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, 
 def test_distance_of_real_features_on_both_sides_of_the_switch(rng, with_edge_features):
     X = rng.standard_normal((80, 6))
     f = rng.standard_normal((79, 3)) if with_edge_features else None
-    arguments = X, Chains([0], [80]), ChainModel(4), np.zeros(80, dtype=np.int32)
+    arguments = X, ChainRanges([0], [80]), ChainModel(4), np.zeros(80, dtype=np.int32)
     problem = ChainProblem(*arguments)
     if with_edge_features:
-        problem = EdgeFeatureChainProblem(*arguments, edges=EdgeRows(f, [0]))
+        problem = EdgeFeatureChainProblem(*arguments, edges=EdgeFeatureRows(f, [0]))
     model = brute_force.Model(4)
 
     def phi(y):
@@ -737,7 +742,7 @@ def test_public_and_padded_weights_are_inverse(rng, K, switches, G):
 
 def test_features_that_need_no_copy_are_not_copied(rng):
     X = rng.standard_normal((4, 3))
-    problem = ChainProblem(X, Chains([0], [4]), ChainModel(2))
+    problem = ChainProblem(X, ChainRanges([0], [4]), ChainModel(2))
     before = decode(problem, problem.layout.padded(np.r_[1.0, np.zeros(15)]))
     X[:] = -X  # seen by the problem
     after = decode(problem, problem.layout.padded(np.r_[1.0, np.zeros(15)]))
@@ -755,12 +760,13 @@ def test_features_that_need_no_copy_are_not_copied(rng):
     ],
 )
 def test_bad_edge_rows_are_refused(start, rows, message):
-    arguments = np.ones((8, 1)), Chains([0, 4], [4, 4]), ChainModel(2)
+    arguments = np.ones((8, 1)), ChainRanges([0, 4], [4, 4]), ChainModel(2)
     assert (
-        EdgeFeatureChainProblem(*arguments, edges=EdgeRows(np.ones((6, 2)), [0, 3])).n_blocks == 2
+        EdgeFeatureChainProblem(*arguments, edges=EdgeFeatureRows(np.ones((6, 2)), [0, 3])).n_blocks
+        == 2
     )
     with pytest.raises(ValueError, match=message):
-        EdgeFeatureChainProblem(*arguments, edges=EdgeRows(rows, start))
+        EdgeFeatureChainProblem(*arguments, edges=EdgeFeatureRows(rows, start))
     with pytest.raises(ValueError, match="50000 labels are too many for features of transitions"):
         check_edge_rows([0], [1], 1, 1, 50_000)
 
@@ -768,7 +774,7 @@ def test_bad_edge_rows_are_refused(start, rows, message):
 def test_masks_that_forbid_everything_raise():
     problem = ChainProblem(
         np.ones((3, 1)),
-        Chains([0, 1], [1, 2]),
+        ChainRanges([0, 1], [1, 2]),
         ChainModel(2, edge_mask=np.zeros((2, 2), dtype=bool)),
     )
     w = np.zeros(problem.n_weights)
@@ -780,7 +786,7 @@ def test_masks_that_forbid_everything_raise():
 
 
 def test_a_problem_without_labels_only_decodes(rng):
-    problem = ChainProblem(rng.standard_normal((3, 2)), Chains([0], [3]), ChainModel(2))
+    problem = ChainProblem(rng.standard_normal((3, 2)), ChainRanges([0], [3]), ChainModel(2))
     w = rng.standard_normal(problem.n_weights)
     problem.best_code(0, w, 0.0)
     for call in (
@@ -839,15 +845,15 @@ def test_bad_arguments_are_refused(change, message):
 )
 def test_corrupt_csr_is_refused(corrupt, message):
     X = sparse.csr_matrix(np.ones((4, 3)))
-    ChainProblem(X, Chains([0], [4]), ChainModel(2))
+    ChainProblem(X, ChainRanges([0], [4]), ChainModel(2))
     corrupt(X)
     with pytest.raises(ValueError, match=message):
-        ChainProblem(X, Chains([0], [4]), ChainModel(2))
+        ChainProblem(X, ChainRanges([0], [4]), ChainModel(2))
 
 
 def test_empty_csr_rows_and_no_nonzeros():
     X = sparse.csr_matrix((4, 3))
-    problem = ChainProblem(X, Chains([0, 2], [2, 2]), ChainModel(2), [0, 1, 0, 1])
+    problem = ChainProblem(X, ChainRanges([0, 2], [2, 2]), ChainModel(2), [0, 1, 0, 1])
     w = problem.layout.padded(np.r_[np.full(6, 9.0), [0.0, 5.0], np.zeros(8)])
     assert decode(problem, w).tolist() == [1, 1, 1, 1]
     assert doors.squared_distance(problem, 0, code([0, 0]), code([1, 0])) == 2 + 2 + 2

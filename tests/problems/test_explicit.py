@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._testing import _problem_doors as doors
 from tests.problems.test_contract import code, make_chains, make_enumerated
@@ -51,7 +51,7 @@ def test_labelings_with_the_same_plane_have_the_same_code():
     # Two nodes with equal features: which of them errs is all the same.
     X, labels = np.ones((2, 1)), np.zeros(2, dtype=np.int32)
     problem = ChainProblem(
-        X, Chains([0], [2]), ChainModel(2, boundaries=False, transitions=False), labels
+        X, ChainRanges([0], [2]), ChainModel(2, boundaries=False, transitions=False), labels
     )
     explicit, found = ExplicitProblem(problem), set()
     for w in ([0.0, 0.0, 0.0, 5.0], [0.0, -1.0, 0.0, 5.0], [-0.0, 2.0, -0.0, 2.0]):
@@ -70,9 +70,11 @@ def test_planes_that_are_no_numbers_are_refused(rng):
 
 def test_planes_are_taken_where_labelings_are_long(rng):
     X, labels = rng.standard_normal((100, 30)), np.zeros(100, dtype=np.int32)
-    long = ChainProblem(X, Chains([0], [100]), ChainModel(2), labels)
+    long = ChainProblem(X, ChainRanges([0], [100]), ChainModel(2), labels)
     assert isinstance(explicit_where_cheaper(long), ExplicitProblem)
-    short = ChainProblem(X, Chains(np.arange(0, 100, 4), np.full(25, 4)), ChainModel(2), labels)
+    short = ChainProblem(
+        X, ChainRanges(np.arange(0, 100, 4), np.full(25, 4)), ChainModel(2), labels
+    )
     assert explicit_where_cheaper(short) is short
 
 

@@ -9,9 +9,9 @@ import pytest
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
+from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
-from sstruct._problems.graph._problem import GraphProblem
-from sstruct._problems.graph.arguments import GraphRanges
+from sstruct._problems.graph.graph_arguments import GraphRanges
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 from tests.reference import graphs
 

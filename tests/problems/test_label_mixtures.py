@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstruct._problems.label_set._mixtures import MixtureProblem
-from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._testing import _problem_doors as doors
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import half_codes, make

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
-from sstruct._problems.map.arguments import disagreement, project
+from sstruct._problems.map.map_arguments import disagreement, project
 from sstruct._testing import _problem_doors as doors
 from sstruct.inference import MRF
 from sstruct.inference._model.tree_cover import TreeCover, tree_cover

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles.graph._decoder import GraphDecoder
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._problems.label_set._multiclass import MulticlassProblem
-from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._testing import _problem_doors as doors
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.estimators.custom.choices import ConstrainedChoice
@@ -99,7 +99,7 @@ def test_what_has_no_direct_maximum(rng):
     made = make_chains(rng, 3, (4, 2))
     real = chain_problem(**{**made.arguments, "cost": 0.3 * (1 - np.eye(3))})
     unlabeled = chain_problem(**{**made.arguments, "labels": None, "cost": None})
-    long = ChainProblem(np.zeros((300, 1)), Chains([0], [300]), ChainModel(2), np.zeros(300))
+    long = ChainProblem(np.zeros((300, 1)), ChainRanges([0], [300]), ChainModel(2), np.zeros(300))
     for problem in (real, unlabeled, long):
         assert not problem.has_product
     with pytest.raises(ValueError, match="wants an oracle that ChainProblem does not have"):

@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
@@ -55,12 +55,12 @@ def test_what_an_oracle_raises_in_any_thread_travels(n_threads, wrong):
     start = np.cumsum(length) - length
     X = np.zeros((length.sum(), 1))
     problem = ChainProblem(
-        X, Chains(start, length), ChainModel(2, edge_mask=np.zeros((2, 2), dtype=bool))
+        X, ChainRanges(start, length), ChainModel(2, edge_mask=np.zeros((2, 2), dtype=bool))
     )
     for _ in range(5):
         with pytest.raises(ValueError, match=f"block {wrong}: the masks forbid every labeling"):
             decode(problem, np.zeros(problem.n_weights), n_threads)
-    fine = ChainProblem(X, Chains(start[length == 1], length[length == 1]), ChainModel(2))
+    fine = ChainProblem(X, ChainRanges(start[length == 1], length[length == 1]), ChainModel(2))
     assert (decode(fine, np.zeros(fine.n_weights), n_threads) == 0).all()
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sstruct._problems.tree._problem import TreeProblem, max_marginals
-from sstruct._problems.tree.arguments import TreeStates
+from sstruct._problems.tree._tree_problem import TreeProblem, max_marginals
+from sstruct._problems.tree.tree_arguments import TreeStates
 from sstruct._testing import _problem_doors as doors
 from tests.problems.flat import tree_problem
 from tests.problems.trees import FORESTS, make_trees

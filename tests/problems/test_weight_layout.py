@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._problems.chain.arguments import ChainModel
+from sstruct._problems.chain.chain_arguments import ChainModel
 from sstruct._problems.core.weight_layout import (
     WeightBlock,
     WeightLayout,
@@ -15,10 +15,10 @@ from sstruct._problems.core.weight_layout import (
     label_layout,
     vector_layout,
 )
-from sstruct._problems.graph.arguments import PAIRWISE, graph_layout
+from sstruct._problems.graph.graph_arguments import PAIRWISE, graph_layout
 from sstruct._problems.graph.typed_model import TypedModel
-from sstruct._problems.label_set.arguments import label_set_layout
-from sstruct._problems.tree.arguments import TreeModel
+from sstruct._problems.label_set.label_set_arguments import label_set_layout
+from sstruct._problems.tree.tree_arguments import TreeModel
 
 FLAG, SIZE, K = st.booleans(), st.integers(1, 4), st.integers(1, 18)
 

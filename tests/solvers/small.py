@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.core._state import DualState
 from tests.reference import boxed_qp, brute_force
 
@@ -37,7 +37,7 @@ class Small:
         offsets = np.r_[0, np.cumsum(lengths)]
         self.problem = ChainProblem(
             np.vstack(X),
-            Chains(offsets[:-1], lengths),
+            ChainRanges(offsets[:-1], lengths),
             ChainModel(K, boundaries=terms, transitions=terms),
             np.concatenate(y),
             loss_scale=1 / lengths,

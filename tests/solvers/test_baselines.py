@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct._kernels._clock import seconds
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.baselines import cutting_plane, plane_qp
 from sstruct._solvers.baselines._batch_pass import Plane
@@ -59,7 +59,7 @@ class Case:
         offsets = np.r_[0, np.cumsum(lengths)]
         self.problem = ChainProblem(
             np.vstack(self.X),
-            Chains(offsets[:-1], lengths),
+            ChainRanges(offsets[:-1], lengths),
             ChainModel(K),
             np.concatenate(self.y),
             loss_scale=1 / lengths,
@@ -422,7 +422,7 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
     labels = rng.integers(0, n_labels, length)
     problem = ChainProblem(
         rng.standard_normal((length, 20)),
-        Chains(np.zeros(n), np.full(n, length)),
+        ChainRanges(np.zeros(n), np.full(n, length)),
         ChainModel(n_labels),
         labels,
     )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._sampling import SumTree
@@ -225,7 +225,7 @@ def test_blocks_without_gap_are_not_drawn(rng):
     X = rng.standard_normal((n, 2)) * (np.arange(n) < 3)[:, np.newaxis]
     problem = ChainProblem(
         X,
-        Chains(np.arange(n), np.ones(n, dtype=np.int64)),
+        ChainRanges(np.arange(n), np.ones(n, dtype=np.int64)),
         ChainModel(K, False, False, False),
         rng.integers(0, K, n),
         loss_scale=(np.arange(n) < 3).astype(float),

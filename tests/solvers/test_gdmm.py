@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct import ChainSSVM, ssvm_path
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.gdmm import on_chains as gdmm
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho
@@ -102,7 +102,7 @@ def problem_of(rng, masked, K=4):
         mask[labels[:-1], labels[1:]] = True
     problem = ChainProblem(
         sparse.csr_matrix(X) if rng.random() < 0.5 else X,
-        Chains(np.r_[0, np.cumsum(lengths)[:-1]], lengths),
+        ChainRanges(np.r_[0, np.cumsum(lengths)[:-1]], lengths),
         ChainModel(K, rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.8, mask),
         labels,
         loss_scale=1 / lengths,

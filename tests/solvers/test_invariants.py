@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sstruct._kernels import _interruption
 from sstruct._kernels._clock import seconds
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core import _full_pass
 from sstruct._solvers.core._state import DualState, squared_norm
@@ -55,7 +55,7 @@ class Fit:
         offsets = np.r_[0, np.cumsum(lengths)]
         self.problem = ChainProblem(
             np.vstack(X),
-            Chains(offsets[:-1], lengths),
+            ChainRanges(offsets[:-1], lengths),
             ChainModel(K),
             np.concatenate(y),
             loss_scale=1 / lengths,
@@ -157,7 +157,7 @@ def test_an_interrupted_rebuild_leaves_what_was_there(rng, monkeypatch):
     n, length, n_labels = 32, 100, 200
     problem = ChainProblem(
         rng.standard_normal((length, 2)),
-        Chains(np.zeros(n), np.full(n, length)),
+        ChainRanges(np.zeros(n), np.full(n, length)),
         ChainModel(n_labels),
         rng.integers(0, n_labels, length),
     )
@@ -342,7 +342,7 @@ def test_growing_and_dropping_never_loses_weight(rng):
 def test_features_of_any_scale(rng, step, scale):
     X, lengths = rng.standard_normal((6, 2)) * scale, [1, 2, 3]
     problem = ChainProblem(
-        X, Chains([0, 1, 3], lengths), ChainModel(2, False, False, False), [0, 1, 1, 0, 0, 1]
+        X, ChainRanges([0, 1, 3], lengths), ChainModel(2, False, False, False), [0, 1, 1, 0, 0, 1]
     )
     q = np.full(3, 1 / 3)
     state = DualState(problem, 0.1, q, 0)
@@ -365,7 +365,7 @@ def test_features_of_any_scale(rng, step, scale):
 def test_infinite_distances_are_refused(rng, step):
     # They made weights NaN, and a loop without end.
     X = rng.standard_normal((6, 2)) * 1e200
-    problem = ChainProblem(X, Chains([0, 1, 3], [1, 2, 3]), ChainModel(3), [0, 1, 1, 2, 0, 1])
+    problem = ChainProblem(X, ChainRanges([0, 1, 3], [1, 2, 3]), ChainModel(3), [0, 1, 1, 2, 0, 1])
     state = DualState(problem, 0.1, np.full(3, 1 / 3), 0)
     with pytest.raises(ValueError, match=r"block \d: two labelings are .* scale the features"):
         exact_pass(state, STEPS[step], True, 1, 10, LATER)
@@ -391,7 +391,7 @@ def test_a_signal_does_not_wait_for_the_last_oracle_of_a_batch(rng):
     labels = rng.integers(0, n_labels, length)
     problem = ChainProblem(
         rng.standard_normal((length, 20)),
-        Chains(np.zeros(n), np.full(n, length)),
+        ChainRanges(np.zeros(n), np.full(n, length)),
         ChainModel(n_labels),
         labels,
     )

@@ -16,7 +16,7 @@ from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._problems.label_set._mixtures import MixtureProblem
-from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling

@@ -11,8 +11,8 @@ import pytest
 
 from sstruct import ChainSSVM
 from sstruct._kernels._clock import seconds
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._explicit import ExplicitProblem
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
@@ -160,7 +160,7 @@ def flat(model, w):
 
 def decoded(x, w):
     """The labeling that ChainSSVM predicts at given public weights, as a tuple."""
-    chains, model = Chains(np.zeros(1, int), np.array([len(x)])), ChainModel(3)
+    chains, model = ChainRanges(np.zeros(1, int), np.array([len(x)])), ChainModel(3)
     problem = ChainProblem(np.asarray(x, float), chains, model)
     return tuple(problem.best_code(0, problem.layout.padded(w), 0.0)[0].tolist())
 
@@ -224,7 +224,7 @@ def test_a_signal_leaves_whole_visits(rng):
     n, length, n_labels = 32, 3000, 200
     problem = ChainProblem(
         rng.standard_normal((length, 20)),
-        Chains(np.zeros(n), np.full(n, length)),
+        ChainRanges(np.zeros(n), np.full(n, length)),
         ChainModel(n_labels),
         rng.integers(0, n_labels, length),
     )

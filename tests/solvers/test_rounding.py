@@ -8,8 +8,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, MultilabelSSVM, ssvm_path
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._solvers.core.rounding import UNIT, Rounding
 
@@ -105,7 +105,7 @@ def test_the_bound_covers_what_rounding_does(rng):
 
 def test_norms_bound_joint_features(rng):
     X = rng.standard_normal((6, 2))
-    problem = ChainProblem(X, Chains([0, 1, 3], [1, 2, 3]), ChainModel(3), [0, 1, 1, 2, 0, 1])
+    problem = ChainProblem(X, ChainRanges([0, 1, 3], [1, 2, 3]), ChainModel(3), [0, 1, 1, 2, 0, 1])
     rows = np.sqrt((X**2).sum(axis=1)) + 1
     expected = [rows[0] + 3, rows[1:3].sum() + 4, rows[3:].sum() + 5]
     np.testing.assert_allclose(problem.norms(), expected)

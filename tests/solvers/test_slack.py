@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient

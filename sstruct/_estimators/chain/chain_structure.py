@@ -14,9 +14,9 @@ from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, known_labels, refuse_lengths
 from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
-from sstruct._problems.chain._problem import chain_top_k, max_marginals
+from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._decode import decode
 
 # "auto" uses GDMM from this number of labels on: benchmarks/notes/chains.md.
@@ -175,7 +175,7 @@ class ChainStructure(Windowed, NodeStructure):
         Its blocks are the sequences that are not empty, of which there must be one.
         """
         some = nodes.lengths > 0
-        chains = Chains(nodes.offsets[:-1][some], nodes.lengths[some])
+        chains = ChainRanges(nodes.offsets[:-1][some], nodes.lengths[some])
         terms = model._bias, model._boundaries, model._transitions
         chain_model = ChainModel(len(model.classes_), *terms, *model._masks)
         return chain_problem(

@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, sizes_of
 from sstruct._estimators.core.fitted_state import Array, Each, Flag, Labels, Number
-from sstruct._problems.chain.arguments import chain_layout
+from sstruct._problems.chain.chain_arguments import chain_layout
 
 MASKS = (
     Array(dtype=np.bool_, shape=("K", "K"), optional=True),

@@ -10,9 +10,9 @@ from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._input.edge_features import PAIR, join_edge_features, split_edge_features
 from sstruct._input.frames import check_names, items_of
 from sstruct._input.ragged import Nodes, numeric_rows, pack_nodes
+from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import EdgeRows
+from sstruct._problems.chain.chain_arguments import EdgeFeatureRows
 from sstruct._problems.core._rows import compressed
 from sstruct.sequences import Sequences, check_sequences
 
@@ -100,5 +100,5 @@ def chain_problem(nodes, flat, chains, model, labels=None, **options):
         return ChainProblem(flat, chains, model, labels, **options)
     sample = np.searchsorted(nodes.offsets, chains.start, side="right") - 1
     first = nodes.edge_offsets[sample] + chains.start - nodes.offsets[sample]
-    edges = EdgeRows(compressed(nodes.edge_rows), first)
+    edges = EdgeFeatureRows(compressed(nodes.edge_rows), first)
     return EdgeFeatureChainProblem(flat, chains, model, labels, edges=edges, **options)

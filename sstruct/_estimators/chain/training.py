@@ -9,7 +9,7 @@ from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import labeled_nodes, refuse_lengths
 from sstruct._input.transition_masks import allowed_transitions, check_labelings
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._rows import compressed
 
 
@@ -116,7 +116,7 @@ class LabeledChains:
         return chain_problem(
             self.nodes,
             compressed(self.nodes.flat),
-            Chains(
+            ChainRanges(
                 self.start,
                 self.length,
                 self.start == offsets[self._sample],

@@ -6,7 +6,7 @@ from sstruct._checks.shown import shortened
 from sstruct._problems.core._block_problem import WrappedProblem
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import MultilabelProblem
-from sstruct._solvers.rounds.parts import PartedBlocks
+from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 
 # Most fits predict two labels in one of the first blocks of these, and the others are not decoded.
 FIRST_BLOCKS = 64
@@ -28,7 +28,7 @@ def constant_prediction(structure, training, w, n_threads):
     n_threads : int
     """
     problem, classes = training.problem, training.attributes.get("classes_")
-    if isinstance(problem, PartedBlocks) or not isinstance(classes, np.ndarray):
+    if isinstance(problem, PartitionedBlocks) or not isinstance(classes, np.ndarray):
         return None
     if training.completed:  # the labels of one round of many
         return None

@@ -16,15 +16,15 @@ from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.threads import n_threads
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._solvers.core.checkpoint import Checkpoint
-from sstruct._solvers.core.held_out import HeldOut
+from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.progress import progress
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.core.solver import Options, Setup, objective_at
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
 from sstruct._solvers.proximal.coupled import Coupled
-from sstruct._solvers.rounds.parts import PartedBlocks
-from sstruct._solvers.rounds.solver import Rounds
+from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
+from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct.solvers import SOLVER_OF_NAME
 
 # Parameters and options of solvers that a fit may change when it continues from a checkpoint.
@@ -100,7 +100,7 @@ class Fit:
             setup.step_weight *= training.problem.n_blocks / training.total_weight
         if training.held_out is not None:
             scorer = Scorer(structure, training, fit.fitted_attributes)
-            setup.held_out = HeldOut(scorer, structure.n_iter_no_change)
+            setup.held_out = BestWeights(scorer, structure.n_iter_no_change)
         setup.checkpoint = _checkpoint(structure, training, setup.options)
         if structure.warm_start and warm_state is not None:
             setup.warm = _warm(structure, training, warm_state, model)
@@ -142,8 +142,8 @@ class Fit:
         return solution
 
     def _run_class(self):
-        if isinstance(self.training.problem, PartedBlocks):
-            return Rounds
+        if isinstance(self.training.problem, PartitionedBlocks):
+            return DistributedFit
         if self.structure.couple_windows and self.training.whole is not None:
             return Coupled
         return self.structure.solvers[self.solver]

@@ -9,8 +9,8 @@ from scipy import sparse
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
-from sstruct._cluster.dask_parts import PartsOnDask
-from sstruct._cluster.parts import changed, cuts
+from sstruct._cluster.dask_partitions import DaskPartitions
+from sstruct._cluster.partition import changed, cuts
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
@@ -21,7 +21,7 @@ from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
 from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
 from sstruct._solvers.core.seed import random_of
-from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, padding_of, part_of, size_of
+from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks, facts_of, padding_of, part_of, size_of
 from sstruct.sequences import Sequences
 
 
@@ -144,7 +144,7 @@ class PartOfFit:
 
 
 def parted_training(structure, samples, validation):
-    """Return the Training of samples in partitions, whose problem is a `PartedBlocks`.
+    """Return the Training of samples in partitions, whose problem is a `PartitionedBlocks`.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def parted_training(structure, samples, validation):
         random_state=int(random_of(structure.random_state).randint(np.iinfo(np.int32).max)),
         checkpoint=None,  # which is written here
     )
-    parts = PartsOnDask(
+    parts = DaskPartitions(
         partitions.client,
         PartOfFit,
         [
@@ -194,7 +194,7 @@ def parted_training(structure, samples, validation):
     shares = [(total, scale, fact["data_digest"]) for fact in facts]
     for fact, norms in zip(facts, parts.begin("share", shares)):
         fact["norms"] = norms
-    problem = PartedBlocks(parts, facts)
+    problem = PartitionedBlocks(parts, facts)
     training = Training(
         problem,
         np.concatenate([fact["sample_weight"] for fact in facts]),

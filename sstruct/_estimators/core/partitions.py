@@ -10,7 +10,7 @@ from sklearn import config_context, get_config
 
 from sstruct._checks.arrays import concatenated, is_sized
 from sstruct._checks.compressed import stacked
-from sstruct._cluster.parts import (
+from sstruct._cluster.partition import (
     check_length,
     choose,
     futures,

@@ -14,9 +14,9 @@ from sstruct._estimators.core.lam_from_scale import lam_from_scale, pairwise_fro
 from sstruct._estimators.core.rescaling import check_rescaling, slack_rescaled
 from sstruct._estimators.core.threads import check_n_jobs
 from sstruct._input.ragged import check_choice, check_number
-from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core.checkpoint import check_place
-from sstruct._solvers.rounds.parts import PartedBlocks
+from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 from sstruct.solvers import MPBCFW
 
 
@@ -168,7 +168,7 @@ def told_apart(training):
     """Return arrays that identify the data and the problem of a fit."""
     problem, data = training.problem, training.data
     arrays = [*data.arrays(), *data.costs]
-    if isinstance(problem, PartedBlocks):  # the digests of the partitions contain the rest
+    if isinstance(problem, PartitionedBlocks):  # the digests of the partitions contain the rest
         return arrays
     terms = list(problem.layout.blocks)
     searches = [problem.search] if isinstance(problem, SlackProblem) else []

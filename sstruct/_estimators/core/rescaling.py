@@ -6,7 +6,7 @@ import numpy as np
 
 from sstruct._estimators.core.training import Quality
 from sstruct._input.ragged import check_choice
-from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.slack._slack_problem import SlackProblem
 
 SEARCHES = ("auto", "angular", "bisecting", "binary")
 # What maximizes loss times score directly, by the decoder in whose place it is.

@@ -13,7 +13,7 @@ from sstruct._estimators.core.fitted_state import (
     refuse,
 )
 from sstruct._estimators.graph.samples import n_grid_features
-from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, graph_layout
+from sstruct._problems.graph.graph_arguments import PAIRWISE, WITH_FEATURES, graph_layout
 
 INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._problems.map._start import multipliers_of_messages
-from sstruct._problems.map.arguments import place_multipliers
+from sstruct._problems.map.map_arguments import place_multipliers
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent, ascend
 from sstruct.inference._methods.fwmap import Search

@@ -25,7 +25,7 @@ from sstruct._input.ragged import check_choice, check_number, known_labels
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.graph._max_marginals import max_marginals
-from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
+from sstruct._problems.graph.graph_arguments import PAIRWISE, WITH_FEATURES, attractive_edges
 from sstruct._solvers.core.seed import random_of
 
 MODELS = PAIRWISE[1:]

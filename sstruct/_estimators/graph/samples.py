@@ -19,7 +19,7 @@ from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import masked_as_none, object_array
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
-from sstruct._problems.graph.arguments import WITH_FEATURES
+from sstruct._problems.graph.graph_arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 
 PARTS = ("node features", "edges", "edge features", "node sizes")

@@ -14,9 +14,9 @@ from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.ragged import Nodes, labeled_nodes
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.core.node_arguments import sums_over_blocks
+from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
-from sstruct._problems.graph._problem import GraphProblem
-from sstruct._problems.graph.arguments import WITH_FEATURES, GraphRanges
+from sstruct._problems.graph.graph_arguments import WITH_FEATURES, GraphRanges
 
 
 @dataclass(frozen=True, kw_only=True)

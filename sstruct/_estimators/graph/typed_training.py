@@ -11,8 +11,8 @@ from sstruct._input.labels import encode, is_label, object_array, training_class
 from sstruct._input.losses import class_weights, node_costs
 from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import NoNodesError, check_weights
+from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
-from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.typed_model import TypedModel
 
 

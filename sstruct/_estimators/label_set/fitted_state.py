@@ -14,7 +14,7 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._estimators.label_set.interactions import DECODERS, label_decoder
 from sstruct._oracles.tree._max_sum import parents_first
-from sstruct._problems.label_set.arguments import label_set_layout
+from sstruct._problems.label_set.label_set_arguments import label_set_layout
 
 ONE_LABEL = "one label"
 MODEL = {

@@ -5,7 +5,7 @@ import numpy as np
 from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fitted_state import Array, Flag, Number, Unexpected
 from sstruct._oracles.tree._max_sum import parents_first
-from sstruct._problems.tree.arguments import TreeModel
+from sstruct._problems.tree.tree_arguments import TreeModel
 
 
 def is_forest(state):

@@ -14,8 +14,8 @@ from sstruct._input.frames import items_of
 from sstruct._input.labels import as_labels, is_label, masked_as_none
 from sstruct._input.partial import known_numbers
 from sstruct._problems.core._rows import compressed
-from sstruct._problems.tree._problem import TreeProblem
-from sstruct._problems.tree.arguments import TreeStates
+from sstruct._problems.tree._tree_problem import TreeProblem
+from sstruct._problems.tree.tree_arguments import TreeStates
 
 KEYS = ("features", "positions", "scale", "pair_scores")
 # Squares of positions over scales are features.

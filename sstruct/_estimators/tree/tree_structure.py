@@ -12,7 +12,7 @@ from sstruct._input.completion import KnownLabels
 from sstruct._input.ragged import NoNodesError, check_choice, check_weights
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
-from sstruct._problems.tree._problem import max_marginals
+from sstruct._problems.tree._tree_problem import max_marginals
 
 # Names of what the weights of an edge are of, for `to_frame`.
 EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]

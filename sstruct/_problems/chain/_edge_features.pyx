@@ -1,5 +1,5 @@
 # Design:
-# (a) A chain whose transitions have features: beside phi of _problem.pyx
+# (a) A chain whose transitions have features: beside phi of _chain_problem.pyx
 #         sum_{l > 0} f_l (x) e[y_{l-1}, y_l],
 #     f_l row first + l - 1 of a second flat array, dense or CSR.
 # (b) A pair of labels (a, b) is entry a KP + b of a row, as in a table of transitions: so the kernels
@@ -15,7 +15,7 @@ from libc.string cimport memset
 
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._kernels._interruption cimport look_after
-from sstruct._problems.chain._problem cimport MAX_PAIRS, ChainProblem
+from sstruct._problems.chain._chain_problem cimport MAX_PAIRS, ChainProblem
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport (
     FeatureRows, potentials_of_rows, sstruct_add_row, sstruct_padded, sstruct_row_product,
@@ -23,7 +23,7 @@ from sstruct._problems.core._rows cimport (
 
 import numpy as np
 
-from sstruct._problems.chain.arguments import check_edge_rows
+from sstruct._problems.chain.chain_arguments import check_edge_rows
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import sums_over_blocks
 
@@ -39,7 +39,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
     Parameters
     ----------
     X, chains, model, labels, **options : as of ChainProblem
-    edges : EdgeRows
+    edges : EdgeFeatureRows
         The features of transitions; float32 or float64 and contiguous is not copied.
     """
 

@@ -1,7 +1,7 @@
 # Design:
 # (a) Prediction and hinge losses of chains whose transition weights are mostly 0: the weights as
 #     rows of what is not 0, once, and the decoder of _oracles/_sparse_viterbi for every block, in
-#     threads. Beside _problem.pyx: where weights move between blocks, the rows would be old.
+#     threads. Beside _chain_problem.pyx: where weights move between blocks, the rows would be old.
 # (b) Without masks: what they forbid has no weight, but a score. One table for all transitions.
 """Decoding of chains with sparse transitions."""
 
@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t
 from sstruct._oracles.chain._sparse_viterbi cimport (
     SparseScratch, SparseTransitions, sparse_viterbi_labels)
 from sstruct._problems.core._block_problem cimport BlockProblem
-from sstruct._problems.chain._problem cimport ChainProblem
+from sstruct._problems.chain._chain_problem cimport ChainProblem
 from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
 
 import numpy as np

@@ -4,7 +4,7 @@
 
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
-from sstruct._problems.graph._problem cimport GraphProblem
+from sstruct._problems.graph._graph_problem cimport GraphProblem
 
 import numpy as np
 

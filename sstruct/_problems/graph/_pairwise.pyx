@@ -16,7 +16,7 @@ from sstruct._oracles.core._graph_costs cimport GraphCosts
 
 import numpy as np
 
-from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, check_edge_features, edge_shape
+from sstruct._problems.graph.graph_arguments import PAIRWISE, WITH_FEATURES, check_edge_features, edge_shape
 
 
 cdef class PairwiseModel:

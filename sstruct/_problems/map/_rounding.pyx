@@ -12,7 +12,7 @@ from libc.string cimport memset
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.mrf._packed_mrf cimport FORBIDDEN, MRFCosts
-from sstruct._problems.map._problem cimport MapProblem
+from sstruct._problems.map._map_problem cimport MapProblem
 
 import numpy as np
 

@@ -15,11 +15,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._problems.map._problem cimport MapProblem
+from sstruct._problems.map._map_problem cimport MapProblem
 
 import numpy as np
 
-from sstruct._problems.map.arguments import project
+from sstruct._problems.map.map_arguments import project
 
 
 cdef void make_finite(double* message, Py_ssize_t n) noexcept nogil:

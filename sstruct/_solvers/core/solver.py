@@ -15,8 +15,8 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.core.kept_arrays import MOST_COUNTED
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.best_weights import COLUMN, BestWeights
 from sstruct._solvers.core.checkpoint import MOST_SECONDS, note
-from sstruct._solvers.core.held_out import COLUMN, HeldOut
 from sstruct._solvers.core.history import History
 from sstruct._solvers.core.rounding import HALF, Rounding
 from sstruct._solvers.core.status import Limit, Status
@@ -96,7 +96,7 @@ class Setup:
         `block_weight`, with mean 1.
     online : bool
         Whether these are not all the samples: there is then no objective to be certified.
-    held_out : HeldOut or None
+    held_out : BestWeights or None
         What chooses among the weights after passes, for solvers that take `early_stopping`.
     """
 
@@ -112,7 +112,7 @@ class Setup:
     delay: DelayedInterrupt = field(default_factory=DelayedInterrupt)
     step_weight: np.ndarray | None = None
     online: bool = False
-    held_out: HeldOut | None = None
+    held_out: BestWeights | None = None
 
     @property
     def steps(self):

@@ -10,7 +10,7 @@ import numpy as np
 
 from sstruct._kernels._clock import seconds
 from sstruct._problems.core.kept_arrays import kept_array
-from sstruct._problems.core.parts import parts_of
+from sstruct._problems.core.shards import shards_of
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
@@ -87,7 +87,7 @@ class FrankWolfeFit(Solver):
         # Drawing by gaps needs every gap first.
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
-        self.parts = parts_of(setup.problem, options.part_bytes)
+        self.parts = shards_of(setup.problem, options.part_bytes)
         at_once = may_be_at_once(setup.problem) and not self.constants.sequential_visits
         self.lag = Lag(state, self.most_lag if at_once else 0)
         # The order in which the last pass took the parts.

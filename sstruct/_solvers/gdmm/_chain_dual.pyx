@@ -16,7 +16,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._problems.chain._problem cimport node_scale
+from sstruct._problems.chain._chain_problem cimport node_scale
 from sstruct._solvers.gdmm._chain_pass cimport OF_NODE, ChainFactors
 from sstruct._solvers.gdmm._entries cimport ROUNDING, Entries, append
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs

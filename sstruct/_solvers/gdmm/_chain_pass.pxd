@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t
 
-from sstruct._problems.chain._problem cimport ChainProblem
+from sstruct._problems.chain._chain_problem cimport ChainProblem
 from sstruct._solvers.gdmm._entries cimport Entries
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._kernels._random cimport Random

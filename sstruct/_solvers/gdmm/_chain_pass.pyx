@@ -18,7 +18,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
-from sstruct._problems.chain._problem cimport ChainProblem, node_scale
+from sstruct._problems.chain._chain_problem cimport ChainProblem, node_scale
 from sstruct._problems.core._rows cimport (
     sstruct_range_potentials, sstruct_row_product, sstruct_some_potentials)
 from sstruct._solvers.gdmm._edge_steps cimport edge_steps

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstruct._problems.map.arguments import disagreement, project
+from sstruct._problems.map.map_arguments import disagreement, project
 from sstruct._solvers.core._rescale import reload_losses
 from sstruct._solvers.core.seed import seed_of
 from sstruct._solvers.core.solver import Options, Setup

@@ -14,7 +14,7 @@ from scipy import sparse
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.mrf._ray_walk import RayWalk
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._solvers.core.seed import seed_of

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sstruct._oracles.mrf._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems.map._assignment import AssignmentTerm
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._problems.map._start import multipliers_of_messages
 from sstruct._solvers.core.status import Status

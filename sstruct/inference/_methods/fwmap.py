@@ -6,10 +6,10 @@ The loop over the trees is in `sstruct._solvers.proximal`.
 import numpy as np
 
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
-from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._problems.map._start import multipliers_of_messages
-from sstruct._problems.map.arguments import NothingAllowed
+from sstruct._problems.map.map_arguments import NothingAllowed
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import ascend
 from sstruct.inference._methods.message_passing import message_passing

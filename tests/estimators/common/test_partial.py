@@ -19,11 +19,11 @@ from sstruct import (
 )
 from sstruct._estimators.tree.fitted_state import tree_model
 from sstruct._oracles.label_set._forest_decoder import LabelForest
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.label_set._multilabel import MultilabelProblem
-from sstruct._problems.tree._problem import TreeProblem
-from sstruct._problems.tree.arguments import TreeStates
+from sstruct._problems.tree._tree_problem import TreeProblem
+from sstruct._problems.tree.tree_arguments import TreeStates
 from sstruct.inference import multilabel_map
 from sstruct.masks import bio_transitions
 from tests.problems import trees
@@ -671,7 +671,7 @@ def test_problems_refuse_known_labels_that_are_none(rng):
     X = rng.standard_normal((4, 2))
     for wrong in ([0, 1, 2, 3], [0, -2, 1, 1], [0, 1, 1], [[0, 1, 1, 1]]):
         with pytest.raises(ValueError, match="known labels"):
-            ChainProblem(X, Chains([0], [4]), ChainModel(3), known=wrong)
+            ChainProblem(X, ChainRanges([0], [4]), ChainModel(3), known=wrong)
     for wrong in (np.full((4, 3), 2), np.full((4, 3), -2), np.zeros((4, 2)), [0] * 4):
         with pytest.raises(ValueError, match="known labels"):
             MultilabelProblem(X, None, LabelForest(3, None), known=wrong)

@@ -25,7 +25,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct._estimators.core import held_out
-from sstruct._solvers.core.held_out import HeldOut
+from sstruct._solvers.core.best_weights import BestWeights
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
 from sstruct.mapped import open_mapped
 from sstruct.preprocessing import PerNode
@@ -412,7 +412,7 @@ def test_samples_that_come_later_go_on_without_a_score(chains, solver, lam, monk
 
     early = model(solver=solver, lam=lam)
     with monkeypatch.context() as patch:
-        patch.setattr(HeldOut, "look", interrupt)
+        patch.setattr(BestWeights, "look", interrupt)
         with pytest.raises(KeyboardInterrupt):
             early.fit(*chains)
     n_steps = early.n_oracle_calls_

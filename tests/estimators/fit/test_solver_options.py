@@ -15,7 +15,7 @@ from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe import block_coordinate, lag
 from sstruct._solvers.frank_wolfe.constants import Constants
-from sstruct._solvers.rounds.solver import Rounds
+from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct.datasets import make_sequences
 from sstruct.solvers import (
     BCFW,
@@ -28,7 +28,7 @@ from sstruct.solvers import (
 )
 from tests.estimators.custom.choices import Choice, make_choices
 from tests.estimators.same_bits import assert_same_bits, check_resuming
-from tests.solvers.test_rounds import Parted
+from tests.solvers.test_distributed_fit import Parted
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -406,7 +406,9 @@ def test_partitions_have_the_options_too(rng):
     parted = Parted(rng, 2, "free")
     limits = {"tol": 0.0, "max_iter": 4, "certificate_every": 100}
     free, bounded = (
-        Rounds(parted.setup(constants=constants, **limits)).solve().history["approximate_passes"]
+        DistributedFit(parted.setup(constants=constants, **limits))
+        .solve()
+        .history["approximate_passes"]
         for constants in (Constants(), Constants(max_approximate_passes=1))
     )
     assert bounded[-1] <= 4 < free[-1]

@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM, LatentSSVM, ssvm_path
-from sstruct._problems.slack._problem import SlackProblem
-from sstruct._solvers.rounds.parts import PartedBlocks
+from sstruct._problems.slack._slack_problem import SlackProblem
+from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 from tests.estimators.graph.test_graph import box, make, terms_of
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp
@@ -165,8 +165,8 @@ def test_parts_are_bounded_if_all_of_them_are():
         }
         for bounded in (True, False)
     ]  # fmt: skip
-    assert not PartedBlocks(None, facts).bounded
-    assert PartedBlocks(None, facts[:1]).bounded
+    assert not PartitionedBlocks(None, facts).bounded
+    assert PartitionedBlocks(None, facts[:1]).bounded
 
 
 def test_only_exact_decoders_bound_the_search(rng):

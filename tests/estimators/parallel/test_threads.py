@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.frank_wolfe.block_coordinate import STEPS
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
@@ -28,7 +28,7 @@ def batch_size_of(X, y):
     K = len({label for labels in y for label in labels})
     lengths = np.array([len(x) for x in X])
     return ChainProblem(
-        np.vstack(X), Chains(np.cumsum(lengths) - lengths, lengths), ChainModel(K)
+        np.vstack(X), ChainRanges(np.cumsum(lengths) - lengths, lengths), ChainModel(K)
     ).batch_size
 
 
@@ -114,7 +114,7 @@ def test_an_oracle_that_raises_in_a_thread(rng):
     lengths[50] = 5
     X = rng.standard_normal((lengths.sum(), 3))
     problem = ChainProblem(
-        X, Chains(np.cumsum(lengths) - lengths, lengths), ChainModel(K, edge_mask=mask)
+        X, ChainRanges(np.cumsum(lengths) - lengths, lengths), ChainModel(K, edge_mask=mask)
     )
     for n_threads in (1, 2, 4):
         with pytest.raises(ValueError, match="block 50: the masks forbid every labeling"):

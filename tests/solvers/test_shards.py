@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, MultilabelSSVM
 from sstruct._problems.core._thread_pool import ThreadPool
-from sstruct._problems.core.parts import Part
+from sstruct._problems.core.shards import Shard
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.frank_wolfe import block_coordinate
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
@@ -154,7 +154,7 @@ def test_a_round_takes_each_part_once_and_several_passes_over_it(rng, monkeypatc
 
         monkeypatch.setattr(owner, name, recorded)
 
-    record(Part, "bring", lambda part: (part.first, part.last))
+    record(Shard, "bring", lambda part: (part.first, part.last))
     record(block_coordinate, "exact_pass", lambda state, pool, plan, cache: (plan.first, plan.last))
     record(block_coordinate, "approximate_pass", lambda _, plan, *more: (plan.first, plan.last))
     record(block_coordinate, "full_pass", lambda *arguments: arguments[-2:])
@@ -252,7 +252,7 @@ def test_an_interruption_within_a_round_leaves_a_certified_model(rng, monkeypatc
         if len(calls) == at:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Part, "bring", bring)
+    monkeypatch.setattr(Shard, "bring", bring)
     with sklearn.config_context(working_memory=800 / 2**20), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.status_ == "INTERRUPTED"

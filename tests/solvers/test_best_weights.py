@@ -1,4 +1,4 @@
-"""HeldOut: the best of the weights that it is shown, and when it has waited long enough."""
+"""BestWeights: the best of the weights that it is shown, and when it has waited long enough."""
 
 import math
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient
-from sstruct._solvers.core.held_out import HeldOut
+from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
@@ -21,7 +21,7 @@ from tests.solvers.small import BOUNDS, Small
     patience=st.integers(1, 4),
 )
 def test_the_first_of_the_best_scores_is_kept(scores, patience):
-    held = HeldOut(lambda w: scores[int(w[0])], patience)
+    held = BestWeights(lambda w: scores[int(w[0])], patience)
     w = np.zeros(1)
     for k in range(len(scores)):
         w[0] = k
@@ -48,7 +48,7 @@ def scored(small, solver, scores, patience=3, **options):
         return scores[len(seen) - 1]
 
     options = Options(**{"tol": 0, "certificate_every": 2, **options})
-    setup = Setup(small.problem, small.lam, small.q, options, held_out=HeldOut(score, patience))
+    setup = Setup(small.problem, small.lam, small.q, options, held_out=BestWeights(score, patience))
     return solver(setup).solve(), seen
 
 
@@ -120,7 +120,7 @@ def test_an_interrupted_fit_keeps_the_best_so_far(rng):
         return scores[len(seen) - 1]
 
     seen = []
-    setup = Setup(small.problem, small.lam, small.q, Options(tol=0), held_out=HeldOut(score, 9))
+    setup = Setup(small.problem, small.lam, small.q, Options(tol=0), held_out=BestWeights(score, 9))
     solution = FrankWolfeFit(setup).solve()
     assert solution.status is Status.INTERRUPTED
     assert isinstance(solution.interruption, KeyboardInterrupt)
@@ -136,7 +136,7 @@ def test_weights_from_a_file_are_checked(rng, box):
     state = small.state()
     w = state.clip(np.zeros(small.problem.n_weights))
     arrays = {"history_validation_score": np.array([0.1, 0.7, 0.7, 0.2]), "best_weights": w}
-    held = HeldOut(None, 3)
+    held = BestWeights(None, 3)
     held.resume(arrays, small.problem, state.clip)
     assert (held.best, held.w.tobytes()) == (0.7, w.tobytes())
     held.score = lambda w: 0.7
@@ -148,9 +148,11 @@ def test_weights_from_a_file_are_checked(rng, box):
         ("history_validation_score", np.array([np.nan]), "finite"),
     ):
         with pytest.raises(ValueError, match=message):
-            HeldOut(None, 3).resume(arrays | {name: value}, small.problem, state.clip)
+            BestWeights(None, 3).resume(arrays | {name: value}, small.problem, state.clip)
     if small.boxed:
         outside = np.zeros_like(w)
         outside[small.place] = np.nan_to_num(small.bounds[0], neginf=0) - 1
         with pytest.raises(ValueError, match="out of their bounds"):
-            HeldOut(None, 3).resume(arrays | {"best_weights": outside}, small.problem, state.clip)
+            BestWeights(None, 3).resume(
+                arrays | {"best_weights": outside}, small.problem, state.clip
+            )

@@ -16,7 +16,7 @@ from sstruct._solvers.rounds._changes import compact_change
 from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 
 
-class PartRounds(FrankWolfeFit):
+class PartitionFit(FrankWolfeFit):
     """The blocks of one part, with their dual state.
 
     Between two rounds v is that of all parts. In a round the part goes on from it, and sees its own

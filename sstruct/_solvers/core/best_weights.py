@@ -9,7 +9,7 @@ from sstruct._problems.core.kept_arrays import kept_array
 COLUMN = "validation_score"  # of the history
 
 
-class HeldOut:
+class BestWeights:
     """The best weights so far, by their score on held-out samples.
 
     Parameters

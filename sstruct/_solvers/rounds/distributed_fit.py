@@ -1,4 +1,4 @@
-"""Rounds over parts of the blocks: from one w each makes a pass over its own; all is added up."""
+"""Distributed fits: in each round, every partition makes a pass from the same weights."""
 
 from functools import partial
 
@@ -18,8 +18,8 @@ from sstruct._solvers.frank_wolfe.block_coordinate import (
 )
 from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
-from sstruct._solvers.rounds.part import compact
-from sstruct._solvers.rounds.parts import setups_of
+from sstruct._solvers.rounds.partition_fit import compact
+from sstruct._solvers.rounds.partitioned_blocks import setups_of
 
 # Where the best share of all moves together is this large they are taken whole, which gains 0.89
 # of what that share would: no dual weights have then to be taken back.
@@ -38,7 +38,7 @@ EXPORTED = {
 }  # fmt: skip
 
 
-class Rounds(Solver):
+class DistributedFit(Solver):
     """One fit: rounds over parts until the certificate is good enough.
 
     Where ``FrankWolfe`` makes a pass over all blocks, exact or approximate, here every part makes
@@ -50,7 +50,7 @@ class Rounds(Solver):
     Parameters
     ----------
     setup : Setup
-        Its problem is a ``PartedBlocks``.
+        Its problem is a ``PartitionedBlocks``.
 
     References
     ----------
@@ -186,7 +186,7 @@ class Rounds(Solver):
         return n_steps, seconds() < self.deadline
 
     def _round(self, turn):
-        """Have all parts make a pass, see `PartRounds.advance`; return its work and its steps."""
+        """Have all parts make a pass, see `PartitionFit.advance`; return its work and its steps."""
         news = [(*of_part, turn) for of_part in self._news()]
         moves = self._ask("advance", news, partial(_is_move, n_numbers=5))
         numbers = np.array([numbers for _, _, numbers in moves])
@@ -376,7 +376,7 @@ def _is_move(answer, n_weights, n_numbers):
 
 
 def _is_measure(answer, n_weights, points):
-    """Whether an answer is what `PartRounds.measure` returns, of so many points."""
+    """Whether an answer is what `PartitionFit.measure` returns, of so many points."""
     if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], list):
         return False
     hinges, size = answer

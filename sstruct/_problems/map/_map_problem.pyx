@@ -26,7 +26,7 @@ from sstruct._problems.map._terms cimport MapTerms
 
 import numpy as np
 
-from sstruct._problems.map.arguments import (
+from sstruct._problems.map.map_arguments import (
     NothingAllowed, append_terms, oracle_work, place_multipliers)
 
 # Entries of a code after the labels: the bytes of a double.

@@ -14,7 +14,7 @@ from sstruct._problems.custom.oracle_calls import samples_of
 PARTS = 4
 
 
-class Part:
+class Partition:
     """Some of the samples.
 
     Parameters
@@ -57,7 +57,7 @@ def cuts(n_samples, n_parts):
 def sent_parts(samples, truths, n_parts):
     """Cut lists into parts; return them and their lengths."""
     ends = cuts(len(samples), n_parts)
-    parts = [Part(k, None, (samples[a:b], truths[a:b])) for k, (a, b) in enumerate(ends)]
+    parts = [Partition(k, None, (samples[a:b], truths[a:b])) for k, (a, b) in enumerate(ends)]
     return parts, [b - a for a, b in ends]
 
 
@@ -107,7 +107,7 @@ def parts_there(client, X, y, take=lists_of, rows=False):
         client.submit(take, X[k], None if y is None else y[k], k, pure=False) for k in range(len(X))
     ]
     lengths = gathered(client, client.map(_length, sources, pure=False), sources)
-    return [Part(k, source) for k, source in enumerate(sources)], lengths
+    return [Partition(k, source) for k, source in enumerate(sources)], lengths
 
 
 def gathered(client, tasks, sources):

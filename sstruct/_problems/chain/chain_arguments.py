@@ -12,7 +12,7 @@ from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, labe
 
 
 @dataclass(frozen=True)
-class Chains:
+class ChainRanges:
     """Which rows are chains.
 
     Attributes
@@ -34,7 +34,7 @@ class Chains:
     copies_end: np.ndarray | None = None
 
     def joined(self):
-        """Return the Chains without windows, and the first block of each."""
+        """Return the ChainRanges without windows, and the first block of each."""
         copied = np.asarray(self.copies_end, dtype=bool)
         first = np.flatnonzero(np.r_[True, ~copied[:-1]])
         length = np.add.reduceat(self.length - copied, first)
@@ -42,11 +42,11 @@ class Chains:
         starts, ends = self.starts_here, self.ends_here
         starts = None if starts is None else np.asarray(starts)[first]
         ends = None if ends is None else np.asarray(ends)[last]
-        return Chains(np.asarray(self.start)[first], length, starts, ends), first
+        return ChainRanges(np.asarray(self.start)[first], length, starts, ends), first
 
 
 @dataclass(frozen=True)
-class EdgeRows:
+class EdgeFeatureRows:
     """The features of transitions.
 
     Attributes

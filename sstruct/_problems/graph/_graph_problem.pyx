@@ -52,7 +52,7 @@ from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._problems.core.node_arguments import (
     check_labels, check_node_weights, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
-from sstruct._problems.graph.arguments import check_label_counts, check_node_scores, graph_layout
+from sstruct._problems.graph.graph_arguments import check_label_counts, check_node_scores, graph_layout
 
 cdef extern from "sstruct/_kernels/kernels.h":
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil

@@ -37,7 +37,7 @@ from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
     check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
-from sstruct._problems.chain.arguments import check_copies, error_counts, penalties, table_work
+from sstruct._problems.chain.chain_arguments import check_copies, error_counts, penalties, table_work
 
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil
@@ -52,7 +52,7 @@ cdef class ChainProblem(BlockProblem):
     ----------
     X : ndarray or canonical CSR of shape (n_rows, n_features)
         Feature rows of all positions; float32 or float64 and contiguous is not copied.
-    chains : Chains
+    chains : ChainRanges
     model : ChainModel
     labels : array-like of shape (n_rows,), dtype int32, or None
         True label of each row, -1 where no block covers it. None: the problem can only decode.

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
@@ -17,10 +17,15 @@ from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._solvers.rounds._changes import compact_change
 from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
+from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
-from sstruct._solvers.rounds.part import PartRounds, compact, dense
-from sstruct._solvers.rounds.parts import PartedBlocks, PartsHere, facts_of, size_of
-from sstruct._solvers.rounds.solver import Rounds
+from sstruct._solvers.rounds.partition_fit import PartitionFit, compact, dense
+from sstruct._solvers.rounds.partitioned_blocks import (
+    LocalPartitions,
+    PartitionedBlocks,
+    facts_of,
+    size_of,
+)
 from tests.reference import boxed_qp, brute_force
 from tests.solvers.small import make_bounds
 
@@ -50,8 +55,8 @@ class Parted:
             self.padded[:, place] = self.bounds
 
     def setup(self, **options):
-        parts = PartsHere(self.problems)
-        blocks = PartedBlocks(parts, [facts_of(problem) for problem, _ in self.problems])
+        parts = LocalPartitions(self.problems)
+        blocks = PartitionedBlocks(parts, [facts_of(problem) for problem, _ in self.problems])
         return Setup(blocks, LAM, self.q, Options(**options), self.padded)
 
 
@@ -59,7 +64,7 @@ def chains(X, y):
     lengths = np.array([len(x) for x in X])
     starts = np.cumsum(lengths) - lengths
     return ChainProblem(
-        np.vstack(X), Chains(starts, lengths), ChainModel(K), np.concatenate(y),
+        np.vstack(X), ChainRanges(starts, lengths), ChainModel(K), np.concatenate(y),
         loss_scale=1 / lengths,
     )  # fmt: skip
 
@@ -68,7 +73,7 @@ def chains(X, y):
 @pytest.mark.parametrize("n_parts", [1, 2, 4])
 def test_the_optimum_is_that_of_an_independent_qp(rng, n_parts, box):
     parted = Parted(rng, n_parts, box)
-    solution = Rounds(parted.setup(tol=1e-3, max_iter=3000)).solve()
+    solution = DistributedFit(parted.setup(tol=1e-3, max_iter=3000)).solve()
     optimum = boxed_qp.optimum(parted.terms, LAM, parted.bounds)[0]
     assert solution.status is Status.CONVERGED
     primal = brute_force.primal(parted.view(solution.w), LAM, parted.terms)
@@ -80,7 +85,7 @@ def test_the_optimum_is_that_of_an_independent_qp(rng, n_parts, box):
 @pytest.mark.parametrize("box", ["free", "mixed"])
 def test_the_dual_never_falls_and_is_that_of_the_parts_dual_weights(rng, box):
     parted = Parted(rng, 3, box)
-    run = Rounds(parted.setup(tol=0.0, max_iter=20, certificate_every=100))
+    run = DistributedFit(parted.setup(tol=0.0, max_iter=20, certificate_every=100))
     duals = [run.dual]
     for _ in range(15):
         run._iterate()
@@ -108,7 +113,7 @@ def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
     problem, q = parted.problems[0]
     options = Options(tol=1e-2, max_iter=8, certificate_every=1)
     alone = FrankWolfeFit(Setup(problem, LAM, q, options)).solve()
-    rounds = Rounds(parted.setup(tol=1e-2, max_iter=8, certificate_every=1)).solve()
+    rounds = DistributedFit(parted.setup(tol=1e-2, max_iter=8, certificate_every=1)).solve()
     n = min(len(alone.history["dual"]), len(rounds.history["dual"]), 4)
     for name in ("oracle_calls", "approximate_passes"):
         np.testing.assert_array_equal(rounds.history[name][:n], alone.history[name][:n])
@@ -117,7 +122,7 @@ def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
 
 def test_moves_that_are_alike_raise_the_dual_together(rng):
     for n_parts in (1, 2, 3, 4, 9):
-        run = Rounds(Parted(rng, n_parts).setup())
+        run = DistributedFit(Parted(rng, n_parts).setup())
         # By caution c, n moves that are alike raise it by a positive multiple of 2 c - n.
         for part in run.parts.parts:
             assert part.caution == pytest.approx(max(1, n_parts / 2 + 0.3))
@@ -126,13 +131,13 @@ def test_moves_that_are_alike_raise_the_dual_together(rng):
 @pytest.mark.parametrize("box", ["free", "mixed"])
 def test_a_fit_goes_on_from_what_another_one_has_left(rng, box):
     parted = Parted(rng, 3, box)
-    first = Rounds(parted.setup(tol=1e-3))
+    first = DistributedFit(parted.setup(tol=1e-3))
     assert first.solve().status is Status.CONVERGED
     left = first.export()
     setup = parted.setup()
     setup.warm = left
     # The same dual value, of the same dual weights.
-    run = Rounds(setup)
+    run = DistributedFit(setup)
     assert abs(run.dual - first.dual) <= 1e-12 * first.dual
     alphas = brute_force.read_working_sets(run.export(), parted.terms)
     value = boxed_qp.dual(alphas, LAM, parted.terms, parted.bounds)
@@ -142,7 +147,7 @@ def test_a_fit_goes_on_from_what_another_one_has_left(rng, box):
     entries = (left["size"][:4] * setup.problem.code_sizes[:4]).sum()
     ends = {"size": n, "alpha": labelings, "code": entries}
     setup.warm = {name: left[name][:end] for name, end in ends.items()}
-    run = Rounds(setup)
+    run = DistributedFit(setup)
     rest = brute_force.read_working_sets(run.export(), parted.terms)
     assert rest[:n] == alphas[:n]
     assert all(max(of_block.values()) == 1 for of_block in rest[n:])
@@ -152,7 +157,7 @@ def test_a_fit_goes_on_from_what_another_one_has_left(rng, box):
 
 def test_what_another_fit_has_left_is_checked(rng):
     parted = Parted(rng, 2)
-    first = Rounds(parted.setup(tol=1e-3))
+    first = DistributedFit(parted.setup(tol=1e-3))
     first.solve()
     left, setup = first.export(), parted.setup()
     for field, value in {
@@ -161,21 +166,21 @@ def test_what_another_fit_has_left_is_checked(rng):
     }.items():
         setup.warm = {**left, field: value}
         with pytest.raises(ValueError, match=f"what the last fit left to go on from: {field}"):
-            Rounds(setup)
+            DistributedFit(setup)
     wrong = left["code"].copy()
     wrong[-1] = K
     setup.warm = {**left, "code": wrong}
     with pytest.raises(ValueError, match="what the last fit left to go on from: "):
-        Rounds(setup)
+        DistributedFit(setup)
 
 
 def test_parts_of_other_code_leave_nothing_to_go_on_from(rng, monkeypatch):
-    run = Rounds(Parted(rng, 2).setup(tol=1e-3))
+    run = DistributedFit(Parted(rng, 2).setup(tol=1e-3))
     run.solve()
     whole = run.export()
     for answer in (None, {}, {**whole, "alpha": whole["alpha"].tolist()}, {**whole, "size": 3}):
         with monkeypatch.context() as patch:
-            patch.setattr(PartRounds, "hand_over", lambda self, *news, answer=answer: answer)
+            patch.setattr(PartitionFit, "hand_over", lambda self, *news, answer=answer: answer)
             assert run.export() is None
         assert "answers with what is of no fit" in str(run.problem.failure)
         run.parts.failure = None
@@ -278,12 +283,12 @@ def test_a_share_within_bounds_is_the_best_of_a_grid(rng):
 
 def test_a_part_made_again_goes_on_with_the_same_bits(rng):
     parted = Parted(rng, 2)
-    run = Rounds(parted.setup(tol=0.0, certificate_every=100))
+    run = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
     for _ in range(4):
         run._iterate()
     news = run._news()
     kept = [part.keep(*some) for part, some in zip(run.parts.parts, news)]
-    again = Rounds(parted.setup(tol=0.0, certificate_every=100))
+    again = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
     for part, state in zip(again.parts.parts, kept):
         part.take_up(state, run.v)
     for turn in (0, 1, 2):
@@ -321,7 +326,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name, answer", [(n, a) for n, some in WRONG.items() for a in some])
 def test_answers_that_do_not_fit_end_the_fit(rng, name, answer):
-    run = Rounds(Parted(rng, 2).setup(tol=1e-6, certificate_every=1))
+    run = DistributedFit(Parted(rng, 2).setup(tol=1e-6, certificate_every=1))
     ask = run.parts.ask
 
     def other(asked, arguments):
@@ -339,7 +344,7 @@ def test_traffic_is_of_changes_and_not_of_data(rng):
     received = []
     for n in (8, 32):
         parted = Parted(rng, 2, n=n)
-        run = Rounds(parted.setup(tol=0.0, certificate_every=100))
+        run = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
         run._iterate()
         received.append(run.parts.received / run.n_rounds)
         nonzeros = np.count_nonzero(run.v)
@@ -349,7 +354,7 @@ def test_traffic_is_of_changes_and_not_of_data(rng):
 
 
 def test_changes_that_a_part_has_not_heard_of_are_an_error(rng):
-    run = Rounds(Parted(rng).setup())
+    run = DistributedFit(Parted(rng).setup())
     run._iterate()
     (share, (version, _, _, _), dual), *_ = run._news()
     few = version + 5, version + 4, np.array([0], dtype=np.int32), np.array([1.0])
@@ -369,7 +374,7 @@ def test_an_interrupted_round_leaves_a_certificate(rng):
         return ask(name, arguments)
 
     parts.ask = interrupted
-    run = Rounds(setup)
+    run = DistributedFit(setup)
     solution = run.solve()
     assert solution.status is Status.INTERRUPTED
     primal = brute_force.primal(parted.view(solution.w), LAM, parted.terms)
@@ -381,7 +386,7 @@ def test_an_interrupted_round_leaves_a_certificate(rng):
 @pytest.mark.parametrize("options", [{"multi_plane": False}, {"step": "corrective"}])
 def test_other_steps_reach_the_optimum_too(rng, options):
     parted = Parted(rng, 3)
-    solution = Rounds(parted.setup(tol=1e-2, max_iter=3000, **options)).solve()
+    solution = DistributedFit(parted.setup(tol=1e-2, max_iter=3000, **options)).solve()
     assert solution.status is Status.CONVERGED
 
 

@@ -5,7 +5,7 @@ from concurrent.futures import CancelledError
 import sstruct
 from sstruct._cluster.answers import sendable
 from sstruct._cluster.dask_cluster import Group, Losses, Lost
-from sstruct._cluster.parts import lost_for_good
+from sstruct._cluster.partition import lost_for_good
 
 SUSPECT = "do the parts fit in memory?"
 
@@ -46,7 +46,7 @@ class Asked:
             return False, sendable(error)
 
 
-class RemotePart:
+class RemotePartition:
     """A part, where it is, and what makes it again: calls, from the first or the last copy on."""
 
     def __init__(self, part, given):
@@ -59,7 +59,7 @@ class RemotePart:
         return self.first + self.since
 
 
-class PartsOnDask:
+class DaskPartitions:
     """Parts that answer calls on a Dask cluster, each an actor.
 
     A part's state follows from its calls alone. The caller keeps, of each part, the last copy of
@@ -71,7 +71,7 @@ class PartsOnDask:
     client : distributed.Client
     make : callable
         See `Asked`.
-    parts : list of (Part, tuple)
+    parts : list of (Partition, tuple)
         Partitions on the cluster, and what `make` is given beside the samples.
     size_of : callable
         Bytes of a message.
@@ -86,7 +86,7 @@ class PartsOnDask:
 
     def __init__(self, client, make, parts, size_of):
         self.client, self.make, self.size_of = client, make, size_of
-        self.parts = [RemotePart(part, given) for part, given in parts]
+        self.parts = [RemotePartition(part, given) for part, given in parts]
         self.sent = self.received = self.copied = 0
         self.losses, self.failure = Losses(SUSPECT), None
         self._place(self.parts)

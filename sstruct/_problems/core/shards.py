@@ -7,7 +7,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Part:
+class Shard:
     """Consecutive blocks, and the rows of features that their visits read.
 
     Attributes
@@ -31,7 +31,7 @@ class Part:
             features.bring(first, last)
 
 
-def parts_of(problem, most):
+def shards_of(problem, most):
     """Divide a problem's blocks into parts of about equal size.
 
     Parameters
@@ -42,7 +42,7 @@ def parts_of(problem, most):
 
     Returns
     -------
-    list of Part
+    list of Shard
         In order; the parts are all blocks. One where there are no rows of features that follow
         each other as the blocks do. O(n_blocks).
     """
@@ -59,7 +59,7 @@ def parts_of(problem, most):
     cuts = np.searchsorted(before, before[0] + total * np.arange(1, count) / count)
     cuts = np.unique(np.concatenate([[0], cuts, [n]]))
     return [
-        Part(
+        Shard(
             first,
             last,
             [

@@ -7,7 +7,7 @@ import numpy as np
 
 from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE
-from sstruct._solvers.rounds.part import PartRounds
+from sstruct._solvers.rounds.partition_fit import PartitionFit
 
 # A part sees its own changes half as many times as large as there are parts, and this more. With
 # less than half, moves that are alike raise the dual no more when they are added up: OCR letters in
@@ -18,7 +18,7 @@ from sstruct._solvers.rounds.part import PartRounds
 BEYOND_HALF = 0.3
 
 
-class PartsHere:
+class LocalPartitions:
     """Parts in this process, one after another.
 
     Parameters
@@ -59,7 +59,7 @@ class PartsHere:
         return found
 
     def secure(self, arguments, v):
-        """Return copies of the parts' states, as `PartRounds.keep` does; v: that of now."""
+        """Return copies of the parts' states, as `PartitionFit.keep` does; v: that of now."""
         found = [part.keep(*some) for part, some in zip(self.parts, arguments)]
         self.copied += size_of(found)
         return found
@@ -71,8 +71,8 @@ class PartsHere:
 
 
 def part_of(problem, block_weight, lam, options, bounds, caution, warm):
-    """Return the PartRounds of a part."""
-    return PartRounds(Setup(problem, lam, block_weight, options, bounds, warm=warm), caution)
+    """Return the PartitionFit of a part."""
+    return PartitionFit(Setup(problem, lam, block_weight, options, bounds, warm=warm), caution)
 
 
 def setups_of(setup):
@@ -102,7 +102,7 @@ def size_of(message):
     return sum(map(size_of, message))
 
 
-class PartedBlocks:
+class PartitionedBlocks:
     """What the caller knows of a problem whose blocks are in parts elsewhere.
 
     As far as a ``Solver`` asks a ``BlockProblem``.
@@ -110,7 +110,7 @@ class PartedBlocks:
     Parameters
     ----------
     parts : object
-        With ``ask`` and ``failure``, as `PartsHere`.
+        With ``ask`` and ``failure``, as `LocalPartitions`.
     facts : list of dict
         `facts_of` each part.
 
@@ -190,7 +190,7 @@ def padding_of(problem):
 
 
 def facts_of(problem):
-    """Return what `PartedBlocks` has to know of a part's problem."""
+    """Return what `PartitionedBlocks` has to know of a part's problem."""
     return {
         "n_weights": problem.n_weights,
         "n_feature_weights": problem.n_feature_weights,

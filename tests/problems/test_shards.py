@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
-from sstruct._problems.chain._problem import ChainProblem
-from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges, EdgeFeatureRows
 from sstruct._problems.core._rows import FeatureRows
-from sstruct._problems.core.parts import parts_of
-from sstruct._problems.slack._problem import SlackProblem
-from sstruct._problems.tree._problem import TreeProblem
-from sstruct._problems.tree.arguments import TreeStates
+from sstruct._problems.core.shards import shards_of
+from sstruct._problems.slack._slack_problem import SlackProblem
+from sstruct._problems.tree._tree_problem import TreeProblem
+from sstruct._problems.tree.tree_arguments import TreeStates
 
 
 def chain_problem(X, lengths, start=None):
     start = np.r_[0, np.cumsum(lengths)[:-1]] if start is None else start
-    return ChainProblem(X, Chains(start, lengths), ChainModel(2), np.zeros(X.shape[0]))
+    return ChainProblem(X, ChainRanges(start, lengths), ChainModel(2), np.zeros(X.shape[0]))
 
 
 def spans(parts):
@@ -39,7 +39,7 @@ def test_parts_follow_each_other_and_fit(lengths, most, as_sparse):
         X = sparse.csr_matrix(np.where(X > 0, X, 0))
         ends = np.cumsum(lengths)
         sizes = 8 * (X.indptr[ends] - X.indptr[np.r_[0, ends[:-1]]])
-    parts = parts_of(chain_problem(X, lengths), most)
+    parts = shards_of(chain_problem(X, lengths), most)
     cuts = [part.first for part in parts] + [len(lengths)]
     assert cuts[0] == 0
     assert cuts == sorted(set(cuts))
@@ -58,13 +58,13 @@ def test_features_of_edges_count_and_wrapped_problems_have_parts():
     X, edges = np.zeros((30, 4)), np.zeros((20, 8))
     starts = np.arange(10) * 3
     plain = chain_problem(X, lengths)
-    assert spans(parts_of(plain, 30 * 4 * 8 / 2)) == [(0, 5), (5, 10)]
-    assert parts_of(SlackProblem(plain), 500)[0].n_bytes == parts_of(plain, 500)[0].n_bytes
+    assert spans(shards_of(plain, 30 * 4 * 8 / 2)) == [(0, 5), (5, 10)]
+    assert shards_of(SlackProblem(plain), 500)[0].n_bytes == shards_of(plain, 500)[0].n_bytes
     both = EdgeFeatureChainProblem(
-        X, Chains(starts, lengths), ChainModel(2), np.zeros(30),
-        edges=EdgeRows(edges, np.arange(10) * 2),
+        X, ChainRanges(starts, lengths), ChainModel(2), np.zeros(30),
+        edges=EdgeFeatureRows(edges, np.arange(10) * 2),
     )  # fmt: skip
-    parts = parts_of(both, (X.nbytes + edges.nbytes) / 2)
+    parts = shards_of(both, (X.nbytes + edges.nbytes) / 2)
     assert spans(parts) == [(0, 5), (5, 10)]
     assert [rows[1:] for rows in parts[1].rows] == [(15, 30), (10, 20)]
 
@@ -74,17 +74,17 @@ def test_blocks_of_trees_begin_with_the_states_of_the_first_part():
     problem = TreeProblem(
         np.zeros((12, 3)), TreeStates(start, positions=np.zeros((12, 2))), [-1, 0]
     )
-    parts = parts_of(problem, 12 * 3 * 8 / 2)
+    parts = shards_of(problem, 12 * 3 * 8 / 2)
     assert [rows[1:] for part in parts for rows in part.rows] == [(0, 8), (8, 12)]
 
 
 def test_one_part_where_there_is_no_order_or_no_limit():
     X, lengths = np.zeros((30, 4)), np.full(10, 3)
-    assert spans(parts_of(chain_problem(X, lengths), np.inf)) == [(0, 10)]
+    assert spans(shards_of(chain_problem(X, lengths), np.inf)) == [(0, 10)]
     backwards = chain_problem(X, lengths, np.arange(10)[::-1] * 3)
-    assert spans(parts_of(backwards, 100)) == [(0, 10)]
+    assert spans(shards_of(backwards, 100)) == [(0, 10)]
     # Less than a block: one block each.
-    assert spans(parts_of(chain_problem(X, lengths), 1e-9)) == [(i, i + 1) for i in range(10)]
+    assert spans(shards_of(chain_problem(X, lengths), 1e-9)) == [(i, i + 1) for i in range(10)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what is in memory is read from /proc")
