@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from sstruct import ChainSSVM, MulticlassSSVM
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct.datasets import fetch_conll2000, fetch_ocr_letters, make_sequences
 from sstruct.preprocessing import SequenceVectorizer
 
@@ -120,11 +122,10 @@ def packed(name, lams):
 
 def pack(name, estimator, X, y, lams):
     """Pack data as the estimator's ``fit`` does, once for all `lams` (0: 1/n)."""
-    kept = estimator._prepare(X, y, None)
+    kept = prepared(estimator._structure(), Samples(X, y))
     problem, weight = kept.problem, kept.block_weight
-    bounds = estimator._bounds(problem)
     lams = [lam or 1 / problem.n_blocks for lam in lams]
-    return [Packed(name, estimator, problem, weight, lam, bounds) for lam in lams]
+    return [Packed(name, estimator, problem, weight, lam, kept.bounds) for lam in lams]
 
 
 def machine():

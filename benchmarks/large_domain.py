@@ -51,6 +51,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from sstruct import ChainSSVM, MultilabelSSVM
+from sstruct._estimators.core.fit import chosen_options
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._full_pass import full_pass
@@ -147,14 +150,15 @@ class Run:
         self.estimator, self.method, self.limit = estimator, method, limit
         self.primal = primal
         self.chains = isinstance(estimator, ChainSSVM)
-        self.kept = estimator._prepare(X, y, None)
+        self.kept = prepared(estimator._structure(), Samples(X, y))
         self.problem = self.kept.problem
         self.lam = 1 / self.problem.n_blocks
         self.weights = self.kept.block_weight
         self.pool = ThreadPool(self.problem, 1)
         of_factors = method in OF_FACTORS
+        solver = MPBCFW() if method == "mp-bcfw" else BCFW()
         self.options = replace(
-            estimator._options(MPBCFW() if method == "mp-bcfw" else BCFW(), self.problem),
+            chosen_options(estimator._structure(), solver, self.problem),
             seed=0, tol=0.0, max_iter=NEVER, certificate_every=every if of_factors else NEVER,
             parts=n_parts,
         )  # fmt: skip

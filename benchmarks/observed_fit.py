@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
+from sstruct._estimators.core.fit import chosen_options
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
@@ -65,12 +66,12 @@ def options_of(data, seed=0, solver=None, **options):
 
     solver : name of a solver, by default that of the estimator; others: its options
     """
-    estimator = clone(data.estimator)
+    structure = clone(data.estimator)._structure()
     if solver is None:
-        chosen = clone(estimator._chosen_solver() or MPBCFW())
+        chosen = clone(structure.chosen_solver or MPBCFW())
     else:
         chosen = SOLVER_OF_NAME[solver]()
-    options = estimator._options(chosen.set_params(**options), data.problem)
+    options = chosen_options(structure, chosen.set_params(**options), data.problem)
     return replace(options, seed=seed, tol=0.0, max_iter=NEVER, certificate_every=NEVER, n_jobs=1)
 
 

@@ -34,6 +34,9 @@ from parted_fits import parts, shuffled, timed
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM
+from sstruct._estimators.core.fit import chosen_options
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct._solvers.rounds.partitioned_blocks import (
@@ -76,11 +79,11 @@ def in_one_process(model, X, y, n_parts):
     """Return seconds of packing and of all parts' calls, rounds, and bytes both ways."""
     begin = time.perf_counter()
     cuts = np.linspace(0, len(X), n_parts + 1).astype(int)
-    trained = [model._prepare(X[a:b], y[a:b], None) for a, b in pairwise(cuts)]
+    trained = [prepared(model._structure(), Samples(X[a:b], y[a:b])) for a, b in pairwise(cuts)]
     packing = time.perf_counter() - begin
     here = Timed([(part.problem, part.sample_weight / len(X)) for part in trained])
     blocks = PartitionedBlocks(here, [facts_of(part.problem) for part in trained])
-    options = model._options(MPBCFW(), trained[0].problem)
+    options = chosen_options(model._structure(), MPBCFW(), trained[0].problem)
     solver = DistributedFit(Setup(blocks, model.lam, np.full(len(X), 1 / len(X)), options))
     solver.solve()
     return packing, here.seconds, solver.n_rounds, here.sent + here.received

@@ -65,7 +65,7 @@ def packed(X, Y, inference):
     model = MultilabelSSVM(
         loss="hamming-count", edges="full", inference=inference, rescaling="slack"
     )
-    training = model._training(X, Y, None)
+    training = model._structure().train(X, Y, None)
     return training.problem, training.block_weight
 
 

@@ -1,8 +1,8 @@
 """Outcomes of hostile calls that are findings.
 
-A call may return, or raise a ValueError (also NotFittedError), TypeError, OSError or MemoryError with
-a message, whether this package, scikit-learn, NumPy or SciPy raises it. Exceptions of other types
-are findings of the kind "exception", unless NumPy or SciPy raises them. Exceptions of hostile
+A call may return, or raise a ValueError (also NotFittedError), TypeError, OSError or MemoryError
+with a message, whether this package, scikit-learn, NumPy or SciPy raises it. Exceptions of other
+types are findings of the kind "exception", unless NumPy or SciPy raises them. Exceptions of hostile
 objects (`MischiefError`) and of users' oracles pass.
 """
 

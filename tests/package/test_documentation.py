@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 import sstruct
 from sstruct import LatentSSVM, PathCV, StructuredSVM, TreeSSVM
+from sstruct._estimators.core.preparation import check_parameters
 from sstruct.solvers import SOLVER_OF_NAME
 
 NumpyDocString = pytest.importorskip("numpydoc.docscrape").NumpyDocString
@@ -94,7 +95,7 @@ def test_shared_docstrings_are_up_to_date():
 def test_the_solvers_of_an_estimator_are_documented(estimator):
     entry = tool().entries_of(estimator.__doc__)["solver"]
     named = set(re.findall(r'``"([a-z-]+)"``', entry))
-    assert named == {"auto", *estimator._solvers}
+    assert named == {"auto", *estimator._structure_class.solvers}
 
 
 class Nothing:
@@ -119,7 +120,7 @@ def test_listed_values_are_accepted_and_no_others(estimator):
     pytest.importorskip("clarabel")
     required = {TreeSSVM: {"parents": [-1, 0]}, StructuredSVM: {"oracle": Nothing()}}
     listed = choices(estimator)
-    listed["solver"] = ["auto", *estimator._solvers]
+    listed["solver"] = ["auto", *estimator._structure_class.solvers]
     for name, value in ALL_CHOICES:
         if name not in listed:
             assert name not in estimator._get_param_names()
@@ -128,10 +129,10 @@ def test_listed_values_are_accepted_and_no_others(estimator):
         if name == "search":
             model.set_params(rescaling="slack")
         if any(value is known or value == known for known in listed[name]):
-            model._check_parameters()
+            check_parameters(model._structure())
         else:
             with pytest.raises(ValueError, match=name):
-                model._check_parameters()
+                check_parameters(model._structure())
 
 
 def test_a_refused_search_leaves_no_trace(tiny_chains):

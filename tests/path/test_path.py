@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import sstruct._solvers.path.path_solver
-import sstruct.graph
 from sstruct import (
     ChainSSVM,
     GraphCRFSSVM,
@@ -22,6 +21,7 @@ from sstruct import (
     TypedGraphCRFSSVM,
     ssvm_path,
 )
+from sstruct._estimators.graph import graph_structure
 from sstruct._solvers.path.path_solver import PathSolver
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
 from sstruct.solvers import BCFW, MPBCFW
@@ -211,7 +211,7 @@ def certified(monkeypatch):
     monkeypatch.setattr(sstruct._solvers.path.path_solver, "exact_pass", exact_pass)
     monkeypatch.setattr(PathSolver, "_best", newest)
     # Codes are to be labelings, which explicit planes do not have.
-    monkeypatch.setattr(sstruct.graph, "explicit_where_cheaper", lambda problem: problem)
+    monkeypatch.setattr(graph_structure, "explicit_where_cheaper", lambda problem: problem)
     return kept
 
 

@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sstruct import GraphCRFSSVM, GridCRFSSVM
+from sstruct import GraphCRFSSVM
 from sstruct._estimators.graph.samples import pack_grids
+from sstruct._input.ragged import ExpectedInput
 from sstruct.preprocessing import _superpixels, pixel_labels, superpixel_graph, superpixel_labels
 from tests.conftest import SEED
 
@@ -126,7 +127,7 @@ def test_what_is_painted_comes_back(picture):
 def test_segments_of_one_pixel_are_a_grid(rng):
     x = rng.standard_normal((4, 5, 3))
     nodes, edges, features, sizes = superpixel_graph(x, np.arange(20).reshape(4, 5))
-    grid = pack_grids(GridCRFSSVM(), [x], "contrast", 4, fitted=False)
+    grid = pack_grids(ExpectedInput("GridCRFSSVM"), [x], "contrast", 4)
     order = np.lexsort(grid.edges.T[::-1])
     np.testing.assert_array_equal(edges, grid.edges[order])
     np.testing.assert_allclose(features, grid.edge_features[order], rtol=1e-12)

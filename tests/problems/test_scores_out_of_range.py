@@ -57,7 +57,7 @@ def test_answers_are_labelings_or_refused(rng, name, more):
         X, y = example.varied(np.random.default_rng(seed), 4)
         model = example.estimator(**example.required, **more, lam=0.1)
         try:
-            problem = model._training(X, y, None).problem
+            problem = model._structure().train(X, y, None).problem
         except ValueError:  # a decoder that is not for these graphs
             continue
         for w in weights(rng, problem.n_weights):

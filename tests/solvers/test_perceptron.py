@@ -155,7 +155,7 @@ def test_weights_of_whole_numbers_are_exact(rng):
 
 def flat(model, w):
     """Weights of a ChainSSVM from its layout to the public order."""
-    return model._layout.public(w)
+    return model._model_of_fit().layout.public(w)
 
 
 def decoded(x, w):

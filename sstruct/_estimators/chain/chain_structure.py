@@ -9,12 +9,12 @@ from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
 from sstruct._estimators.core.structure import NodeStructure
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
-from sstruct._estimators.windows.windowed import Windowed
+from sstruct._estimators.core.windowed import Windowed
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, known_labels, refuse_lengths
 from sstruct._input.transition_masks import check_known
-from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals
+from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._decode import decode

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arguments import other_name
 from sstruct._checks.partitioned import is_partitioned
@@ -91,14 +92,16 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _parameters(self):
-        """Return all parameters by name, also where a user's subclass does not show them."""
-        check_parameters(self)
-        return {name: getattr(self, name) for name in parameter_names(type(self))}
+    def _structure(self, state=None):
+        """Return the Structure of the parameters, also where a user's subclass does not show them.
 
-    def _structure(self):
-        """Return the Structure of the parameters."""
-        return self._structure_class(type(self).__name__, self._parameters())
+        state : attributes of the estimator at one moment; None: those of now
+        """
+        kind, state = type(self), self.__dict__ if state is None else state
+        check_parameters(self, state)
+        names = parameter_names(kind)
+        parameters = {k: state[k] if k in state else getattr(kind, k) for k in names}
+        return self._structure_class(kind.__name__, parameters)
 
     def _fitted(self):
         """Return the Structure of the parameters and the FittedModel, both of one moment.
@@ -110,13 +113,17 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         ValueError
             If fitted attributes are damaged.
         """
-        fitted = self._require_fitted()
-        return fitted._structure(), fitted._model_of_fit()
+        state = self.__dict__.copy()  # in one step for other threads
+        structure = self._structure(state)
+        if "_w" not in state:
+            check_is_fitted(self)
+        self._check_state(state)
+        return structure, self._model_of_fit(state)
 
-    def _model_of_fit(self):
+    def _model_of_fit(self, state=None):
         """Return the FittedModel of the fitted attributes, without checks; None before a fit."""
-        state = self.__dict__
-        if not self._is_fitted():
+        state = self.__dict__ if state is None else state
+        if "_w" not in state:
             return None
         names = self._fitted_state.fields
         return FittedModel(self._fitted_state, {k: state[k] for k in names if k in state})
@@ -156,12 +163,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         validation : X_val, y_val and sample_weight_val
         """
         structure, samples = self._structure(), Samples(X, y, sample_weight)
-        if training is None:
-            training = training_of(structure, samples, Samples(*validation))
         warm = self.__dict__.get("_warm_state") if structure.warm_start else None
         if warm is not None:
             self._check_state()
-        fit = Fit.of(structure, training, self._model_of_fit(), warm)
+            structure.last_fit = self._model_of_fit()
+        if training is None:
+            training = training_of(structure, samples, Samples(*validation))
+        fit = Fit.of(structure, training, warm)
         return self._solve(fit, (X, y, sample_weight))
 
     @with_callbacks

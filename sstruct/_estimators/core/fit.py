@@ -15,16 +15,16 @@ from sstruct._estimators.core.remarks import remarks, warn_of_data
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.threads import n_threads
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
-from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.best_weights import BestWeights
+from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.progress import progress
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.core.solver import Options, Setup, objective_at
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
 from sstruct._solvers.proximal.coupled import Coupled
-from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 from sstruct._solvers.rounds.distributed_fit import DistributedFit
+from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 from sstruct.solvers import SOLVER_OF_NAME
 
 # Parameters and options of solvers that a fit may change when it continues from a checkpoint.
@@ -87,11 +87,10 @@ class Fit:
         )
 
     @classmethod
-    def of(cls, structure, training, model=None, warm_state=None):
+    def of(cls, structure, training, warm_state=None):
         """Return the Fit of all samples.
 
-        model : FittedModel of the last fit, or None
-        warm_state : what the last fit left to continue from, or None
+        warm_state : the dual state of ``structure.last_fit`` to start from, or None
         """
         solver = structure.chosen_solver or SOLVER_OF_NAME[training.auto_solver]()
         fit = cls(structure, training, solver)
@@ -102,8 +101,8 @@ class Fit:
             scorer = Scorer(structure, training, fit.fitted_attributes)
             setup.held_out = BestWeights(scorer, structure.n_iter_no_change)
         setup.checkpoint = _checkpoint(structure, training, setup.options)
-        if structure.warm_start and warm_state is not None:
-            setup.warm = _warm(structure, training, warm_state, model)
+        if warm_state is not None:
+            setup.warm = _warm(structure, training, warm_state)
         return fit
 
     @property
@@ -236,14 +235,14 @@ def fitted_model(structure, samples):
     return FittedModel(structure.state, {k: v for k, v in kept.items() if v is not None})
 
 
-def _warm(structure, training, warm, model):
-    """Return what the last fit left to continue from, checked against the data."""
+def _warm(structure, training, warm):
+    """Return the dual state of the last fit, checked against the data."""
     try:
         kept_warm_start(warm)
     except ValueError as error:
         raise ValueError(f"what the last fit left to go on from: {error}") from error
     classes = training.attributes.get("classes_")
-    check_goes_on(warm, training.data, classes, model.get("classes_"))
+    check_goes_on(warm, training.data, classes, structure.last_fit.get("classes_"))
     if structure.warm_start == "primal":
         # The working set of a new sample is its true labeling, whose plane is zero.
         old = training.block_weight[: len(warm["size"])]

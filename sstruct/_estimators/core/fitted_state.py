@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import wraps
+from functools import cache, wraps
 from inspect import signature
 from typing import ClassVar, ParamSpec, TypeVar
 
@@ -516,6 +516,7 @@ def check_names(owner, state):
     check_parameters(owner, state)
 
 
+@cache
 def parameter_names(kind):
     """Return the names of the parameters of an estimator's class; of other classes none."""
     if is_dataclass(kind):

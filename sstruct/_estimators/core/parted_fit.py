@@ -21,7 +21,13 @@ from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
 from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
 from sstruct._solvers.core.seed import random_of
-from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks, facts_of, padding_of, part_of, size_of
+from sstruct._solvers.rounds.partitioned_blocks import (
+    PartitionedBlocks,
+    facts_of,
+    padding_of,
+    part_of,
+    size_of,
+)
 from sstruct.sequences import Sequences
 
 

@@ -70,10 +70,16 @@ def check_parameters(structure):
     structure.check()
 
 
+# Types of values that are not nested.
+PLAIN = str | int | float | None
+
+
 def check_given(structure, X, y, sample_weight):
     """Raise if parameters are out of range, or if data or parameters are nested too deeply."""
     data = {"X": X, "y": y, "sample_weight": sample_weight}
     for name, value in (data | structure.parameters).items():
+        if isinstance(value, PLAIN):
+            continue
         if structure.fits_partitions or not is_partitioned(value):
             check_depth(value, name)
         if name in structure.parameters and sparse.issparse(value):  # iterating would read it

@@ -20,6 +20,8 @@ from sstruct import (
     Sequences,
     ssvm_path,
 )
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges
 from sstruct._problems.core._rows import csr_arrays
 from sstruct._problems.graph.grid_edges import grid_edges
@@ -134,7 +136,7 @@ def test_predictions_equal_enumeration(new_rng, data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it ends early
         model.fit(training, [[k] for k in range(K)])
-    for part in model._views().values():
+    for part in model._model_of_fit().tables().values():
         part[...] = rng.standard_normal(part.shape)
     known = [np.where(rng.random(n) < 0.3, rng.integers(0, K, n), -1) for n in lengths]
     marginals, (best, scores) = model.decision_function(X), model.predict_top_k(X, 4)
@@ -353,7 +355,7 @@ def test_gdmm_is_refused(chains, rng):
     with pytest.raises(ValueError, match="edge features do not go with solver='gdmm'"):
         ChainSSVM(solver="gdmm").fit(X, y)
     # Nor does what decodes with one table of transitions take a problem that has many.
-    problem = ChainSSVM()._prepare(X, y, None).problem
+    problem = prepared(ChainSSVM()._structure(), Samples(X, y)).problem
     w = np.ones(problem.n_weights)
     assert sparse_hinges(problem, w) is None
     with pytest.raises(ValueError, match="transitions with a mask or with features are not sparse"):

@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sstruct import MulticlassSSVM, PathCV, ssvm_path
+from sstruct._estimators.core.fit import chosen_options
 from sstruct._solvers.core import solver
 from sstruct._solvers.frank_wolfe import block_coordinate as frank_wolfe
 from sstruct.chain import ChainSSVM
@@ -397,7 +398,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):
     "average, kept", [("auto", (False, True)), (True, (True, False)), (False, (False, False))]
 )
 def test_average_says_which_iterates_are_averaged(rng, average, kept):
-    options = ChainSSVM()._options(MPBCFW(average=average), Small(rng).problem)
+    options = chosen_options(ChainSSVM()._structure(), MPBCFW(average=average), Small(rng).problem)
     assert (options.average, options.pass_average) == kept
 
 
@@ -438,7 +439,7 @@ def test_a_limit_with_many_labels_names_gdmm(rng, options, advised):
 
 
 def test_progress_names_the_solver_that_auto_is(monkeypatch, rng, caplog):
-    monkeypatch.setattr("sstruct.chain.LEAST_GDMM_LABELS", 3)
+    monkeypatch.setattr("sstruct._estimators.chain.chain_structure.LEAST_GDMM_LABELS", 3)
     X = [rng.standard_normal((3, 2))]
     for y, expected in (([0, 1, 0], "mp-bcfw"), ([0, 1, 2], "gdmm")):
         caplog.clear()

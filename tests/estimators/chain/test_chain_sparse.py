@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._estimators.chain.samples import pack_chains
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems.core._decode import decode
 from sstruct._testing import _problem_doors as doors
@@ -27,8 +28,9 @@ def test_predictions_are_those_of_dense_tables(chains, model):
     X, _ = chains
     assert model.inference_ == "viterbi (exact); predictions: sparse viterbi (exact)"
     assert 0 < np.count_nonzero(model.edge_coef_) <= 0.1 * model.edge_coef_.size
-    nodes = pack_chains(model, X, fitted=True)
-    expected = decode(*model._decoder(nodes))
+    structure, fitted = model._fitted()
+    problem = structure._decoder(fitted, structure.pack(X, fitted))
+    expected = decode(problem, fitted._w)
     for n_jobs in (1, 2):
         model.set_params(n_jobs=n_jobs)
         np.testing.assert_array_equal(np.concatenate(list(model.predict(X))), expected)
@@ -40,7 +42,7 @@ def test_predictions_are_those_of_dense_tables(chains, model):
 
 def test_hinge_losses_are_those_of_the_oracle(chains):
     X, y = chains
-    kept = ChainSSVM(classes=range(220), loss="hamming-count")._prepare(X, y, None)
+    kept = prepared(ChainSSVM(classes=range(220), loss="hamming-count")._structure(), Samples(X, y))
     problem, rng = kept.problem, np.random.default_rng(0)
     w = np.zeros(problem.n_weights)
     views = problem.layout.views(w)
@@ -86,9 +88,10 @@ def test_masks_and_dense_transitions_are_decoded_as_before(chains):
     assert masked.inference_ == "viterbi (exact)"
     plain = ChainSSVM(transitions=False, **options).fit(X, y)
     assert plain.inference_ == "viterbi (exact)"
-    problem, w = masked._decoder(pack_chains(masked, X, fitted=True))
+    structure, fitted = masked._fitted()
+    problem = structure._decoder(fitted, structure.pack(X, fitted))
     with pytest.raises(ValueError, match="with a mask or with features are not sparse"):
-        decode_sparse(problem, w, sparse_transitions(masked.edge_coef_))
+        decode_sparse(problem, fitted._w, sparse_transitions(masked.edge_coef_))
 
 
 def test_where_sparse_rows_are_worth_it():

@@ -42,7 +42,8 @@ def test_equals_enumeration(rng, tiny_chains, switches, masked):
         lam=0.01, fit_intercept=bias, boundaries=boundaries, transitions=transitions, classes=NAMES,
         transition_mask=MASK if masked else None, random_state=0,
     ).fit(X, [NAMES[labels] for labels in y])  # fmt: skip
-    for part in model._views().values():  # fitted weights sum to 0 over labels, which makes ties
+    # Fitted weights sum to 0 over labels, which makes ties.
+    for part in model._model_of_fit().tables().values():
         part[...] = rng.standard_normal(part.shape)
     for k in (1, 2, 5, 100):
         check(model, reference, X, *model.predict_top_k(X, k), k)

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import sstruct.graph
 from sstruct import ChainSSVM, GridCRFSSVM, LatentSSVM, PathCV, datasets, ssvm_path
+from sstruct._estimators.core.fit import Fit
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.graph import graph_structure
 from sstruct._solvers.core.solver import objective_at
 from sstruct._solvers.proximal import coupled
 from sstruct._solvers.proximal.coupled import Coupled
@@ -44,10 +47,9 @@ class Problem:
     def __init__(self, estimator, X, y, sample_weight, windows, whole, box=None):
         self.lam, self.windows, self.whole, self.box = estimator.lam, windows, whole, box
         estimator = clone(estimator).set_params(couple_windows=True)
-        estimator._check_parameters()
-        self.training = estimator._prepare(X, y, sample_weight)
-        options = estimator._options(MPBCFW(), self.training.problem)
-        self.setup = estimator._setup(self.training, options)
+        structure = estimator._structure()
+        self.training = prepared(structure, Samples(X, y, sample_weight))
+        self.setup = Fit(structure, self.training, MPBCFW()).setup
 
     def public(self, w):
         """Return weights in the order of the terms' vectors."""
@@ -185,7 +187,7 @@ def test_the_optimum_of_whole_images_is_reached(rng, case):
 @pytest.mark.parametrize("pairwise", ["full", "directed"])
 def test_certificates_hold_where_neighbors_repel(rng, monkeypatch, pairwise):
     # Tiles that agree need not have a common labeling: the bound may stay above.
-    monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration())
+    monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
     problem = images(rng, pairwise=pairwise, tol=1e-4)
     problem.solve()
     problem.check_certificate()

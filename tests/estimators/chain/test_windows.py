@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, LatentSSVM, PathCV, ssvm_path
-from sstruct import chain as chain_module
+from sstruct._estimators.chain import chain_structure
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp
@@ -97,7 +97,7 @@ def test_the_bound_holds_for_all_weights(rng):
             bound = brute_force.primal(w, 0.1, terms)
             assert bound >= brute_force.primal(w, 0.1, whole) - 1e-12
             fitted = ChainSSVM(lam=0.1, window_size=window_size, transition_mask=MASK, tol=1)
-            problem = fitted._training(X, y, None).problem
+            problem = fitted._structure().train(X, y, None).problem
             padded = problem.layout.padded(w)
             values = [problem.best_code(i, padded)[1] for i in range(problem.n_blocks)]
             truths = sum((block.phi[block.truth] @ w) for block in terms)
@@ -148,7 +148,7 @@ def long(rng, lengths=(1001, 1000, 40, 1300)):
 
 def test_auto_cuts_chains_of_more_than_1000_nodes(rng):
     X, y = long(rng)
-    data = ChainSSVM()._training(X, y, None).data.arrays()
+    data = ChainSSVM()._structure().train(X, y, None).data.arrays()
     start, length = data[2:4]
     own = np.diff(np.r_[start, sum(map(len, y))])
     sizes = [166, 167, 167, 167, 167, 167, 1000, 40, 185, 186, 186, 185, 186, 186, 186]
@@ -180,19 +180,19 @@ def test_auto_is_none_of_other_samples_business(rng):
 def test_auto_leaves_whole_what_cannot_be_cut(rng, parameters):
     X, y = long(rng)
     model = ChainSSVM(**{"lam": "auto", **parameters})
-    assert model._training(X, y, None).problem.n_blocks == len(X)
+    assert model._structure().train(X, y, None).problem.n_blocks == len(X)
 
 
 def test_auto_leaves_many_labels_to_gdmm(rng, monkeypatch):
-    monkeypatch.setattr(chain_module, "LEAST_GDMM_LABELS", K)
+    monkeypatch.setattr(chain_structure, "LEAST_GDMM_LABELS", K)
     X, y = long(rng)
     model = ChainSSVM(lam=1.0)
-    problem = model._training(X, y, None).problem
-    assert problem.n_blocks == len(X)
-    assert model._auto_solver(problem) == "gdmm"
-    problem = model.set_params(window_size=200)._training(X, y, None).problem
-    assert problem.n_blocks > len(X)
-    assert model._auto_solver(problem) == "mp-bcfw"
+    training = model._structure().train(X, y, None)
+    assert training.problem.n_blocks == len(X)
+    assert training.auto_solver == "gdmm"
+    training = model.set_params(window_size=200)._structure().train(X, y, None)
+    assert training.problem.n_blocks > len(X)
+    assert training.auto_solver == "mp-bcfw"
 
 
 @pytest.mark.parametrize("window_size", [0, -3, "long", 2.0, True, [2], 1.5])

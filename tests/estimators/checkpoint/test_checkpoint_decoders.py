@@ -189,7 +189,7 @@ def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypa
 @pytest.mark.parametrize("name", ["chain", "sets, enumeration", "classes"])
 def test_solvers_resume_or_refuse(name, solver, tmp_path, monkeypatch):
     model, make = CASES[name]
-    solvers = model._solvers
+    solvers = model._structure().solvers
     assert solvers.keys() <= {*CHAIN_SOLVERS, *LABEL_SET_SOLVERS}
     if solver not in solvers:
         return

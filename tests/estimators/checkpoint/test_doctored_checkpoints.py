@@ -11,6 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import check_resuming
@@ -192,7 +194,7 @@ def test_what_stands_between_the_weights_is_no_weight(rng, tmp_path, average, na
     path = tmp_path / "fit.npz"
     X, y = [rng.standard_normal((4, 3)) for _ in range(6)], rng.integers(0, 3, (6, 4)).tolist()
     model = ChainSSVM(lam=0.05, tol=0, max_iter=3, random_state=0, solver=MPBCFW(average=average))
-    problem = model._prepare(X, y, None).problem
+    problem = prepared(model._structure(), Samples(X, y)).problem
     padding = problem.without_padding(np.ones(problem.n_weights)) == 0
     assert padding.any()
     clone(model).set_params(checkpoint=path).fit(X, y)
@@ -331,6 +333,10 @@ def test_a_link_in_the_place_of_the_next_file_is_not_followed(data, tmp_path, mo
 FAILING = """
 import gc, warnings
 import numpy as np
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct import MulticlassSSVM
 
 warnings.simplefilter("ignore")

@@ -37,7 +37,7 @@ def with_weights(model, rng, signs=None):
     """Give a fitted model weights of its own, so that scores do not depend on a fit."""
     w = np.zeros_like(model._w)
     model._w = w
-    for name, view in {**model._views()}.items():
+    for name, view in {**model._model_of_fit().tables()}.items():
         view[...] = rng.standard_normal(view.shape)
         if signs is not None and name == "edge":
             view[...] = signs * abs(view)
@@ -94,7 +94,7 @@ def test_chains_of_many_labels_and_few_transitions(rng):
     K, L = 220, 5
     X, y = [rng.standard_normal((L, 2)) for _ in range(44)], np.arange(K).reshape(44, L)
     model = with_weights(ChainSSVM(**ROUGH).fit(X, list(y)), rng)
-    edge = model._views()["edge"]
+    edge = model._model_of_fit().tables()["edge"]
     edge[rng.random((K, K)) > 0.02] = 0
     dense = ChainSSVM(**ROUGH, transition_mask=np.ones((K, K), dtype=bool)).fit(X, list(y))
     dense._w = model._w
@@ -442,7 +442,7 @@ def test_trees_equal_enumeration(seed, parents, form, flat):
     X = small_trees(rng, parents, form)
     model = TreeSSVM(parents=parents, **ROUGH).fit(X, [np.zeros(len(parents), dtype=int)] * len(X))
     model = with_weights(model, rng)
-    edge = model._views()["edge"]
+    edge = model._model_of_fit().tables()["edge"]
     edge[..., [0, 2]] = 0 if flat else abs(edge[..., [0, 2]])
     known = []
     for sample in X:

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 from sstruct import PathCV, StructuredSVM, ssvm_path
+from sstruct._estimators.custom.custom_structure import CustomStructure
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.custom.choices import Choice, ConstrainedChoice, make_choices, terms
@@ -343,22 +344,22 @@ def test_a_pickle_holds_no_training_data(rng):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
-def test_planes_that_nothing_needs_are_forgotten(rng):
+def test_planes_that_nothing_needs_are_forgotten(rng, monkeypatch):
     # A labeling of 2,000 weights takes 16 kB; each pass finds new ones.
     X = [rng.standard_normal((30, 2000)) for _ in range(12)]
     y = rng.integers(0, 30, 12).tolist()
     kept = []
 
-    class Watched(StructuredSVM):
-        def _after_solve(self, training, solution):
-            problem = training.problem
-            kept[:] = [len(problem.py_planes(i)) for i in range(problem.n_blocks)]
-            return super()._after_solve(training, solution)
+    def watched(structure, training, solution):
+        problem = training.problem
+        kept[:] = [len(problem.py_planes(i)) for i in range(problem.n_blocks)]
+        return solution
 
+    monkeypatch.setattr(CustomStructure, "_conclude", watched)
     for solver in (BCFW(step="fw"), "ssg", "fw"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = Watched(
+            model = StructuredSVM(
                 Choice(), lam=1e-4, tol=1e-9, max_iter=40, random_state=0, solver=solver
             )
             model.fit(X, y)

@@ -24,7 +24,11 @@ from sstruct import (
     TreeSSVM,
     ssvm_path,
 )
+from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.core import held_out
+from sstruct._estimators.core.structure import NodeStructure
+from sstruct._estimators.label_set.label_set_structure import ClassStructure
+from sstruct._input.indicator import is_indicator
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
 from sstruct.mapped import open_mapped
@@ -91,7 +95,7 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver):
     else:
         assert len(scores) == best + 1 + fitted.n_iter_no_change
     assert fitted.score(held["X_val"], held["y_val"]) == scores.max()
-    if not fitted._solvers[fitted.solver_].has_objective:
+    if not fitted._structure().solvers[fitted.solver_].has_objective:
         assert np.isnan([fitted.objective_, fitted.dual_gap_]).all()
         return
     # The certificate, by enumeration; of the part that has trained alone.
@@ -155,17 +159,18 @@ def test_lam_auto_is_that_of_the_samples_that_train(chains):
     assert model().fit(*data, **held).lam_ == ChainSSVM(pairwise_scale=1).fit(*data).lam_
 
 
-def test_classes_have_their_share_as_in_scikit_learn(rng):
+def test_classes_have_their_share_as_in_scikit_learn(rng, monkeypatch):
     y = np.repeat(["rare", "often"], [20, 180])
     X = rng.standard_normal((200, 3)) + (y == "rare")[:, np.newaxis]
     seen = []
 
-    class Spy(MulticlassSSVM):
-        def score(self, X, y, sample_weight=None):
-            seen.append(y)
-            return super().score(X, y, sample_weight)
+    def spy(structure, model, samples, y, sample_weight):
+        seen.append(y)
+        return NodeStructure.truth(structure, model, samples, y, sample_weight)
 
-    Spy(early_stopping=True, random_state=0, validation_fraction=0.2).fit(X, y)
+    monkeypatch.setattr(ClassStructure, "truth", spy)
+    early = MulticlassSSVM(early_stopping=True, random_state=0, validation_fraction=0.2)
+    early.fit(X, y)
     assert sorted(seen[0]) == ["often"] * 36 + ["rare"] * 4
     alone = np.append(y[:-1], "alone")
     message = "early_stopping=True with validation_fraction=0.1 cannot divide 200 samples"
@@ -214,7 +219,9 @@ def test_every_structure_holds_out_samples(rng):
         assert np.isfinite(scores).all()
         assert len(scores) == len(fitted.history_["passes"])
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        classes = estimator._classes_to_share(y)
+        classes = None
+        if estimator._structure().samples_are_rows and not is_indicator(y):
+            classes = held_out.class_numbers(y)
         kind = held_out.ShuffleSplit if classes is None else held_out.StratifiedShuffleSplit
         split = kind(1, test_size=0.25, random_state=0).split(np.empty(n), classes)
         _, held = next(split)
@@ -488,13 +495,10 @@ def test_one_weight_for_all_samples_is_kept(rng):
         assert_same_bits(clone(early).fit(*data, sample_weight=weight), clone(early).fit(*data))
 
 
-def test_errors_of_any_type_can_be_named(chains):
-    class Odd(ChainSSVM):
-        def score(self, X, y, sample_weight=None):
-            return b"\xff".decode()
-
+def test_errors_of_any_type_can_be_named(chains, monkeypatch):
+    monkeypatch.setattr(ChainStructure, "score", lambda *_: b"\xff".decode())
     with pytest.raises(ValueError, match=r"the samples held out .*utf-8"):
-        Odd(early_stopping=True).fit(*chains)
+        ChainSSVM(early_stopping=True).fit(*chains)
 
 
 def test_labels_that_training_has_not_seen_count_as_wrong(rng):

@@ -13,11 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sstruct
 from sstruct import ChainSSVM
+from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct.solvers import MPBCFW
 
 FOLDER = str(Path(sstruct.__file__).parent)
 # Every instruction of these; every line of the package's other functions.
-CLOSE = ("_fit", "_finish", "_publish", "solve", "_run_to_end", "begin", "__exit__", "_end_early")
+CLOSE = ("_fit", "end", "_publish", "solve", "_run_to_end", "begin", "__exit__", "_end_early")
 PARAMETERS = {
     "plain": {},
     "averages and a warm start": {"solver": MPBCFW(average=True), "warm_start": True},
@@ -94,32 +95,33 @@ def test_ctrl_c_at_any_moment_leaves_a_model(tiny_chains, name, step, tmp_path):
 
 
 @pytest.mark.usefixtures("sigint")
-def test_ctrl_c_between_solution_and_attributes(tiny_chains):
-    class Pressed(ChainSSVM):
-        def _after_solve(self, training, solution):
-            signal.raise_signal(signal.SIGINT)
-            return super()._after_solve(training, solution)
+def test_ctrl_c_between_solution_and_attributes(tiny_chains, monkeypatch):
+    def pressed(structure, attributes):
+        signal.raise_signal(signal.SIGINT)
+        return attributes
 
     X, y = tiny_chains
-    model = Pressed(lam=0.1, random_state=0)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
+    model = ChainSSVM(lam=0.1, random_state=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(ChainStructure, "describe", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
     assert model.status_ == "CONVERGED"
     same = ChainSSVM(lam=0.1, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.w_, same.w_)
 
 
 @pytest.mark.usefixtures("sigint")
-def test_in_another_thread_handlers_are_left_alone(tiny_chains):
+def test_in_another_thread_handlers_are_left_alone(tiny_chains, monkeypatch):
     X, y = tiny_chains
     before, found = signal.getsignal(signal.SIGINT), []
 
-    class Looking(ChainSSVM):
-        def _after_solve(self, training, solution):
-            found.append(signal.getsignal(signal.SIGINT))
-            return super()._after_solve(training, solution)
+    def looking(structure, attributes):
+        found.append(signal.getsignal(signal.SIGINT))
+        return attributes
 
-    thread = threading.Thread(target=Looking(lam=0.1, random_state=0).fit, args=(X, y))
+    monkeypatch.setattr(ChainStructure, "describe", looking)
+    thread = threading.Thread(target=ChainSSVM(lam=0.1, random_state=0).fit, args=(X, y))
     thread.start()
     thread.join()
     assert found == [before]

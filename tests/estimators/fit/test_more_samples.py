@@ -20,6 +20,8 @@ from sstruct import (
     StructuredSVM,
     TreeSSVM,
 )
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.custom.choices import Choice, ConstrainedChoice, make_choices, terms
@@ -281,7 +283,7 @@ def test_node_sizes_in_planes_are_part_of_the_data(rng):
 
 
 def data_of(model, X, y):
-    return model._prepare(X, y, None).data
+    return prepared(model._structure(), Samples(X, y)).data
 
 
 @settings(max_examples=40)

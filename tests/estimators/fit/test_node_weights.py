@@ -58,7 +58,10 @@ def test_class_weights_of_chains_reach_the_optimum(rng, loss, class_weight, weig
 @pytest.mark.parametrize("class_weight", [{0: 3.0, 2: 0.5}, "balanced"])
 @pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "table"])
 def test_class_weights_of_graphs_reach_the_optimum(rng, monkeypatch, loss, class_weight, sizes):
-    monkeypatch.setattr("sstruct.graph.decoder_of", lambda *_, **__: test_graph.graph_enumeration())
+    monkeypatch.setattr(
+        "sstruct._estimators.graph.graph_structure.decoder_of",
+        lambda *_, **__: test_graph.graph_enumeration(),
+    )
     X, y = test_graph.make(rng, sizes=sizes)
     total = np.zeros(3)
     for (*_, size), labels in zip(X, y):
@@ -217,7 +220,10 @@ def test_node_weights_of_chains_reach_the_optimum(rng, loss, class_weight, ignor
 @pytest.mark.parametrize("pairwise", ["potts", "full"])
 @pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "table"])
 def test_node_weights_of_graphs_reach_the_optimum(rng, monkeypatch, loss, pairwise, sizes):
-    monkeypatch.setattr("sstruct.graph.decoder_of", lambda *_, **__: test_graph.graph_enumeration())
+    monkeypatch.setattr(
+        "sstruct._estimators.graph.graph_structure.decoder_of",
+        lambda *_, **__: test_graph.graph_enumeration(),
+    )
     X, y = test_graph.make(rng, sizes=sizes, n=9)
     y[4] = np.where(np.arange(len(y[4])) > 0, -1, y[4])
     weights = node_weights(rng, y)

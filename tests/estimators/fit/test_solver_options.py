@@ -12,6 +12,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
+from sstruct._estimators.core.fit import chosen_options
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.preparation import prepared
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe import block_coordinate, lag
 from sstruct._solvers.frank_wolfe.constants import Constants
@@ -358,11 +361,10 @@ def test_sequential_visits_are_those_of_the_definition(rng, monkeypatch):
                     sequential_visits=True),
     ).fit(X, y)  # fmt: skip
     at_once = clone(model).set_params(solver__sequential_visits=False).fit(X, y)
-    training = model._prepare(X, y, None)
+    training = prepared(model._structure(), Samples(X, y))
     problem = training.problem
-    state = DualState(
-        problem, lam, training.block_weight, model._options(model.solver, problem).seed
-    )
+    options = chosen_options(model._structure(), model.solver, problem)
+    state = DualState(problem, lam, training.block_weight, options.seed)
     w = one_pass(X, y, lam, state.permutation(len(X)))
     np.testing.assert_allclose(model.coef_, w, rtol=0, atol=1e-10 * abs(w).max())
     assert abs(at_once.coef_ - w).max() > 1e-3 * abs(w).max()

@@ -9,10 +9,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-import sstruct.graph
 from sstruct import GraphCRFSSVM
-from sstruct._estimators.graph import nearest_labels
+from sstruct._estimators.graph import graph_structure, nearest_labels
+from sstruct._estimators.graph.samples import pack_graphs
 from sstruct._estimators.graph.training import LabeledGraphs
+from sstruct._input.ragged import ExpectedInput
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay
 from sstruct.solvers import SOLVER_OF_NAME
@@ -73,7 +74,7 @@ def terms_of(X, y, pairwise, K, **keywords):
 @pytest.fixture
 def enumerated(monkeypatch):
     """Decoding by enumeration, whatever the model: every certificate is exact."""
-    monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration())
+    monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solve
     # Labels that differ at every edge: free weights would repel.
     X, _ = make(rng, K=2, pairwise="contrast", most=2, n=20)
     y = [np.arange(len(x)) for x, *_ in X]
-    monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration(True))
+    monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration(True))
     bounds = "submodular" if pairwise in ("full", "directed") else None
     if "bcfw" in solver:
         solver = SOLVER_OF_NAME[solver](average=True, step="fw")
@@ -323,8 +324,9 @@ def test_which_nodes_are_completed(rng):
         path = np.column_stack([np.arange(len(labels) - 1), np.arange(1, len(labels))])
         features = rng.standard_normal((len(labels), 2))
         model = GraphCRFSSVM(lam=0.1, classes=[0, 1], **parameters)
-        packed = model._pack([(features, path)], model._model_to_fit(), fitted=False)
-        return LabeledGraphs(model, packed, np.array(labels), None).graphs.length.tolist()
+        structure = model._structure()
+        packed = structure.pack([(features, path)])
+        return LabeledGraphs(structure, packed, np.array(labels), None).graphs.length.tolist()
 
     labels = np.array([0, 0, -1, 1, 1, 1, 0, 0, 0, 1])
     assert trained(labels) == [10]
@@ -443,9 +445,9 @@ def test_labelings_in_place_of_planes(rng, enumerated, monkeypatch, pairwise):
     given = 0.3 if pairwise == "fixed" else pairwise
     problems = []
     fitted = []
-    for choice in (sstruct.graph.explicit_where_cheaper, lambda problem: problem):
+    for choice in (graph_structure.explicit_where_cheaper, lambda problem: problem):
         monkeypatch.setattr(
-            sstruct.graph,
+            graph_structure,
             "explicit_where_cheaper",
             lambda problem, choice=choice: problems.append(choice(problem)) or problems[-1],
         )
@@ -458,10 +460,7 @@ def test_labelings_in_place_of_planes(rng, enumerated, monkeypatch, pairwise):
 
 def test_contiguous_features_are_not_copied():
     x = np.random.default_rng(0).standard_normal((6, 2))
-    model = GraphCRFSSVM().fit(x, [0, 1, 0, 1, 0, 1])
-    from sstruct._estimators.graph.samples import pack_graphs
-
-    packed = pack_graphs(model, x, "potts", None, fitted=True)
+    packed = pack_graphs(ExpectedInput("GraphCRFSSVM"), x, "potts")
     assert np.shares_memory(packed.nodes.flat, x)
 
 

@@ -78,8 +78,8 @@ def test_graphs_that_are_chains_agree_with_chains(rng):
     as_graphs = [(x, path, np.ones((4, 1))) for x in X]
     graph = GraphCRFSSVM(pairwise="directed", **ROUGH).fit(as_graphs, y)
     graph._w[...] = 0
-    for name, view in graph._views().items():
-        view[...] = chain._views()[name]
+    for name, view in graph._model_of_fit().tables().items():
+        view[...] = chain._model_of_fit().tables()[name]
     for a, b in zip(graph.decision_function(as_graphs), chain.decision_function(X), strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
 

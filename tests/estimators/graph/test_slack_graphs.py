@@ -173,5 +173,5 @@ def test_only_exact_decoders_bound_the_search(rng):
     X, y = images(rng, n=3)
     graphs = GridCRFSSVM(rescaling="slack")
     for labels, bounded in ((y, True), (np.add.outer(np.zeros(3, int), y[0] + y[1]), False)):
-        problem = graphs._training(X, labels, None).problem
+        problem = graphs._structure().train(X, labels, None).problem
         assert SlackProblem(problem).bounded is bounded

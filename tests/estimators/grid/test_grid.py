@@ -5,8 +5,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
-import sstruct.graph
 from sstruct import GraphCRFSSVM, GridCRFSSVM
+from sstruct._estimators.graph import graph_structure
+from sstruct._estimators.graph.samples import pack_grids
+from sstruct._input.ragged import ExpectedInput
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 from sstruct._testing._graph_enumeration import graph_enumeration
 
@@ -69,7 +71,7 @@ def both(X, y, pairwise, connectivity, **parameters):
 @pytest.mark.parametrize("connectivity", [4, 8])
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_a_grid_is_a_graph(rng, monkeypatch, pairwise, connectivity, ignored):
-    monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration(True))
+    monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration(True))
     X, y = make(rng)
     if ignored:
         y = [np.where(rng.random(labels.shape) < 0.2, -1, labels) for labels in y]
@@ -113,21 +115,17 @@ def test_forms_of_images(rng):
 
 
 def test_stacked_images_are_not_copied(rng):
-    from sstruct._estimators.graph.samples import pack_grids
-
-    X, y = make(rng, [(3, 4)] * 4)
+    X, _ = make(rng, [(3, 4)] * 4)
     X = np.array(X)
-    model = GridCRFSSVM(lam=0.1).fit(X, y)
-    assert np.shares_memory(pack_grids(model, X, "potts", 4, fitted=True).nodes.flat, X)
-    assert np.shares_memory(pack_grids(model, [X[0]], "potts", 4, fitted=True).nodes.flat, X)
+    expected = ExpectedInput("GridCRFSSVM")
+    assert np.shares_memory(pack_grids(expected, X, "potts", 4).nodes.flat, X)
+    assert np.shares_memory(pack_grids(expected, [X[0]], "potts", 4).nodes.flat, X)
 
 
 def test_images_of_one_size_share_their_edges(rng):
-    from sstruct._estimators.graph.samples import pack_grids
-
-    X, y = make(rng, [(3, 4), (2, 2), (3, 4)])
-    model = GridCRFSSVM(lam=0.1).fit(X, y)
-    assert len(pack_grids(model, X, "directed", 4, fitted=True).edges) == 17 + 4
+    X, _ = make(rng, [(3, 4), (2, 2), (3, 4)])
+    expected = ExpectedInput("GridCRFSSVM")
+    assert len(pack_grids(expected, X, "directed", 4).edges) == 17 + 4
 
 
 def test_an_image_without_contrast(rng):

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import sstruct.graph
 from sstruct import GridCRFSSVM, LatentSSVM, PathCV, datasets
-from sstruct import grid as grid_module
-from sstruct._estimators.graph import nearest_labels
+from sstruct._estimators.graph import graph_structure, grid_structure, nearest_labels
 from sstruct._estimators.graph.tiles import tile_counts, tiles_of
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing._graph_enumeration import graph_enumeration
@@ -60,7 +58,7 @@ def box(pairwise, n_weights):
 @pytest.fixture
 def enumerated(monkeypatch):
     """Decoding by enumeration, whatever the model: every certificate is exact."""
-    monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration())
+    monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
 
 
 @pytest.fixture
@@ -131,7 +129,7 @@ def test_the_optimum_over_tiles_is_reached(
     options = {"ignored": False, "of_nodes": False, "weights": None, **CASES[case]}
     X, y = make(rng, ignored=options.pop("ignored"))
     if not options.pop("explicit", True):
-        monkeypatch.setattr(sstruct.graph, "explicit_where_cheaper", lambda problem: problem)
+        monkeypatch.setattr(graph_structure, "explicit_where_cheaper", lambda problem: problem)
     weights = sample_weight = options.pop("weights")
     factors = None
     if options.pop("of_nodes"):
@@ -176,7 +174,7 @@ def test_the_bound_holds_for_all_weights(rng, pairwise, connectivity):
         terms = terms_of(X, y, pairwise, connectivity, window_size)
         model = GridCRFSSVM(lam=LAM, pairwise=pairwise, connectivity=connectivity,
                             window_size=window_size)  # fmt: skip
-        problem = model._training(X, y, None).problem
+        problem = model._structure().train(X, y, None).problem
         for _ in range(5):
             w = rng.standard_normal(whole[0].phi.shape[1])
             bound = brute_force.primal(w, LAM, terms)
@@ -214,8 +212,8 @@ def test_images_that_are_not_cut_keep_their_block(rng, pairwise):
     # Beside one that is; all of their rows and edges are then copies.
     X, y = make(rng, [(4, 4), (2, 3), (3, 3), (2, 3)])
     model = GridCRFSSVM(pairwise=pairwise, window_size=9, random_state=0)
-    problem = model._training(X, y, None).problem
-    whole = clone(model).set_params(window_size=None)._training(X, y, None).problem
+    problem = model._structure().train(X, y, None).problem
+    whole = clone(model).set_params(window_size=None)._structure().train(X, y, None).problem
     w = np.minimum(rng.standard_normal(whole.n_weights), 0)
     for i in (1, 2, 3):
         found, expected = (each.best_code(i + each.n_blocks - 4, w)[1] for each in (problem, whole))
@@ -240,10 +238,10 @@ def test_weights_are_copies(rng):
 
 
 def test_auto_cuts_large_images_only(rng, monkeypatch):
-    monkeypatch.setattr(grid_module, "LARGEST_WHOLE", 50)
-    monkeypatch.setattr(grid_module, "AUTO_TILE", 20)
+    monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 50)
+    monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
     X, y = make(rng, [(7, 7), (3, 17), (5, 10), (8, 8)])
-    data = GridCRFSSVM()._training(X, y, None).data
+    data = GridCRFSSVM()._structure().train(X, y, None).data
     length = data.arrays()[2]
     assert length.tolist() == [49, 15, 18, 18, 50, 16, 16, 16, 16]
     assert [data.blocks_of_first(n) for n in range(5)] == [0, 1, 4, 5, 9]
@@ -278,11 +276,11 @@ def test_samples_are_added_to_tiles(rng):
     ids=lambda p: next(iter(p.values())),
 )
 def test_auto_leaves_whole_what_cannot_be_cut(rng, monkeypatch, parameters):
-    monkeypatch.setattr(grid_module, "LARGEST_WHOLE", 20)
-    monkeypatch.setattr(grid_module, "AUTO_TILE", 20)
+    monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 20)
+    monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
     X, y = pictures(rng)
-    assert GridCRFSSVM()._training(X, y, None).problem.n_blocks > len(X)
-    assert GridCRFSSVM(**parameters)._training(X, y, None).problem.n_blocks == len(X)
+    assert GridCRFSSVM()._structure().train(X, y, None).problem.n_blocks > len(X)
+    assert GridCRFSSVM(**parameters)._structure().train(X, y, None).problem.n_blocks == len(X)
     with pytest.raises(ValueError, match="window_size=5"):
         GridCRFSSVM(**parameters, window_size=5).fit(X, y)
 
@@ -325,7 +323,7 @@ def test_tiles_without_known_pixels_are_left_out(rng):
     X, y = make(rng, [(3, 40), (3, 40)])
     y[0][:, 7:] = -1  # most of them farther than five edges from a known pixel
     model = GridCRFSSVM(lam=0.1, window_size=30, random_state=0)
-    training = model._training(X, y, None)
+    training = model._structure().train(X, y, None)
     assert training.problem.n_blocks == 1 + 4
     assert training.data.blocks_of_first(1) == 1
     fitted = model.fit(X, y)
@@ -345,13 +343,13 @@ def test_searches_and_hidden_labels(rng):
 
 
 def test_auto_leaves_images_in_files_there(rng, monkeypatch, tmp_path):
-    monkeypatch.setattr(grid_module, "LARGEST_WHOLE", 20)
-    monkeypatch.setattr(grid_module, "AUTO_TILE", 20)
+    monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 20)
+    monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
     X, y = pictures(rng)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     model = GridCRFSSVM(lam=0.5, random_state=0)
-    assert model._training(X, y, None).problem.n_blocks > len(X)
-    assert model._training(mapped, y, None).problem.n_blocks == len(X)
+    assert model._structure().train(X, y, None).problem.n_blocks > len(X)
+    assert model._structure().train(mapped, y, None).problem.n_blocks == len(X)
     model.set_params(window_size=20)
     same(clone(model).fit(mapped, y), model.fit(X, y))

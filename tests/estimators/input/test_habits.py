@@ -32,7 +32,7 @@ from sstruct.preprocessing import PerNode
 ESTIMATORS = [
     value
     for value in map(vars(sstruct).__getitem__, sstruct.__all__)
-    if inspect.isclass(value) and hasattr(value, "_training")
+    if inspect.isclass(value) and hasattr(value, "_structure_class")
 ]
 
 

@@ -222,7 +222,7 @@ def test_states_that_are_none():
     bare = ChainSSVM.__new__(ChainSSVM)
     with pytest.raises(ValueError, match="in format None; this version"):
         bare.__setstate__([1])
-    for name in ("predict", "_layout", "_solvers", "w_"):
+    for name in ("predict", "_structure", "_structure_class", "w_"):
         with pytest.raises(ValueError, match=f"an attribute {name} of its own"):
             changed(model, **{name: 3})
     assert changed(model, my_note=3).my_note == 3

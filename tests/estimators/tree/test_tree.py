@@ -117,7 +117,7 @@ def test_the_optimum_is_that_of_an_independent_qp(rng, form, loss):
     assert model.converged_
     terms = terms_of(model, X, y, loss, weights)
     bounds = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
-    model._layout.views(bounds[0])["edge"][..., [0, 2]] = 0
+    model._model_of_fit().layout.views(bounds[0])["edge"][..., [0, 2]] = 0
     value, w = dual_qp.optimum(terms, lam, bounds)
     assert model.objective_ == pytest.approx(value, rel=2e-7)
     assert model.dual_objective_ <= value * (1 + 1e-9)

@@ -73,7 +73,9 @@ def test_optimum_is_that_of_the_qp(rng, bias):
 
 
 def test_optimum_with_cycles_is_that_of_the_qp(rng, monkeypatch):
-    monkeypatch.setattr("sstruct.typed_graph.decoder_of", lambda *_, **__: graph_enumeration())
+    monkeypatch.setattr(
+        "sstruct._estimators.graph.typed_structure.decoder_of", lambda *_, **__: graph_enumeration()
+    )
     X, y = make(rng, forests=False)
     dual_qp.check_optimum(tight().fit(X, y), typed_graphs.blocks(X, y, SIZES, PAIRS, ones()))
 

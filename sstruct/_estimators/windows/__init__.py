@@ -1,1 +1,0 @@
-"""Training on windows of large samples, shared by chains and images."""
