@@ -1,1 +1,1 @@
-"""Dual state, working sets, certificates, clock, history: shared by all solvers."""
+"""Dual state, working sets, certificates, clock and history, shared by all solvers."""

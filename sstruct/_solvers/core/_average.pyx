@@ -1,12 +1,11 @@
 # Design:
-# (a) The average of iterates v_0, v_1, ... of paper 000, section 3.5: after every visit
+# (a) The average of the iterates v_0, v_1, ... of [S15], section 3.5. After every visit,
 #         average <- (1 - g) average + g v,    g = 2 / (2 + k),    k = 0, 1, ...
-#     A visit changes few entries of v, so the average is kept as v + scale * offset: when v changes
-#     by delta, offset -= delta / scale (the caller scatters that too); a visit only shrinks `scale`.
-# (b) The linear part of the dual is averaged likewise, so that the average has a dual value.
-# (c) Between passes a vector operation costs nothing, so the iterates at the ends of passes have an
-#     average with no such bookkeeping, and with a shorter memory: there is no need to wait until the
-#     first passes are forgotten.
+#     A visit changes few entries of v, so the average is stored as v + scale * offset: when v changes
+#     by delta, the caller subtracts delta / scale from `offset`; a visit itself only shrinks `scale`.
+# (b) The linear part of the dual is averaged in the same way, so that the average has a dual value.
+# (c) Between passes, a vector operation is cheap. The iterates at the ends of passes are therefore
+#     averaged directly, and with a shorter memory, so that the first passes are forgotten sooner.
 """Weighted averages of the iterates of a fit."""
 
 import numpy as np
@@ -14,16 +13,16 @@ import numpy as np
 from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 
-# Weights of the iterates after pass k grow like k^7 at first; in the long run ten passes count. Of
-# growths 2, 4, 7 and 11 and memories of 7, 10 and 14 passes this was within 6 % of the best in
-# seconds to a gap of 0.01 on OCR letters, CoNLL-2000, digits, USPS, Yeast and made sequences (one
-# run each). Growth 11 took a fifth longer on CoNLL-2000; 2 was behind the last iterate on three.
+# The weights of the iterates grow like k^7 in pass k at first; later about ten passes count. Among
+# growths 2, 4, 7 and 11 and memories of 7, 10 and 14 passes, this was within 6 % of the best time to
+# a gap of 0.01 on OCR letters, CoNLL-2000, digits, USPS, Yeast and generated sequences (one run each).
+# Growth 11 was 20 % slower on CoNLL-2000; growth 2 was worse than the last iterate on three of them.
 cdef double GROWTH = 7
 cdef double LEAST_RATE = 0.1
 
 
 cdef class RunningAverage:
-    """Average of the iterates over visits, later ones weighing more.
+    """Average of the iterates over visits; later iterates have larger weights.
 
     Parameters
     ----------
@@ -37,7 +36,7 @@ cdef class RunningAverage:
         self.count = 0
 
     cdef void follow(self, double linear) noexcept nogil:
-        """Take the iterate after a visit into the average; `linear` is its sum of alpha L."""
+        """Add the iterate after a visit to the average; `linear` is its sum of alpha L."""
         cdef double g = 2.0 / (2.0 + self.count)
         cdef Py_ssize_t k
         self.count += 1
@@ -53,7 +52,7 @@ cdef class RunningAverage:
             self.scale = 1
 
     def weights(self, v):
-        """Return the average, where v is the present iterate."""
+        """Return the average, given the current iterate v."""
         return by_slices(
             lambda v, offset: v + self.scale * offset, np.asarray(v), np.asarray(self.offset))
 
@@ -63,7 +62,7 @@ cdef class RunningAverage:
                 "numbers": np.array([self.scale, self.linear, self.count])}
 
     def resume(self, kept, name, problem):
-        """Undo `snapshot`, whose arrays are there under names that begin with `name`."""
+        """Restore the state from the arrays of `snapshot`, stored with the prefix `name`."""
         offset = kept_array(kept, f"{name}_offset", np.float64, self.offset.shape[0])
         offset = problem.without_padding(offset)
         numbers = kept_array(kept, f"{name}_numbers", np.float64, 3)
@@ -75,9 +74,9 @@ cdef class RunningAverage:
 
 
 cdef class PassAverage:
-    """Average of the iterates at the ends of passes, later ones weighing more.
+    """Average of the iterates at the ends of passes; later iterates have larger weights.
 
-    Near the optimum the last iterate moves about; the average lies where it moves about.
+    Near the optimum the last iterate oscillates around the average.
 
     Parameters
     ----------
@@ -90,7 +89,7 @@ cdef class PassAverage:
         self.count = 0
 
     def add(self, const double[::1] w not None):
-        """Take an iterate into the average."""
+        """Add an iterate to the average."""
         cdef Py_ssize_t k
         cdef double rate
         if w.shape[0] != self.weights.shape[0]:
@@ -102,6 +101,6 @@ cdef class PassAverage:
                 self.weights[k] += rate * (w[k] - self.weights[k])
 
     def resume(self, kept, name, count):
-        """Go on from the average after `count` iterates, which is there under a name."""
+        """Restore the average of `count` iterates, stored in `kept` as `name`."""
         self.w[:] = kept_array(kept, name, np.float64, self.weights.shape[0])
         self.count = count

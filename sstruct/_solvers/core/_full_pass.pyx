@@ -1,13 +1,13 @@
 # Design:
-# (a) One oracle call a block at one w, in threads; nothing moves. The hinge losses are the primal's,
-#     the gaps between them and the working sets are what sampling and caching go by.
-# (b) An approximate oracle may miss a labeling that the working set has: with a state at hand, the
-#     better one counts. Gap and primal are then estimates still, but no known labeling's are larger.
-# (c) Where such an oracle gives an upper bound, the hinge loss is that bound, and the primal a true
-#     upper bound. Block gaps stay those of what was found: to visit a block for what only a bound
-#     says it has, gains nothing.
-# (d) Calls leave nothing behind for later ones: passes that only measure change no other pass.
-# (e) Threads write to their blocks' places, sums run in the order of the blocks.
+# (a) One oracle call per block at fixed weights, in threads; the state does not change. The hinge
+#     losses give the primal; the gaps between them and the working sets guide sampling and caching.
+# (b) An approximate oracle may miss a labeling that is in the working set. If a state is given, the
+#     better labeling is used. Gap and primal are still estimates, but no known labeling exceeds them.
+# (c) If such an oracle returns an upper bound, the hinge loss is that bound and the primal is a valid
+#     upper bound. Block gaps are still computed from the labelings found: visiting a block because of
+#     a loose bound gains nothing.
+# (d) Calls leave no trace for later ones: a measuring pass does not change other passes.
+# (e) Threads write to separate entries, and sums run in the order of the blocks.
 """A pass that measures: hinge losses and block gaps."""
 
 from libc.stdint cimport int32_t
@@ -23,12 +23,12 @@ import numpy as np
 
 
 cdef struct Evaluation:
-    Py_ssize_t chunk                 # blocks of a ticket
-    Py_ssize_t first, last           # blocks of a run: those of ticket 0 begin at `first`
+    Py_ssize_t chunk                 # number of blocks per ticket
+    Py_ssize_t first, last           # blocks of this run; ticket 0 starts at `first`
     const double* weights
-    const WorkingSet* working_sets   # NULL: the oracles alone
+    const WorkingSet* working_sets   # NULL: use the oracles only
     double* hinge
-    double* gap                      # NULL: hinge losses alone
+    double* gap                      # NULL: compute hinge losses only
     Scratch* scratches
     int32_t* codes                   # per thread: an answer and the truth
     unsigned char* exact
@@ -36,7 +36,7 @@ cdef struct Evaluation:
 
 cdef int evaluate(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    """Task of a full pass: the hinge losses, and gaps where asked for, of a chunk of blocks."""
+    """Task of a full pass: compute the hinge losses, and optionally the gaps, of a chunk of blocks."""
     cdef Evaluation* evaluation = <Evaluation*> context
     cdef Py_ssize_t i, width = problem.max_code_size, count, best
     cdef int32_t* code = evaluation.codes + 2 * width * thread
@@ -72,31 +72,31 @@ cdef int evaluate(
 def full_pass(
         ThreadPool pool not None, const double[::1] w, const double[::1] block_weight,
         DualState state=None, Py_ssize_t first=0, last=None):
-    """Compute the block hinge losses H_i(w), one oracle call each; nothing moves.
+    """Compute the block hinge losses H_i(w) by one oracle call per block; the state does not change.
 
     Parameters
     ----------
     pool : ThreadPool
     w, block_weight : ndarray of shape (n_weights,) and (n_blocks,)
     state : DualState, optional
-        Its labelings count where an oracle is approximate. If its weights are w, its block gaps are
-        computed too and take the place of the estimates.
+        Its labelings are used if an oracle is approximate. If its weights are w, its block gaps are
+        computed too and replace the estimates.
     first, last : int, optional
-        Of a part of the data: its first block and the one behind its last. With a state all parts
-        are to follow, in order.
+        Range [first, last) of blocks, for one shard of the data. With a state, the shards must be
+        passed in order.
 
     Returns
     -------
     total : float
-        sum_i q_i H_i(w) of these blocks, summed in their order; of blocks whose oracle was not exact but
-        bounded, the bound.
+        sum_i q_i H_i(w) over these blocks, summed in their order. If the oracle of a block is not
+        exact but bounded, H_i is the bound.
     exact : bool
-        Whether every oracle call was.
+        Whether every oracle call was exact.
     """
     cdef BlockProblem problem = pool.problem
     cdef Py_ssize_t i, n = problem.n_blocks, end = n if last is None else last
     cdef Py_ssize_t size = end - first, chunk = blocks_a_ticket(size)
-    # Blocks of a run, and their tickets: all, or those whose oracles are asked together.
+    # Blocks of a run and their tickets: all blocks, or those whose oracles are asked together.
     cdef Py_ssize_t span = min(problem.ahead_size, size) if problem.ahead_size > 0 else size
     cdef Py_ssize_t n_chunks = (span + chunk - 1) // chunk
     cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
@@ -117,7 +117,7 @@ def full_pass(
     evaluation.working_sets, evaluation.gap, evaluation.scratches = NULL, NULL, NULL
     if state is not None:
         if state.problem is not problem:
-            raise ValueError("the state is that of another problem")
+            raise ValueError("the state belongs to another problem")
         state.reserve_scratches(pool.n_threads)
         evaluation.working_sets, evaluation.scratches = state.working_sets, state.scratch
     if has_gaps:

@@ -1,12 +1,12 @@
 # Design:
-# (a) What a path does to a state between two values of lambda; nothing here asks for a step. The
+# (a) Changes that a regularization path makes to a state between two values of lambda. The
 #     mathematics is in path_solver.py.
-# (b) `rescale` keeps w: v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) stays what it is where lam and
-#     all alphas but the truths' shrink by one factor, since the truth's plane is zero. The dual
-#     shrinks by it too: its linear part does, and so does lam in the rest.
-# (c) The same in warm_start.py, on exported arrays, is for fits of their own; a path changes its state
-#     in place, at the cost of a look at each dual weight.
-"""Changes of lambda, and of losses, that a state survives."""
+# (b) `rescale` preserves w: v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) does not change if lam and
+#     all alphas except those of the truths shrink by the same factor, because the plane of the truth
+#     is zero. The dual shrinks by this factor too, since its linear part and lam do.
+# (c) warm_start.py does the same on exported arrays, for separate fits. A path changes its state in
+#     place, which takes one pass over the dual weights.
+"""Changes of lambda and of losses that preserve the rest of a state."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
@@ -20,14 +20,14 @@ import numpy as np
 
 
 def rescale(DualState state not None, double lam):
-    """Lower lambda and keep w: all dual weights but the truths' shrink in proportion.
+    """Lower lambda and preserve w: all dual weights except the truths' shrink in proportion.
 
     Parameters
     ----------
     state : DualState
         Without averages of iterates.
     lam : float
-        Positive, at most that of the state.
+        Positive, at most the lambda of the state.
     """
     cdef double ratio = lam / state.lam, others
     cdef Py_ssize_t i, k
@@ -35,7 +35,7 @@ def rescale(DualState state not None, double lam):
     if not 0 < lam <= state.lam:
         raise ValueError(f"lam must be positive and at most {state.lam}, found {lam}")
     if state.exact_average is not None:
-        raise ValueError("averages of iterates do not survive another lam")
+        raise ValueError("a state with averages of iterates cannot change lam")
     for i in range(state.problem.n_blocks):
         working_set = &state.working_sets[i]
         others = 0
@@ -52,7 +52,7 @@ def rescale(DualState state not None, double lam):
 
 
 def keep_dual_weights(DualState state not None, double lam):
-    """Set lambda and keep the dual weights; w is computed anew, and no gap is known.
+    """Set lambda and keep the dual weights; w is recomputed, and all gaps become unknown.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def keep_dual_weights(DualState state not None, double lam):
     if not 0 < lam < INFINITY:
         raise ValueError(f"lam must be positive, found {lam}")
     if state.exact_average is not None:
-        raise ValueError("averages of iterates do not survive another lam")
+        raise ValueError("a state with averages of iterates cannot change lam")
     state.lam = lam
     state.total_gap = 0
     for i in range(state.problem.n_blocks):
@@ -73,10 +73,10 @@ def keep_dual_weights(DualState state not None, double lam):
 
 
 def reload_losses(DualState state not None, double lam):
-    """Set lambda, ask the problem for all losses anew, and keep labelings and dual weights.
+    """Set lambda, recompute all losses, and keep labelings and dual weights.
 
-    For a problem whose losses have changed; the truth's is still 0. w is computed anew, and no gap
-    is known.
+    Used when the losses of the problem have changed; the loss of the truth must still be 0. w is
+    recomputed, and all gaps become unknown.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def reload_losses(DualState state not None, double lam):
 
 
 cdef int _reload(DualState state) except -1:
-    """Compute the losses of all labelings again."""
+    """Recompute the losses of all labelings."""
     cdef Py_ssize_t i, k
     cdef WorkingSet* working_set
     for i in range(state.problem.n_blocks):
@@ -101,17 +101,17 @@ cdef int _reload(DualState state) except -1:
 
 
 def shift_losses(DualState state not None, double decrease):
-    """Ask the problem for all losses again, and keep labelings, dual weights and w.
+    """Recompute all losses and keep labelings, dual weights and w.
 
     Parameters
     ----------
     state : DualState
         Without averages of iterates.
     decrease : float
-        By how much the linear part of the dual value has become smaller.
+        Decrease of the linear part of the dual value.
     """
     if state.exact_average is not None:
-        raise ValueError("averages of iterates do not survive other losses")
+        raise ValueError("a state with averages of iterates cannot change losses")
     _reload(state)
     for i in range(state.problem.n_blocks):
         state.working_gaps[i] = INFINITY
@@ -125,12 +125,12 @@ def start_at_largest_losses(DualState state not None):
     Parameters
     ----------
     state : DualState
-        Just made.
+        Newly created.
 
     Returns
     -------
     bool
-        Whether the oracle was exact for every block: the linear part of the dual is then the sum of
+        Whether the oracle was exact for every block. The linear part of the dual is then the sum of
         the hinge losses at w = 0.
     """
     cdef BlockProblem problem = state.problem
@@ -148,7 +148,7 @@ def start_at_largest_losses(DualState state not None):
         exact = exact and answer.exact
         working_set = &state.working_sets[i]
         s = find(working_set, &code[0])
-        # An approximate oracle may find less than the truth has.
+        # An approximate oracle may return a labeling that is worse than the truth.
         if s < 0 and loss > 0:
             s = insert(working_set, &code[0], loss)
             state.n_labelings += 1
@@ -162,14 +162,14 @@ def start_at_largest_losses(DualState state not None):
 
 
 def direction(DualState state not None):
-    """Return lam v with 0 where a bound of 0 forbids its sign, and how far along it bounds are.
+    """Return lam v, projected onto bounds at 0, and the largest multiple within the other bounds.
 
     Returns
     -------
     z : ndarray of shape (n_weights,)
+        lam v, with 0 in place of entries whose sign is forbidden by a bound of 0.
     most : float
-        The largest s for which s z passes no bound but 0; inf where there is none. Bounds have 0
-        between them.
+        The largest s for which s z satisfies all nonzero bounds, or inf. The bounds must include 0.
     """
     z = state.lam * state.v()
     boxed = np.asarray(state.boxed)

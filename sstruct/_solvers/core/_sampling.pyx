@@ -1,8 +1,8 @@
 # Design:
-# (a) A complete binary tree of partial sums: node k is the sum of 2k and 2k + 1, the root is 1.
-#     Every inner node is always the sum of its children as they are, so the tree is a function of
-#     its leaves (a resumed fit draws the same blocks) and rounding does not build up.
-# (b) Leaves of weight zero are never drawn, whatever rounding does on the way down.
+# (a) A complete binary tree of partial sums: node k is the sum of nodes 2k and 2k + 1, the root is 1.
+#     Every inner node always equals the sum of its children, so that the tree is a function of its
+#     leaves (a resumed fit draws the same blocks) and rounding errors do not accumulate.
+# (b) Leaves of weight zero are never drawn, despite rounding errors on the way down.
 """Draw blocks in proportion to their gaps."""
 
 from sstruct._kernels._random cimport Random, random_next
@@ -11,12 +11,12 @@ import numpy as np
 
 
 cdef class SumTree:
-    """Nonnegative weights of which one is drawn in O(log n).
+    """Nonnegative weights; an index is drawn in proportion to them in O(log n).
 
     Parameters
     ----------
     n_leaves : int
-        Number of weights, zero at first.
+        Number of weights, initially zero.
     """
 
     def __init__(self, Py_ssize_t n_leaves):
@@ -42,7 +42,7 @@ cdef class SumTree:
         return self.node[1]
 
     cdef Py_ssize_t draw(self, Random* random) noexcept nogil:
-        """Index of a weight, with probability proportional to it; the total must be positive."""
+        """Return an index with probability proportional to its weight; the total must be positive."""
         cdef double mark = (random_next(random) >> 11) * (1.0 / 9007199254740992.0) * self.node[1]
         cdef Py_ssize_t k = 1
         while k < self.width:

@@ -1,4 +1,4 @@
-# The scores of a working set, gathered and summed up. Header only.
+# Collect and summarize the scores of a working set. Header only.
 from libc.math cimport fabs
 
 from sstruct._solvers.core._scratch cimport Scratch
@@ -6,13 +6,13 @@ from sstruct._solvers.core._working_set cimport WorkingSet, labeling
 
 
 cdef inline bint above_rounding(double gap, double size) noexcept nogil:
-    """Whether a gap is more than rounding of scores of that size: no step follows others."""
+    """Whether a gap exceeds the rounding error of scores of that size; otherwise no step is made."""
     return gap > 32 * 2.220446049250313e-16 * size
 
 
 cdef inline Py_ssize_t gather(
         const WorkingSet* working_set, Scratch* scratch, bint idle, Py_ssize_t extra) noexcept nogil:
-    """List the entries to score: the active ones and `extra`; idle ones too where asked for."""
+    """List the entries to score: active ones, entry `extra` and, if `idle`, inactive ones too."""
     cdef Py_ssize_t k, count = 0
     for k in range(working_set.size):
         if idle or working_set.alpha[k] > 0 or k == extra:
@@ -25,7 +25,7 @@ cdef inline Py_ssize_t gather(
 cdef inline Py_ssize_t summarize(
         const WorkingSet* working_set, const Scratch* scratch, Py_ssize_t count, double* mean,
         double* size) noexcept nogil:
-    """Return the place of the best score; mean under alpha and largest magnitude of the scores."""
+    """Return the position of the best score; set the mean under alpha and the largest magnitude."""
     cdef Py_ssize_t k, best = 0
     mean[0] = size[0] = 0
     for k in range(count):

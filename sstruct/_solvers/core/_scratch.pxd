@@ -1,5 +1,5 @@
-# What visits work with, header only: the arrays of a thread, as long as the largest working set that it
-# has seen; what a visit changes in v; and copies of w that visits are made from.
+# Memory of visits, header only: scratch arrays of a thread, as long as the largest working set that it
+# has visited; the move that a visit makes in v; and the copies of w (lanes) that visits read.
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
@@ -19,7 +19,7 @@ cdef struct Scratch:
 
 
 cdef inline int reserve(Scratch* scratch, Py_ssize_t size) except -1 nogil:
-    """Make room for a working set of `size` labelings."""
+    """Allocate space for a working set of `size` labelings."""
     if size <= scratch.size:
         return 0
     size += size // 2 + 8
@@ -41,30 +41,30 @@ cdef inline void release(Scratch* scratch) noexcept nogil:
 
 
 cdef struct Move:
-    # v += sum_k coefficient_k phi(codes_k); the codes lie in the block's working set.
-    sstruct_counter found   # 1 + the number of the visit that has found it
+    # v += sum_k coefficient_k phi(codes_k); the codes point into the working set of the block.
+    sstruct_counter found   # 1 + number of the visit that computed the move
     Py_ssize_t block, count, room
     const int32_t** codes
     double* coefficient
-    double linear, gain     # of the dual's linear part; of the dual at the w that the visit saw
+    double linear, gain     # change of the dual's linear part; gain of the dual at the w of the visit
     double work
-    double gap              # of the block, as its oracle has found it; below 0: not asked
-    Py_ssize_t n_new        # labelings cached, less those dropped
-    bint exact, stepped     # of the oracle's answer; whether an exact visit made a step
-    char[64] apart          # threads do not share cache lines
+    double gap              # of the block, if its oracle was called; otherwise negative
+    Py_ssize_t n_new        # labelings added minus labelings dropped
+    bint exact, stepped     # whether the oracle's answer is exact; whether an exact visit made a step
+    char[64] apart          # padding: threads must not share cache lines
 
 
 cdef struct Lane:
-    # A copy of w that visits are made from, and what a thread needs for them; the first is the
-    # state's own.
+    # A copy of w that visits read, with the memory that a thread needs. The first lane holds the
+    # weights of the state itself.
     double* weights
     double* hidden          # of bounded weights, see `DualState`
     double* clipped
     Scratch* scratch
-    Move* move              # that the visit at hand fills
-    double work             # of the visit before
-    int64_t begun           # moves that the first lane has begun to make
-    sstruct_counter landed  # moves that are in `weights`
+    Move* move              # move of the current visit
+    double work             # of the previous visit
+    int64_t begun           # number of moves that the first lane has started to apply
+    sstruct_counter landed  # number of moves applied to `weights`
     char[128] apart
 
 
@@ -75,7 +75,7 @@ cdef inline void begin_move(Move* move) noexcept nogil:
 
 
 cdef inline int reserve_move(Move* move, Py_ssize_t count) except -1 nogil:
-    """Make room for changes of `count` labelings."""
+    """Allocate space for changes of `count` labelings."""
     if count > move.room:
         grow(<void**> &move.codes, 2 * count, sizeof(int32_t*))
         grow(<void**> &move.coefficient, 2 * count, sizeof(double))

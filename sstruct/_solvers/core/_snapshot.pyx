@@ -1,9 +1,9 @@
 # Design:
-# (a) Every bit of a DualState that later steps depend on, as arrays: what `rebuild` would only
-#     compute up to rounding (w, the dual) is kept as it is. Distances between labelings
-#     out: they are functions of the labelings and are computed again when asked for.
-# (b) What comes in is checked as far as compiled code relies on it.
-"""Keep and restore a whole DualState."""
+# (a) Every bit of a DualState that later steps depend on, as arrays: w and the dual are stored, since
+#     `rebuild` would reproduce them only up to rounding. Distances between labelings are not stored:
+#     they are functions of the labelings and are recomputed when needed.
+# (b) Input is validated as far as compiled code relies on it.
+"""Save and restore a whole DualState."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcmp
@@ -46,12 +46,12 @@ def snapshot(DualState state not None):
 
 
 def resume(DualState state not None, kept):
-    """Put a state, made for the same problem, back to where `snapshot` found it.
+    """Restore in a state of the same problem what `snapshot` returned.
 
     Raises
     ------
     ValueError
-        If the arrays do not fit the problem or are no dual weights; names the field.
+        If the arrays do not fit the problem or are not dual weights; names the field.
     """
     cdef Py_ssize_t i, n = state.n_blocks, at = 0, position = 0, length
     cdef const int64_t[::1] size
@@ -69,18 +69,18 @@ def resume(DualState state not None, kept):
     weights = kept_array(kept, "weights", np.float64, state.problem.n_weights)
     at_bounds = weights[np.asarray(state.boxed)]
     if ((at_bounds < np.asarray(state.lower)) | (at_bounds > np.asarray(state.upper))).any():
-        raise ValueError("weights: some are out of their bounds")
+        raise ValueError("weights: some are outside their bounds")
     hidden = kept_array(kept, "hidden", np.float64, state.n_boxed)
     order = kept_array(kept, "order", np.int64, n)
     if not np.array_equal(np.sort(order), np.arange(n)):
         raise ValueError(f"order: expected each of 0 to {n - 1} once")
     random = kept_array(kept, "random", np.uint64, 4)
     if not np.any(random):
-        raise ValueError("random: four zeros are no state of the generator")
+        raise ValueError("random: expected a state of the generator, found four zeros")
     dual, linear, work, total_gap = kept_array(kept, "values", np.float64, 4).tolist()
     n_oracle_calls, n_steps = kept_array(
         kept, "counts", np.int64, 2, least=0, most=MOST_COUNTED).tolist()
-    # First: codes may name what it keeps.
+    # Before the codes, which may refer to it.
     state.problem.restore_memory(kept)
     for i in range(n):
         working_set = &state.working_sets[i]
@@ -93,7 +93,7 @@ def resume(DualState state not None, kept):
         for k in range(size[i]):
             state.problem.check_code(i, code[position:position + length])
             if find(working_set, &code[position]) >= 0:
-                raise ValueError(f"code: a labeling of block {i} is there twice")
+                raise ValueError(f"code: block {i} has a duplicate labeling")
             state.problem.loss(i, &code[position], &loss)
             insert(working_set, &code[position], loss)
             working_set.alpha[k] = alpha[at]
@@ -118,7 +118,7 @@ def resume(DualState state not None, kept):
 
 
 def averages(DualState state):
-    """The averages that the state keeps, with names."""
+    """Return the averages that the state keeps, with their names."""
     if state.exact_average is None:
         return []
     return [("exact", state.exact_average), ("approximate", state.approximate_average)]

@@ -10,50 +10,50 @@ from sstruct._solvers.core._working_set cimport WorkingSet
 
 
 cdef enum:
-    N_MOVES = 256   # a lane may be so many visits behind another
+    N_MOVES = 256   # largest number of visits by which one lane may lag behind another
 
 
 cdef class DualState:
     cdef readonly BlockProblem problem
-    # The cycle collector may have cleared `problem` when the memory of its blocks is freed.
+    # The garbage collector may have cleared `problem` before the memory of its blocks is freed.
     cdef readonly Py_ssize_t n_blocks
     cdef readonly double lam
-    cdef readonly double dual             # D(alpha), kept up to date step by step
-    cdef readonly bint estimated          # whether `dual` is what visits with a lag expect it to be
+    cdef readonly double dual             # D(alpha), updated after every step
+    cdef readonly bint estimated          # whether `dual` is an estimate of visits with a lag
     cdef readonly double linear           # sum_i q_i sum_y alpha_i(y) L_i(y)
     cdef readonly Py_ssize_t n_oracle_calls
-    cdef readonly Py_ssize_t n_steps      # of exact visits, those that rounding forbade left out
+    cdef readonly Py_ssize_t n_steps      # of exact visits, without steps below rounding errors
     cdef readonly double work             # counted by the passes
     cdef readonly Py_ssize_t n_labelings  # over all working sets
-    cdef readonly bint exact              # whether every oracle call of the last exact pass was
-    cdef double total_gap                 # sum_i q_i gap_i at the last full pass; 0 before it
+    cdef readonly bint exact              # whether all oracle calls of the last exact pass were exact
+    cdef double total_gap                 # sum_i q_i gap_i at the last full pass; initially 0
     cdef const double[::1] block_weight   # q_i: sample weight over the sum of sample weights
     cdef object weights_owner
     cdef double[::1] weights              # w, in the array `weights_owner`
     cdef WorkingSet* working_sets
     cdef double[::1] gap_estimates        # block gap at the last exact visit, before its step
-    cdef double[::1] working_gaps         # gap over the working set alone; inf after an exact visit
-    cdef SumTree draws                    # q_i gap_estimates_i, to draw blocks from; or None
+    cdef double[::1] working_gaps         # gap over the working set only; inf after an exact visit
+    cdef SumTree draws                    # q_i gap_estimates_i, for drawing blocks, or None
     cdef RunningAverage exact_average, approximate_average   # or None
-    # Box constraints: `boxed` weights have bounds. There w = clip(v), v is in `hidden`.
+    # Box constraints: `boxed` weights have bounds. For these, w = clip(v), and v is in `hidden`.
     cdef readonly Py_ssize_t n_boxed
     cdef const Py_ssize_t[::1] boxed
     cdef const double[::1] lower, upper
     cdef double[::1] hidden, clipped
-    cdef Py_ssize_t[::1] order            # of exact passes; shuffled on and on
-    # Scratch of approximate passes: the blocks with more than one labeling, -1: to be listed anew;
-    # those to visit.
+    cdef Py_ssize_t[::1] order            # of exact passes; shuffled again in each pass
+    # Memory of approximate passes: the blocks with more than one labeling (n_shared = -1: outdated),
+    # and the blocks to visit.
     cdef Py_ssize_t n_shared, n_planned
     cdef Py_ssize_t[::1] shared, visits
     cdef Random random
-    cdef Scratch* scratch                 # one a thread; the first: of the visits that step
+    cdef Scratch* scratch                 # one per thread; the first one serves the visits that step
     cdef Py_ssize_t n_scratches
-    cdef Lane* lanes                      # the first: the state's own weights
+    cdef Lane* lanes                      # the first one holds the weights of the state
     cdef Py_ssize_t n_lanes
-    cdef Py_ssize_t n_in_step             # so many lanes have the weights of the first
+    cdef Py_ssize_t n_in_step             # number of lanes whose weights equal those of the first
     cdef list lane_owners
-    cdef Move* moves                      # N_MOVES: visit k's in place k modulo their number
-    cdef int64_t n_visits                 # so far: number of the next
+    cdef Move* moves                      # N_MOVES entries: visit k uses entry k modulo N_MOVES
+    cdef int64_t n_visits                 # number of visits so far
     cdef Sharing[2] sharing               # of runs of approximate visits, and of exact ones
     cdef double relaxation                # of corrective visits, see _steps
 

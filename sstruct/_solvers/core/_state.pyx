@@ -2,15 +2,15 @@
 # (a) The whole state of a Frank-Wolfe solver: w, the working sets with their dual weights, the
 #     dual value, the random generator. Steps and passes change it; policy is in Python.
 # (b) With q_i the block weights, v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) and w = v, or
-#     w = clip(v) where weights are bounded,
+#     w = clip(v) if weights are bounded,
 #         D = sum_i q_i sum_y alpha_i(y) L_i(y) - lam <w, v> + lam / 2 |w|^2.
-#     Steps keep both; `rebuild` computes both from the working sets, so that rounding does not
-#     add up.
-# (c) There is one array for v and w. At bounded weights it holds w and v lies in `hidden`;
-#     `uncover` puts v there while a visit moves it, `cover` clips again and adds to the dual what
-#     the quadratic minoriser, which steps use, has left out (paper 001, appendix H).
-# (d) `export` and `restore` hand working sets from fit to fit (warm_start.py); `snapshot` and `resume`
-#     keep every bit, for checkpoints.
+#     Steps update both; `rebuild` computes both from the working sets, so that rounding errors do
+#     not accumulate.
+# (c) One array serves v and w. For bounded weights it holds w, and v is in `hidden`. `uncover`
+#     restores v before a visit moves it; `cover` clips again and adds to the dual the difference to
+#     the quadratic minoriser that the steps use ([O16], appendix H).
+# (d) `export` and `restore` pass working sets from fit to fit (warm_start.py); `snapshot` and `resume`
+#     preserve every bit, for checkpoints.
 """The dual state that steps and passes work on."""
 
 from libc.math cimport INFINITY, fabs
@@ -38,7 +38,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch(const void* memory, int64_t size) noexcept nogil
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
 
-# Dual weights of a block are made to sum to 1 again once rounding has taken them so far off.
+# The dual weights of a block are normalized again once their sum deviates from 1 by this much.
 cdef double DRIFT = 1e-14
 
 
@@ -48,7 +48,7 @@ def squared_norm(const double[::1] w not None):
 
 
 def aligned_zeros(size):
-    """Zeros on a border of 64 bytes: vectors of eight weights then lie in one cache line each."""
+    """Return zeros aligned to 64 bytes, so that each group of eight weights is one cache line."""
     owner = np.zeros(size + 7)
     skip = -(owner.ctypes.data // owner.itemsize) % 8
     return owner[skip:skip + size]
@@ -61,17 +61,17 @@ cdef class DualState:
     ----------
     problem : BlockProblem
     lam : float
-        Regularisation, positive.
+        Regularization parameter, positive.
     block_weight : array-like of shape (n_blocks,)
         q_i > 0, the weight of each block's hinge loss.
     seed : int
-        Of the random generator; taken modulo 2**64.
+        Seed of the random generator; taken modulo 2**64.
     bounds : array-like of shape (2, n_weights), optional
-        Lower and upper bounds of the weights, in the problem's layout; infinite where free.
+        Lower and upper bounds of the weights, in the problem's layout; infinite if there is no bound.
     draw : bool
-        Whether blocks are to be drawn in proportion to their gaps.
+        Whether blocks will be drawn in proportion to their gaps.
     average : bool
-        Whether to keep the weighted averages of the iterates.
+        Whether to keep weighted averages of the iterates.
     """
 
     def __cinit__(
@@ -104,7 +104,7 @@ cdef class DualState:
         self.working_sets = <WorkingSet*> calloc(problem.n_blocks, sizeof(WorkingSet))
         self.moves = <Move*> calloc(N_MOVES, sizeof(Move))
         if self.working_sets == NULL or self.moves == NULL:
-            raise MemoryError("no memory left for the working sets")
+            raise MemoryError("not enough memory for the working sets")
         self.lane_owners, self.n_in_step = [], 1
         self.reserve_lanes(1)
         reserve(self.scratch, 16)
@@ -112,7 +112,7 @@ cdef class DualState:
         self.rebuild()
 
     def _open_working_sets(self):
-        """The truth alone, with all of the dual weight."""
+        """Put the truth, with all dual weight, into each working set."""
         cdef Py_ssize_t i
         cdef int32_t[::1] code = np.zeros(self.problem.max_code_size, dtype=np.int32)
         for i in range(self.problem.n_blocks):
@@ -134,7 +134,7 @@ cdef class DualState:
                                  f"{(2, self.problem.n_weights)}")
         lower, upper = bounds
         if not (lower <= upper).all() or (lower == np.inf).any() or (upper == -np.inf).any():
-            raise ValueError("bounds must have lower <= upper with a finite weight between")
+            raise ValueError("bounds must satisfy lower <= upper, with a finite value between them")
         boxed = np.flatnonzero((lower > -np.inf) | (upper < np.inf))
         self.n_boxed = len(boxed)
         self.boxed = boxed
@@ -157,13 +157,13 @@ cdef class DualState:
             free(self.moves)
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
-        """Ask for the memory of a visit of block i to come."""
+        """Prefetch the memory of a later visit of block i."""
         cdef const WorkingSet* working_set = &self.working_sets[i]
         sstruct_prefetch(working_set.alpha, working_set_bytes(working_set))
         self.problem.prefetch(i)
 
     cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1:
-        """Have scratch for so many threads."""
+        """Allocate scratch memory for `n_threads` threads."""
         cdef Py_ssize_t k
         if n_threads > self.n_scratches:
             grow(<void**> &self.scratch, n_threads, sizeof(Scratch))
@@ -181,7 +181,7 @@ cdef class DualState:
             self.draws.put(i, self.block_weight[i] * gap)
 
     cdef int reserve_lanes(self, Py_ssize_t n_lanes) except -1:
-        """Have lanes for so many threads, each with scratch of its own and w as it is."""
+        """Allocate a lane for each thread, with its own scratch memory and the current w."""
         cdef Py_ssize_t k, had = self.n_lanes
         cdef double[::1] vector
         self.reserve_scratches(n_lanes)
@@ -211,14 +211,14 @@ cdef class DualState:
         return 0
 
     cdef void uncover(self, Lane* lane) noexcept nogil:
-        """Put v in the place of w."""
+        """Replace w by v in the weights of a lane."""
         cdef Py_ssize_t b
         for b in range(self.n_boxed):
             lane.clipped[b] = lane.weights[self.boxed[b]]
             lane.weights[self.boxed[b]] = lane.hidden[b]
 
     cdef double cover(self, Lane* lane) noexcept nogil:
-        """Put w = clip(v) in the place of v; return what the dual gains on its quadratic minoriser."""
+        """Replace v by w = clip(v); return the dual's gain beyond its quadratic minoriser."""
         cdef Py_ssize_t b
         cdef double v, w, before, step, gain = 0
         for b in range(self.n_boxed):
@@ -235,7 +235,7 @@ cdef class DualState:
 
     cdef int follow(
             self, BlockProblem problem, Lane* lane, const Move* move, double* gain) except -1 nogil:
-        """v += sum_k coefficient_k phi(y_k) in a lane; `gain` grows by what bounds add to the dual."""
+        """Compute v += sum_k coefficient_k phi(y_k) in a lane; add the gain due to bounds to `gain`."""
         if move.count > 0:
             if self.n_boxed > 0:
                 self.uncover(lane)
@@ -246,7 +246,7 @@ cdef class DualState:
 
     cdef int land(
             self, BlockProblem problem, const Move* move, RunningAverage average) except -1 nogil:
-        """Make a move in the state itself; its averages stay where they are, and `average` follows."""
+        """Apply a move to the state; the averages stay fixed, except that `average` is updated."""
         self.follow(problem, self.lanes, move, &self.dual)
         if move.count > 0 and self.exact_average is not None:
             self.hold(problem, self.exact_average, move)
@@ -266,7 +266,7 @@ cdef class DualState:
 
     cdef int hold(
             self, BlockProblem problem, RunningAverage average, const Move* move) except -1 nogil:
-        """Let an average stay where it is while v moves."""
+        """Keep an average fixed while v moves."""
         cdef Py_ssize_t k
         cdef double* change
         reserve(self.lanes.scratch, move.count)
@@ -277,19 +277,19 @@ cdef class DualState:
             move.block, move.codes, change, move.count, &average.offset[0])
 
     cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil:
-        """Raise for a block of which no labeling has a dual weight that can be moved."""
+        """Raise for a block without a positive finite sum of dual weights."""
         cdef Py_ssize_t k
         with gil:
             alpha = np.array([self.working_sets[i].alpha[k] for k in range(self.working_sets[i].size)])
             raise ValueError(
-                f"block {i}: the dual weights of its labelings sum to {alpha.sum()}, expected 1: the fit "
-                "has left the range of float64. Scale the features, or take a larger lam than "
+                f"block {i}: the dual weights of its labelings sum to {alpha.sum()}, expected 1. The fit "
+                "has exceeded the range of float64: rescale the features, or increase lam, currently "
                 f"{self.lam:g}")
 
     cdef double distance(
             self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a,
             Py_ssize_t b) except? -1 nogil:
-        """|psi_i(a) - psi_i(b)|^2 of two entries, computed when first asked for if there is a table."""
+        """Return |psi_i(a) - psi_i(b)|^2 of two entries; the table, if any, caches it."""
         cdef WorkingSet* working_set = &self.working_sets[i]
         cdef double value = -1
         if working_set.has_table:
@@ -299,24 +299,24 @@ cdef class DualState:
         problem.squared_distance(
             i, labeling(working_set, a), labeling(working_set, b), &value)
         self.check_distance(i, value)
-        # Rounding must not make a distance negative, which would mean: not asked for yet.
+        # Rounding must not make a distance negative, which marks unknown entries.
         value = max(value, 0)
         if working_set.has_table:
             distances(working_set, a)[b] = distances(working_set, b)[a] = value
         return value
 
     cdef int check_distance(self, Py_ssize_t i, double value) except -1 nogil:
-        """Raise for a squared distance out of the range of float64."""
+        """Raise if a squared distance exceeds the range of float64."""
         if not value < INFINITY:
             with gil:
                 raise ValueError(
-                    f"block {i}: two labelings are {value:g} apart (squared distance); "
+                    f"block {i}: the squared distance of two labelings is {value:g}; "
                     "scale the features down")
         return 0
 
     cdef const double* known_distances(
             self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a) except NULL nogil:
-        """Distances of entry a to all entries of a working set with a table."""
+        """Return the distances of entry a to all entries of a working set with a table."""
         cdef const double* row = distances(&self.working_sets[i], a)
         cdef Py_ssize_t k
         for k in range(self.working_sets[i].size):
@@ -326,25 +326,25 @@ cdef class DualState:
 
     @property
     def w(self):
-        """The weights, a copy, in the problem's layout."""
+        """Copy of the weights, in the problem's layout."""
         return np.array(self.weights)
 
     @property
     def live_w(self):
-        """The weights themselves, which the next step changes."""
+        """The weights without a copy; the next step changes them."""
         return self.weights_owner
 
     def rebuild(self):
-        """Compute w and the dual value from the working sets alone.
+        """Compute w and the dual value from the working sets only.
 
-        O(labelings with alpha > 0, where they differ from the truth). An interruption leaves both
-        as they were.
+        O(labelings with alpha > 0, at positions that differ from the truth). If interrupted, both
+        remain unchanged.
         """
         v = np.zeros(self.weights.shape[0])
         self.settle(v, self.add_planes(v, 0, self.n_blocks))
 
     def add_planes(self, double[::1] rebuilt not None, Py_ssize_t first, Py_ssize_t last):
-        """Add to a vector what blocks first to last - 1 are of v; return what they are of `linear`."""
+        """Accumulate the contribution of blocks [first, last) to v; return that to `linear`."""
         cdef Py_ssize_t i, k, count
         cdef WorkingSet* working_set
         cdef double linear = 0, sum_others, total
@@ -384,7 +384,7 @@ cdef class DualState:
         return linear
 
     def settle(self, const double[::1] rebuilt not None, double linear):
-        """Take v and `linear` as `add_planes` of all blocks has computed them."""
+        """Set v and `linear` to the sums of `add_planes` over all blocks."""
         cdef Py_ssize_t b
         cdef double v, w
         self.weights[:] = rebuilt
@@ -398,7 +398,7 @@ cdef class DualState:
         self.measure_dual()
 
     def measure_dual(self):
-        """Compute the dual value from v and `linear` as they are."""
+        """Compute the dual value from the current v and `linear`."""
         cdef Py_ssize_t b
         cdef double w, gain = 0
         for b in range(self.n_boxed):
@@ -416,11 +416,11 @@ cdef class DualState:
 
     @property
     def live_v(self):
-        """What w would be without bounds; the next step may change it."""
+        """The weights without clipping; the next step may change them."""
         return self.v() if self.n_boxed > 0 else self.weights_owner
 
     def v(self):
-        """Return what w would be without bounds: a copy."""
+        """Return a copy of the weights without clipping."""
         v = np.array(self.weights)
         v[np.asarray(self.boxed)] = self.hidden
         return v
@@ -428,8 +428,8 @@ cdef class DualState:
     def average(self):
         """Return the averaged iterate, or None before there is one.
 
-        Of the averages over exact and over approximate visits, the interpolation with the
-        highest dual value (exact without bounds; with bounds, of the dual's minoriser).
+        Interpolates between the averages over exact and over approximate visits such that the dual
+        value is highest (with bounds: the value of the dual's minoriser).
 
         Returns
         -------
@@ -450,14 +450,14 @@ cdef class DualState:
         return self.clip(a)
 
     def clip(self, v):
-        """Bring weights between their bounds, in place."""
+        """Clip weights to their bounds, in place."""
         boxed = np.asarray(self.boxed)
         v[boxed] = np.clip(v[boxed], self.lower, self.upper)
         return v
 
     @property
     def estimated_gap(self):
-        """Sum of the block gaps at their last exact visits, each before its step; inf at first."""
+        """Sum of the block gaps at their last exact visits, before the steps; initially inf."""
         return float(np.dot(self.block_weight, self.gap_estimates))
 
     def export(self):
@@ -466,8 +466,8 @@ cdef class DualState:
         Returns
         -------
         dict
-            size (n_blocks,): labelings a block, the truth first; alpha, loss and last_active
-            (n_labelings,); code (int32): all labelings, one after another.
+            size (n_blocks,): number of labelings per block, the truth first; alpha, loss and
+            last_active (n_labelings,); code (int32): all labelings, concatenated.
         """
         cdef Py_ssize_t i, k, at = 0, position = 0, n = 0, total = 0
         cdef WorkingSet* working_set
@@ -495,9 +495,9 @@ cdef class DualState:
                 "code": codes}
 
     def checked(self, kept, n_blocks):
-        """Return size, alpha and code of `export`, checked but for what labelings they are.
+        """Return size, alpha and code of `export`, validated except for the labelings themselves.
 
-        n_blocks : of how many blocks they are to be; None: of any number of the first ones
+        n_blocks : expected number of blocks, or None for any number of the first blocks
         """
         cdef Py_ssize_t i, length, position = 0
         cdef const int64_t[::1] counts
@@ -510,18 +510,18 @@ cdef class DualState:
             length = self.working_sets[i].code_size
             if counts[i] > (len(code) - position) // length:
                 raise ValueError(
-                    f"code: {len(code)} entries end before the {counts[i]} labelings of block {i}")
+                    f"code: {len(code)} entries are too few for the {counts[i]} labelings of block {i}")
             position += counts[i] * length
         if position != len(code):
             raise ValueError(f"code: {len(code)} entries, expected {position}")
         return size, alpha, code
 
     def restore(self, exported):
-        """Take over the labelings and dual weights of `export`, then rebuild w.
+        """Restore the labelings and dual weights of `export`, then rebuild w.
 
-        They may be of the first blocks alone: the others are left as they are. Losses are computed
-        anew, so that the problem's loss may have changed, and its truths: the dual weight of a
-        block's first labeling, the truth then, is that of the truth now. Its labelings not.
+        They may cover only the first blocks; the others are left unchanged. Losses are recomputed,
+        so that the loss of the problem may have changed, and its truths: the dual weight of a block's
+        first labeling, which was the truth then, goes to the current truth.
         """
         cdef const int64_t[::1] size
         cdef const double[::1] alpha

@@ -1,7 +1,7 @@
-# What passes look at between two visits: signals every 50 ms, and a deadline. Header only.
+# What passes check between two visits: signals, every 50 ms, and a deadline. Header only.
 from sstruct._kernels._interruption cimport look as look_for_signals, sstruct_seconds
 
-# A visit may take microseconds: the clock is read every so many visits or units of work.
+# A visit may take microseconds: the clock is read only after this many visits or units of work.
 cdef enum:
     VISITS_PER_LOOK = 16
     WORK_PER_LOOK = 100000
@@ -21,9 +21,9 @@ cdef inline Watch start_watch(double deadline) noexcept nogil:
 
 
 cdef inline int look(Watch* watch, double work) except -1 nogil:
-    """Return 1 when the deadline has passed; raise what a signal handler raised.
+    """Return 1 if the deadline has passed; raise the exception of a signal handler.
 
-    work : counted so far in the pass or the fit.
+    work : work counted so far in the pass or the fit.
     """
     watch.visits += 1
     if watch.visits % VISITS_PER_LOOK and work - watch.work < WORK_PER_LOOK:

@@ -2,14 +2,14 @@
 from libc.stdint cimport int32_t, uint32_t
 
 cdef struct WorkingSet:
-    # Entry 0 is the truth and never leaves. All arrays live in one allocation at `alpha`.
+    # Entry 0 is the truth and is never removed. All arrays share one allocation, at `alpha`.
     Py_ssize_t size, capacity, code_size
-    double spread           # sum_{k<l} alpha_k alpha_l |phi(k) - phi(l)|^2; -1: not known
-    double* alpha           # dual weights: >= 0, sum 1; 0: merely cached
+    double spread           # sum_{k<l} alpha_k alpha_l |phi(k) - phi(l)|^2; -1: unknown
+    double* alpha           # dual weights: nonnegative, sum 1; 0: cached only
     double* loss
     bint has_table          # of distances
-    double* distance        # |phi(a) - phi(b)|^2, `capacity` a row; -1: not asked for yet
-    int32_t* last_active    # pass that last found it best: by an oracle, or in the working set
+    double* distance        # |phi(a) - phi(b)|^2, `capacity` per row; -1: not computed yet
+    int32_t* last_active    # last pass in which an oracle or the working set found it best
     uint32_t* hash
     int32_t* codes          # capacity x code_size
 

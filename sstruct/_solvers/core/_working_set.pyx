@@ -1,11 +1,12 @@
 # Design:
-# (a) Active set of pairwise steps, working set of MP-BCFW and cache: one structure. A labeling is
-#     its code; there is no vector of the size of w.
-# (b) One allocation a block, growing by a quarter: with 100,000 short chains the bookkeeping must stay
-#     below the features. The symmetric table of distances is kept whole, so that a step reads rows.
-# (c) The table holds squared distances and not products: steps move weight between two labelings,
-#     which needs just that, and a distance has no cancellation in it. Problems whose labelings are
-#     all equally far apart (`n_choices`) have no table.
+# (a) The active set of pairwise steps, the working set of MP-BCFW and the cache are one structure. A
+#     labeling is stored as its code; there is no vector of the size of w.
+# (b) One allocation per block, growing by a quarter: for 100,000 short chains the overhead must be
+#     smaller than the features. The symmetric table of distances is stored fully, so that a step
+#     reads rows.
+# (c) The table holds squared distances and not products: a step moves weight between two labelings
+#     and needs only their distance, which is computed without cancellation. Problems whose labelings
+#     are all equally distant (`n_choices`) have no table.
 """Working sets of cached labelings."""
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
@@ -14,7 +15,7 @@ from libc.string cimport memcmp, memcpy
 
 
 cdef uint32_t hash_code(const int32_t* code, Py_ssize_t size) noexcept nogil:
-    """FNV-1a over 32-bit words, its high half."""
+    """Return the high half of FNV-1a over 32-bit words."""
     cdef uint64_t h = <uint64_t> 0xCBF29CE484222325
     cdef Py_ssize_t k
     for k in range(size):
@@ -38,7 +39,7 @@ cdef int allocate(
     memory = malloc(working_set_bytes(new))
     if memory == NULL:
         with gil:
-            raise MemoryError("no memory left for the working sets")
+            raise MemoryError("not enough memory for the working sets")
     new.alpha = <double*> memory
     new.loss = new.alpha + capacity
     new.distance = new.loss + capacity
@@ -83,7 +84,7 @@ cdef int grow(WorkingSet* working_set) except -1 nogil:
 
 
 cdef Py_ssize_t find(const WorkingSet* working_set, const int32_t* code) noexcept nogil:
-    """Index of a labeling, or -1."""
+    """Return the index of a labeling, or -1."""
     cdef Py_ssize_t k
     cdef uint32_t h = hash_code(code, working_set.code_size)
     for k in range(working_set.size):
@@ -94,7 +95,7 @@ cdef Py_ssize_t find(const WorkingSet* working_set, const int32_t* code) noexcep
 
 
 cdef Py_ssize_t insert(WorkingSet* working_set, const int32_t* code, double loss) except -1 nogil:
-    """Append a labeling that is not there yet, with alpha 0; return its index."""
+    """Append a new labeling with alpha 0; return its index."""
     cdef Py_ssize_t k, j
     if working_set.size == working_set.capacity:
         grow(working_set)
@@ -113,7 +114,7 @@ cdef Py_ssize_t insert(WorkingSet* working_set, const int32_t* code, double loss
 
 
 cdef void erase(WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
-    """Drop entry k > 0; the last entry takes its place."""
+    """Remove entry k > 0; the last entry replaces it."""
     cdef Py_ssize_t j, last = working_set.size - 1
     if k != last:
         working_set.alpha[k] = working_set.alpha[last]

@@ -1,4 +1,4 @@
-"""Which weights of a fit score best on samples that take no part in it."""
+"""Selection of the weights that score best on held-out samples."""
 
 import math
 
@@ -15,36 +15,36 @@ class BestWeights:
     Parameters
     ----------
     score : callable
-        From weights, in the problem's layout, to a float; higher is better.
+        Function of weights, in the problem's layout, that returns a float; higher is better.
     patience : int
-        After how many passes without a better score a fit is to end.
+        Number of passes without a better score after which a fit ends.
 
     Attributes
     ----------
     w : ndarray or None
-        The first weights of the best score; None before there are any.
+        The first weights with the best score, or None before the first pass.
     best : float
         Their score.
     steps : dict or None
-        What ``export`` of the solver gave when it had these weights, if later samples can go on
-        from that.
+        State that ``export`` of the solver returned for these weights, if training on later samples
+        can continue from it.
     """
 
     def __init__(self, score, patience):
         self.score, self.patience = score, patience
         self.w, self.best, self.steps = None, -math.inf, None
         self._n_waited = 0
-        self._newest = (0, math.nan)  # number of a pass, and its score
+        self._newest = (0, math.nan)  # number of the newest pass, and its score
 
     def look(self, w, n_passes, export=None):
-        """Score the weights after a pass; return whether there was no better score for too long.
+        """Score the weights after a pass; return whether the fit should end for lack of progress.
 
         export : function that returns the `steps` of these weights, or None
         """
         score = self.score(w)
         if score > self.best:
             steps = None if export is None else export()
-            # In one statement: an interruption leaves weights and score of one pass.
+            # In one statement, so that an interruption cannot mix two passes.
             self.w, self.best, self.steps, self._n_waited = np.array(w), score, steps, 0
         else:
             self._n_waited += 1
@@ -52,14 +52,14 @@ class BestWeights:
         return self._n_waited >= self.patience
 
     def score_of(self, n_passes):
-        """Return the score of the newest pass, NaN where it has none."""
+        """Return the score of the newest pass, or NaN if it has none."""
         of_pass, score = self._newest
         return score if of_pass == n_passes else math.nan
 
     def resume(self, arrays, problem, bounded):
-        """Go on from a checkpoint, which has the weights beside the history.
+        """Restore the state from a checkpoint, whose history has the scores.
 
-        bounded : function that brings weights between their bounds, in place
+        bounded : function that clips weights to their bounds, in place
 
         Raises
         ------
@@ -71,8 +71,8 @@ class BestWeights:
             kept_array(arrays, "best_weights", np.float64, problem.n_weights)
         )
         if len(scores) == 0:
-            raise ValueError("best_weights: there was no pass to be the best of")
+            raise ValueError("best_weights: found weights, but no pass with a score")
         if not np.array_equal(bounded(w.copy()), w):
-            raise ValueError("best_weights: some are out of their bounds")
+            raise ValueError("best_weights: some are outside their bounds")
         at = int(np.argmax(scores))
         self.w, self.best, self._n_waited = w, float(scores[at]), len(scores) - 1 - at

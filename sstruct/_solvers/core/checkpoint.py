@@ -1,4 +1,4 @@
-"""The file that a fit can be resumed from."""
+"""Checkpoint file from which a fit can be resumed."""
 
 import json
 import math
@@ -22,13 +22,13 @@ except ImportError:  # Windows
 
 FORMAT = 2
 REMOVE = "Remove it, or choose another path"
-# No fit has lasted a thousand years.
+# Upper limit of plausible running times: a thousand years.
 MOST_SECONDS = 3e10
-# Writing may take this share of the time of a fit.
+# Largest share of the time of a fit that is spent on writing.
 SHARE = 0.05
-# Far more than any problem and solver have.
+# Far more fields than any problem and solver have.
 MOST_FIELDS = 100
-# What `np.savez` writes before the numbers of an array in one dimension.
+# Header that `np.savez` writes before the values of a one-dimensional array.
 HEADER = re.compile(
     rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '([<>|][fiu][148])', 'fortran_order': False, "
     rb"'shape': \(([0-9]{1,15}),\), \} {0,99}\n"
@@ -47,7 +47,7 @@ def check_place(path):
     OSError
         If the directory does not exist or is not writable, or if the path is not a regular file.
     TypeError, ValueError
-        If it is not a path.
+        If `path` is not a valid path.
     """
     name = os.fspath(path)
     if not isinstance(name, str):
@@ -66,44 +66,44 @@ def check_place(path):
             f"checkpoint {shortened(name)} is a directory: add the name of a file in it"
         )
     if path.exists() and not path.is_file():
-        raise OSError(f"checkpoint {shortened(name)} is a device or a pipe: take a file")
+        raise OSError(f"checkpoint {shortened(name)} is a device or a pipe, expected a file")
     written = temporary_path(path)
     try:
         with open(written, "xb"):
             pass
-        written.unlink(missing_ok=True)  # another fit may have taken it for remains
+        written.unlink(missing_ok=True)  # another fit may have removed it as a leftover
     except OSError as error:
         raise OSError(
             error.errno,
-            f"checkpoint {shortened(name)} cannot be written ({error.strerror}): take another "
-            "directory, or let this one be written to",
+            f"checkpoint {shortened(name)} cannot be written ({error.strerror}): choose another "
+            "directory, or make this one writable",
         ) from error
 
 
 def temporary_path(path):
-    """Return a new name beside a checkpoint, under which its next version is written."""
+    """Return a new name in the directory of a checkpoint, for writing its next version."""
     return path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
 
 
 class Checkpoint:
     """A file with the whole state of a fit, replaced atomically while the fit runs.
 
-    As a context manager, reserves the path for one fit at a time. The lock is an advisory one on
-    ``<path>.lock``, which the operating system releases when the process ends; where the platform
-    or the file system has no such locks, several fits may write the same path, and the last
+    As a context manager, reserves the path for one fit at a time. The lock is an advisory lock on
+    ``<path>.lock``, which the operating system releases when the process ends. If the platform or
+    the file system has no such locks, several fits may write to the same path, and the last
     complete file remains.
 
     Parameters
     ----------
     path : str or path-like
-        That `check_place` has accepted.
+        A path that `check_place` has accepted.
     fingerprint : str
-        Of data and parameters: a file with another one belongs to another fit.
+        Fingerprint of data and parameters. A file with another fingerprint belongs to another fit.
 
     Attributes
     ----------
     failure : Warning or None
-        What a warning filter has raised in place of a warning about this file.
+        Exception into which a warning filter has turned a warning about this file.
     """
 
     def __init__(self, path, fingerprint):
@@ -149,7 +149,7 @@ class Checkpoint:
     def load(self):
         """Return (arrays, notes) as saved, or None if there is no file.
 
-        The arrays are any that the format can hold: callers validate them (``kept_array``).
+        The arrays are not validated; callers must do so (``kept_array``).
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Checkpoint:
                     raise ValueError("'notes' is not a dict")
             except MemoryError:
                 raise
-            except Exception as error:  # whatever those two raise for other bytes than ours
+            except Exception as error:  # any error of these two on foreign bytes
                 raise self.damaged(error) from error
         if notes.pop("format", None) != FORMAT:
             raise ValueError(
@@ -181,20 +181,20 @@ class Checkpoint:
         return arrays, notes
 
     def damaged(self, error):
-        """Return the ValueError that says why a fit cannot resume from the file."""
+        """Return the ValueError that explains why a fit cannot resume from the file."""
         return ValueError(
             f"{self.path} is damaged, or is not a checkpoint of sstruct: {brief(error)}. {REMOVE}"
         )
 
     def due(self):
-        """Whether it is time to save, so that saving stays a small share of the whole."""
+        """Whether to save now, so that saving takes only a small share of the total time."""
         return seconds() >= self.next_save
 
     def save(self, arrays, notes):
-        """Replace the file: at any moment the path has the old or the new one, complete.
+        """Replace the file atomically: at any time the path has a complete old or new version.
 
-        If it cannot be written, warn, keep the old one and let the fit continue. There is one
-        warning until the file has been written again.
+        If the file cannot be written, warn, keep the old version and let the fit continue. There is
+        one warning until writing succeeds again.
         """
         begin = seconds()
         notes = json.dumps({"format": FORMAT, "fingerprint": self.fingerprint, **notes})
@@ -216,7 +216,7 @@ class Checkpoint:
     def _write(self, arrays):
         written = temporary_path(self.path)
         try:
-            # Not an existing file, which may be somebody's link to another one.
+            # Never an existing file, which may be a link to another one.
             with open(written, "xb") as file:
                 np.savez(file, **arrays)
                 file.flush()
@@ -258,7 +258,7 @@ def locked_file(path):
     while True:
         try:
             file = open(path, "ab", opener=without_links)
-        except OSError:  # the lock file of another user, say
+        except OSError:  # for example, the lock file of another user
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -270,22 +270,22 @@ def locked_file(path):
             return None
         if is_at(file, path):
             return file
-        # The last holder has removed the file since it was opened here: try the new one.
+        # The last holder has removed the file since it was opened here: open the new one.
         file.close()
 
 
 def unlock(file):
     """Remove and release a file of `locked_file`."""
     with suppress(OSError):
-        # Not a new one in a directory that was removed, nor one that somebody has written to.
+        # Keep a new file in a recreated directory, and a file with content of someone else.
         if is_at(file, file.name) and os.fstat(file.fileno()).st_size == 0:
             os.unlink(file.name)
     with suppress(OSError), file:
-        fcntl.flock(file, fcntl.LOCK_UN)  # processes forked meanwhile share the lock
+        fcntl.flock(file, fcntl.LOCK_UN)  # forked processes share the lock
 
 
 def is_at(file, path):
-    """Whether an open file is the one at a path."""
+    """Whether an open file is still the one at a path."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except OSError:
@@ -293,45 +293,45 @@ def is_at(file, path):
 
 
 def without_links(path, flags):
-    """Open a file, for `open`, but neither through a symbolic link nor a pipe without a reader."""
+    """Opener for `open` that follows no symbolic link and does not wait for a pipe's reader."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def read_arrays(opened):
-    """Return the arrays of an ``.npz`` by name, taking no more memory than the file is long.
+    """Return the arrays of an ``.npz`` by name, using no more memory than the size of the file.
 
-    Members are as ``np.savez`` writes them: not compressed, numbers in one dimension.
+    Members must be as ``np.savez`` writes them: uncompressed one-dimensional arrays of numbers.
     """
     length = os.fstat(opened.fileno()).st_size
     arrays = {}
     with zipfile.ZipFile(opened) as file:
         members = file.infolist()
         if len(members) > MOST_FIELDS:
-            raise ValueError(f"it has {len(members)} fields, expected at most {MOST_FIELDS}")
+            raise ValueError(f"found {len(members)} fields, expected at most {MOST_FIELDS}")
         if sum(member.file_size for member in members) > length:
-            raise ValueError("its fields are longer than the file")
+            raise ValueError("the fields are larger than the file")
         for member in members:
             name = member.filename.removesuffix(".npy")
             if name in arrays or member.compress_type != zipfile.ZIP_STORED:
-                raise ValueError(f"{name} is there twice, or compressed")
+                raise ValueError(f"{name} is duplicated or compressed")
             arrays[name] = array_of(name, file.read(member))
     return arrays
 
 
 def array_of(name, content):
-    """Return the array of an ``.npy`` file's bytes."""
+    """Return the array stored in the bytes of an ``.npy`` file."""
     header = HEADER.match(content)
     if header is None:
-        raise ValueError(f"{name} is no array of numbers in one dimension")
+        raise ValueError(f"{name} is not a one-dimensional array of numbers")
     dtype, count = np.dtype(header[1].decode()), int(header[2])
     if len(content) != header.end() + count * dtype.itemsize or not dtype.isnative:
-        raise ValueError(f"{name} is no array of {count} native numbers of type {dtype}")
-    # A copy, on a border of its type.
+        raise ValueError(f"{name} is not an array of {count} native numbers of type {dtype}")
+    # A copy is aligned for its type.
     return np.frombuffer(content, dtype, count, header.end()).copy()
 
 
 def note(notes, name, kind, most=math.inf):
-    """Return a number from the notes of a file, at least 0, or a bool; of the very type `kind`.
+    """Return a nonnegative number, or a bool, of the exact type `kind` from the notes of a file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The record of a fit: one row a pass."""
+"""The history of a fit, with one row per pass."""
 
 import numpy as np
 
@@ -19,16 +19,16 @@ PASSES = list(COLUMNS).index("passes")
 
 
 class History:
-    """Columns that grow by a row a pass.
+    """Columns that grow by one row per pass.
 
-    ``seconds`` and ``certificate_seconds`` are cumulative and the first includes the second;
-    ``primal`` and ``gap`` are NaN on passes without a certificate; ``working_set_size`` is the
+    ``seconds`` and ``certificate_seconds`` are cumulative, and the first includes the second.
+    ``primal`` and ``gap`` are NaN in passes without a certificate. ``working_set_size`` is the
     mean number of cached labelings of a block.
 
     Parameters
     ----------
     counts : iterable of str
-        Names of columns of whole numbers that the problem adds.
+        Names of integer columns that the problem adds.
     measures : iterable of str
         Names of columns that the solver adds.
     """
@@ -42,9 +42,9 @@ class History:
         self._rows = []
 
     def record(self, **row):
-        """Append a row; every column must be given. An interruption leaves no half of one.
+        """Append a row, with a value for every column; an interruption leaves no partial row.
 
-        A second row of the same pass takes the place of the first.
+        A second row for the same pass replaces the first.
         """
         row = tuple(row[name] for name in self.columns)
         if self._rows and row[PASSES] == self._rows[-1][PASSES]:
@@ -53,7 +53,7 @@ class History:
             self._rows.append(row)
 
     def last(self, name):
-        """Return the newest entry of a column, 0 where there is none."""
+        """Return the newest entry of a column, or 0 if there is none."""
         return self._rows[-1][list(self.columns).index(name)] if self._rows else 0
 
     def newest(self):
@@ -69,12 +69,12 @@ class History:
         }
 
     def restore(self, kept, n_passes):
-        """Undo `as_arrays`, whose columns are there as ``history_`` and their names.
+        """Restore the columns of `as_arrays`, which are stored with the prefix ``history_``.
 
         Raises
         ------
         ValueError
-            If a column is none of `n_passes` passes.
+            If a column does not fit `n_passes` passes.
         """
         columns = []
         for name, dtype in self.columns.items():

@@ -1,4 +1,4 @@
-"""Progress of a fit: a bar (tqdm, optional) or a logged line a pass."""
+"""Progress of a fit: a bar (tqdm, optional) or one log record per pass."""
 
 import logging
 import math
@@ -9,13 +9,13 @@ logger = logging.getLogger("sstruct")
 
 
 class Bar:
-    """A bar that fills as the logarithm of the relative gap falls to `tol`, and never goes back.
+    """A bar that fills as the logarithm of the relative gap falls to `tol`, and never moves back.
 
-    It is full once the fit has converged, and not before: gaps between certificates are estimates.
-    Where there is no gap (NaN) it fills as passes are made.
+    It is full only once the fit has converged, because gaps between certificates are estimates.
+    If there is no gap (NaN), it fills in proportion to the number of passes.
     """
 
-    ALMOST = 0.99  # the most that an estimate fills
+    ALMOST = 0.99  # limit while the gap is only an estimate
 
     def __init__(self, solver, tol, max_iter):
         self.solver, self.tol, self.max_iter = solver, tol, max_iter
@@ -47,7 +47,7 @@ class Bar:
         self._show(n_passes, gap)
 
     def finish(self, n_passes, gap):
-        """Fill the bar: the fit has converged; `gap` is the certified relative gap."""
+        """Fill the bar, as the fit has converged; `gap` is the certified relative gap."""
         self.bar.n = 1.0
         self._show(n_passes, gap)
 
@@ -58,7 +58,7 @@ class Bar:
 
 
 class Lines:
-    """A log record a pass, to the logger ``sstruct`` (to stderr where nobody has configured it)."""
+    """A log record per pass, to the logger ``sstruct`` (to stderr if it has no handlers)."""
 
     def __init__(self, solver, tol):
         self.solver, self.tol = solver, tol
@@ -86,13 +86,13 @@ class Lines:
         logger.info(text, self.solver, n_passes, gap, self.tol)
 
     def finish(self, n_passes, gap):
-        """Log nothing more: the line of the last pass is there."""
+        """Do nothing: the record of the last pass has been logged."""
 
 
 class OptionalDisplay:
     """A display that stops once its stream cannot be written to, while the fit continues.
 
-    A service may have no console, and a pipe may be closed on its other side.
+    A service may have no console, and the other end of a pipe may be closed.
     """
 
     def __init__(self, display):
@@ -110,7 +110,7 @@ class OptionalDisplay:
         return self
 
     def __exit__(self, *error):
-        if self.entered:  # also of a display that failed later: it may have changed a logger
+        if self.entered:  # also after a failure: the display may have changed a logger
             self._call(self.display.__exit__, *error)
 
     def update(self, n_passes, gap):

@@ -1,20 +1,23 @@
-r"""What rounding may do to a certificate, and which sizes float64 has no room for.
+r"""Rounding errors of certificates, and limits of the range of float64.
 
-Notation: u the unit roundoff, q_i the blocks' weights, r_i a bound of :math:`|\phi(x_i, y)|` over
-labelings (``BlockProblem.norms``) and S = sum_i q_i r_i. A computed sum is off by at most g u times
-the sum of the magnitudes of its terms; g is the number of additions or, with a probability of
-1 - 1e-13 for each sum, 8 times its root (Higham and Mary). So
+Notation: u is the unit roundoff, q_i are the weights of the blocks, r_i is a bound of
+:math:`|\phi(x_i, y)|` over labelings (``BlockProblem.norms``) and S = sum_i q_i r_i. The error of a
+computed sum is at most g u times the sum of the magnitudes of its terms, where g is the number of
+additions or, with probability 1 - 1e-13 for each sum, 8 times its square root (Higham and Mary).
+Hence
 
-* a score is off by g u |w| r_i, a hinge loss H_i = L - <w, psi>, psi the difference of two phi, by
-  g u (2 |w| r_i + L), and L <= 2 H_i + 4 |w| r_i (of slack rescaling, where psi has the factor L
-  and H_i is L times 1 - <w, psi>, too): P by g u (6 |w| S + 3 P + lam |w|^2);
-* w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) by g u 2 S / lam, which changes D = l - lam <w, v> +
-  lam/2 |w|^2 by g u 2 |w| S; l <= D + 4 |w| S: D by g u (6 |w| S + D + lam |w|^2).
+* the error of a score is g u |w| r_i, and that of a hinge loss H_i = L - <w, psi>, where psi is a
+  difference of two phi, is g u (2 |w| r_i + L). Since L <= 2 H_i + 4 |w| r_i (also for slack
+  rescaling, where psi has the factor L and H_i is L times 1 - <w, psi>), the error of P is
+  g u (6 |w| S + 3 P + lam |w|^2);
+* the error of w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) is g u 2 S / lam, which changes
+  D = l - lam <w, v> + lam/2 |w|^2 by g u 2 |w| S. Since l <= D + 4 |w| S, the error of D is
+  g u (6 |w| S + D + lam |w|^2).
 
-Dual weights of a block sum to 1 up to 45 u (``DualState.rebuild``), which g includes. For solvers
-that know no w of their dual value, |w|^2 <= 2 D / lam holds there, since no multiple of its dual
-weights has a larger D. What scores have beside <w, phi>, such as fixed pairwise costs, has the
-magnitude ``BlockProblem.fixed_scores``.
+The dual weights of a block sum to 1 up to 45 u (``DualState.rebuild``), which g includes. For
+solvers that do not have the w of their dual value, |w|^2 <= 2 D / lam holds, since no multiple of
+its dual weights has a larger D. Terms of scores other than <w, phi>, such as fixed pairwise costs,
+have the magnitude ``BlockProblem.fixed_scores``.
 
 References
 ----------
@@ -30,21 +33,21 @@ from sstruct._kernels.slices import SLICE
 from sstruct._solvers.core._state import squared_norm
 
 UNIT = np.finfo(np.float64).eps / 2
-# What a certificate must be good for, however small `tol` is: half of the digits. Below that, a fit
-# goes on until no step is possible any more.
+# A certificate must be accurate to half of the digits, however small `tol` is. If `tol` is below
+# that, a fit continues until no step is possible.
 HALF = math.sqrt(UNIT)
 DEVIATIONS = 8.0
 OF_DUAL_WEIGHTS = 45.0
-# Squares up to here leave room for sums of them.
+# Sums of squares up to this value do not overflow.
 MOST = 1e300
-# A sum of squares from here on has lost nothing to those that are no normal numbers.
+# From this value on, a sum of squares has lost nothing to underflow.
 LEAST = 1e-250
-# What a product loses at most that is below the normal numbers.
+# Largest error of a product that underflows.
 TINY = np.finfo(np.float64).tiny
 
 
 class Rounding:
-    """Bounds of what rounding does in the fits of a problem.
+    """Bounds of the rounding errors in fits of a problem.
 
     Parameters
     ----------
@@ -59,7 +62,7 @@ class Rounding:
         self.measure()
 
     def measure(self):
-        """Read the sizes of scores from the problem, again if they have changed."""
+        """Read the sizes of scores from the problem, also after they have changed."""
         norms = self.problem.norms()
         with np.errstate(over="ignore"):
             self.size = 0.0 if norms is None else float(np.dot(self.block_weight, norms))
@@ -67,21 +70,21 @@ class Rounding:
         self.fixed = float(np.dot(self.block_weight, self.problem.fixed_scores()))
 
     def check_range(self, lam):
-        """Refuse a lam, or features, with which squares may leave the range of float64."""
-        weights = 2 * self.size / lam  # no |w| is larger
+        """Raise if squares may exceed the range of float64 for this lam and these features."""
+        weights = 2 * self.size / lam  # upper bound of |w|
         if not max(self.largest, weights) <= math.sqrt(MOST):
             raise ValueError(
-                f"the weights leave the range of float64: with lam={lam:g} and samples whose "
-                f"features have norms of up to {self.largest:.3g} they may reach {weights:.3g}. "
-                "Scale the features, or take a larger lam"
+                f"the weights may exceed the range of float64: with lam={lam:g} and features of "
+                f"norms up to {self.largest:.3g} per sample they may reach {weights:.3g}. "
+                "Rescale the features, or increase lam"
             )
 
     def bound(self, lam, primal, dual, *vectors):
-        """Return what rounding may have added to, or taken from, P - D at most.
+        """Return an upper bound of the rounding error of P - D.
 
-        vectors : w and, where they are known, those of the dual value; NaN: there is no dual
+        vectors : w and, if known, the w of the dual value; a dual of NaN means that there is none
         """
-        if self.problem.keeps_planes:  # norms are those of planes met
+        if self.problem.keeps_planes:  # norms are those of the planes found so far
             self.measure()
         dual = 0.0 if math.isnan(dual) else dual
         norm = max(map(_norm, vectors))
@@ -90,27 +93,27 @@ class Rounding:
         total = (
             12 * norm * self.size + 3 * (primal + self.fixed) + abs(dual) + 2 * lam * norm * norm
         )
-        # Products may have become 0, those of features and of w with itself.
+        # Products of features, and of w with itself, may have underflowed.
         lost = TINY * (1 + self.largest + lam * len(vectors[0])) if norm > 0 else 0.0
         return self.growth * (UNIT * total + lost)
 
 
 def in_range(weights):
-    """Return weights that are all finite; ValueError for others."""
+    """Return the weights if all are finite; raise ValueError otherwise."""
     if not np.isfinite(weights).all():
         raise out_of_range("weights")
     return weights
 
 
 def out_of_range(what):
-    """Return the error where numbers have grown beyond float64 without an objective to tell."""
+    """Return the error for overflow in solvers without an objective."""
     return ValueError(
-        f"{what} leave the range of float64: scale the features, or weigh samples less"
+        f"{what} exceed the range of float64: rescale the features, or reduce the sample weights"
     )
 
 
 def _norm(vector):
-    """|w|, also where its square is no float64."""
+    """Return |w|, also if its square is out of the range of float64."""
     square = squared_norm(vector)
     if LEAST < square < MOST:
         return math.sqrt(square)

@@ -1,4 +1,4 @@
-"""One seed of whatever is given as random_state."""
+"""Seeds from the parameter random_state."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -8,17 +8,17 @@ from sstruct._checks.shown import brief
 
 
 def seed_of(random_state):
-    """Return a seed, from 0 to 2^31 - 2.
+    """Return a seed between 0 and 2^31 - 2.
 
     Parameters
     ----------
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        A generator is drawn from.
+        If it is a generator, a seed is drawn from it.
 
     Raises
     ------
     ValueError
-        If it is something else.
+        If `random_state` has another type.
     """
     most = np.iinfo(np.int32).max
     if isinstance(random_state, np.random.Generator):
@@ -27,7 +27,7 @@ def seed_of(random_state):
 
 
 def random_of(random_state):
-    """Return NumPy's RandomState of a seed, as scikit-learn does, or raise ValueError."""
+    """Return the RandomState for a seed, as scikit-learn does, or raise ValueError."""
     refuse_sparse(random_state, "random_state", "a seed or a generator")
     try:
         return check_random_state(random_state)

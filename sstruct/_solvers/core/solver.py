@@ -1,4 +1,4 @@
-"""What all solvers share: clock, record of a fit, certificate, interruptions, progress."""
+"""Base class of all solvers: clock, history, certificate, interruptions, progress."""
 
 import math
 from collections.abc import Callable
@@ -21,22 +21,24 @@ from sstruct._solvers.core.history import History
 from sstruct._solvers.core.rounding import HALF, Rounding
 from sstruct._solvers.core.status import Limit, Status
 
-# Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
-# find has gaps of this share of it.
+# If bounds of inexact oracles keep a certificate above the tolerance, a fit ends once the gaps of
+# the labelings found are this share of the tolerance.
 EXHAUSTED = 0.1
-# Ends that rounding explains; others are somebody's wish.
+# Statuses that rounding errors may explain; the others have external causes.
 OWN_ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)
 
 
 @dataclass
 class Options:
-    """What a fit was asked for; estimators fill it in from their parameters.
+    """Options of a fit, which estimators set from their parameters.
 
-    average: after every visit, as in paper 000; pass_average: after every pass. rho and parts are
-    of GDMM: the penalty on disagreement ("auto": by residual balancing), and of how many parts of
-    the labels one is searched at a visit; aggressiveness is of passive-aggressive steps; part_bytes
-    is of features of a part of the data, where passes go over one part after another; constants are
-    the Constants of the Frank-Wolfe solvers, None: their defaults.
+    average : average the iterates after every visit, as in [S15]
+    pass_average : average the iterates after every pass
+    rho, parts : of GDMM, the penalty on disagreement ("auto": residual balancing), and the number
+        of label groups, of which each visit searches one
+    aggressiveness : of passive-aggressive steps
+    part_bytes : largest size of the features of a shard, if passes visit shard after shard
+    constants : Constants of the Frank-Wolfe solvers, or None for their defaults
     """
 
     multi_plane: bool = True
@@ -60,13 +62,13 @@ class Options:
 
     @property
     def needs_gaps(self):
-        """Whether passes go by true block gaps, so that they must be refreshed."""
+        """Whether passes depend on true block gaps, so that they must be refreshed."""
         return self.sampling == "gap" or self.cache
 
 
 @dataclass
 class Setup:
-    """What every solver is given.
+    """Input of a solver.
 
     Attributes
     ----------
@@ -76,28 +78,29 @@ class Setup:
         q_i, the weight of each block's hinge loss.
     options : Options
     bounds : ndarray of shape (2, n_weights) or None
-        Least and greatest value of each weight, in the problem's layout.
+        Lower and upper bounds of the weights, in the problem's layout.
     progress : context manager or None
         Yields an object with ``update(passes, gap)`` and, for fits that converge, ``finish``.
     callback : function or None
-        ``callback(info, solution) -> bool`` after each pass; True stops the fit. info: dict, the
-        pass's row of the history, relative_gap_estimate, and status, None where the fit goes on;
-        solution: function that makes the Solution as of now, uncertified where the pass is.
+        ``callback(info, solution) -> bool``, called after each pass; True stops the fit. info: dict
+        with the row of the history, relative_gap_estimate, and status, which is None while the fit
+        continues. solution: function that returns the current Solution; it is uncertified if the
+        pass is.
     checkpoint : Checkpoint or None
-        Where the state is saved after passes, and taken up from if the file is there. This and
-        `warm` are for solvers with dual weights.
+        File in which the state is saved after passes, and from which it is resumed if the file
+        exists. `checkpoint` and `warm` are for solvers with dual weights.
     warm : dict or None
-        What ``export`` of an earlier fit gave.
+        State returned by ``export`` of an earlier fit.
     delay : DelayedInterrupt
-        Begun once the iterations are over, by themselves or by an exception: so that no signal
-        comes between the Solution and whoever takes it, if they have entered the block.
+        Activated when the iterations have ended, normally or by an exception, so that no signal
+        can separate the Solution from the caller, provided that the caller has entered the block.
     step_weight : ndarray of shape (n_blocks,) or None
-        What a step on each block is multiplied by, for solvers that make them one by one. None:
-        `block_weight`, with mean 1.
+        Factor of the step on each block, for solvers that make one step per block. None means
+        `block_weight`, scaled to mean 1.
     online : bool
-        Whether these are not all the samples: there is then no objective to be certified.
+        Whether these are only some of the samples, so that there is no objective to certify.
     held_out : BestWeights or None
-        What chooses among the weights after passes, for solvers that take `early_stopping`.
+        Selection of the best weights, for solvers that support `early_stopping`.
     """
 
     problem: object
@@ -116,7 +119,7 @@ class Setup:
 
     @property
     def steps(self):
-        """The `step_weight`, also where it is None."""
+        """`step_weight`, with its default resolved."""
         if self.step_weight is None:
             return self.block_weight * len(self.block_weight)
         return self.step_weight
@@ -126,9 +129,9 @@ class Setup:
 class Solution:
     """A weight vector in the problem's layout, with its certificate.
 
-    ``dual`` is NaN where the solver has none; so is then the gap. ``remarks`` are to be warnings.
-    ``limit`` is the one that ended the fit, if one did. ``rounding`` bounds what rounding may have
-    done to the gap where that is no certificate: otherwise 0.
+    ``dual`` is NaN if the solver has none, and so is the gap. ``remarks`` are reported as warnings.
+    ``limit`` is the limit that ended the fit, if any. ``rounding`` is a bound on the rounding error
+    of the gap if the gap is not certified, and 0 otherwise.
     """
 
     w: np.ndarray
@@ -146,25 +149,25 @@ class Solution:
 
     @property
     def gap(self):
-        """Primal minus dual; rounding may not make it negative."""
+        """Primal minus dual, at least 0 despite rounding."""
         return gap(self.primal, self.dual)
 
 
 def gap(primal, dual):
-    """Primal minus dual, at least 0; NaN where there is no dual."""
+    """Return primal minus dual, at least 0; NaN if there is no dual."""
     difference = primal - dual
     return difference if math.isnan(difference) else max(difference, 0.0)
 
 
 def relative(gap, primal):
-    """Gap over primal; 0 where both are, inf before the first certificate."""
+    """Return gap / primal; 0 if both are 0, inf before the first certificate."""
     if primal == math.inf:
         return math.inf
     return gap / primal if primal > 0 else 0.0
 
 
 def objective_at(problem, lam, block_weight, w, n_jobs):
-    """Return the objective at some weights, by one oracle call a block."""
+    """Return the objective at given weights, computed by one oracle call per block."""
     hinge, _ = full_pass(ThreadPool(problem, n_jobs), w, block_weight)
     return 0.5 * lam * squared_norm(w) + hinge
 
@@ -172,11 +175,12 @@ def objective_at(problem, lam, block_weight, w, n_jobs):
 class Solver:
     """One fit: iterations until one of them returns a status.
 
-    A subclass has ``_iterate()``, which makes a pass and returns a Status once the fit is over,
-    ``_evaluate(last)``, which sets ``primal`` and ``exact`` at ``w`` and returns whether it did so
-    (it need not where more passes come), and keeps ``w``, ``dual`` and ``n_oracle_calls`` up to
-    date. ``primal`` belongs to ``w``, or is inf. One that takes checkpoints has ``_save()`` and
-    ``_resume(arrays, notes)``, with `_record_kept` and `_take_up_record` for what all have.
+    A subclass implements ``_iterate()``, which makes a pass and returns a Status if the fit has
+    ended, and ``_evaluate(last)``, which sets ``primal`` and ``exact`` at ``w`` and returns whether
+    it did so (it may skip this if `last` is false). It also keeps ``w``, ``dual`` and
+    ``n_oracle_calls`` up to date. ``primal`` belongs to ``w``, or is inf. A subclass that supports
+    checkpoints implements ``_save()`` and ``_resume(arrays, notes)``, and uses `_record_kept` and
+    `_take_up_record` for the common part.
 
     Parameters
     ----------
@@ -185,14 +189,14 @@ class Solver:
     Attributes
     ----------
     takes : dict
-        Of an estimator's parameters those that the solver does not take as they come: the values
-        that it takes, by name, the default first. Those here are of solvers without dual weights.
+        Parameters of estimators that the solver restricts: name and allowed values, the default
+        first. These are the restrictions of solvers without dual weights.
     has_dual_weights : bool
-        Whether another fit can go on from where it ended.
+        Whether another fit can continue from the final state.
     has_objective : bool
         Whether it minimizes the objective, which depends on lam.
     takes_samples_as_they_come : bool
-        Whether ``export`` gives a state that other samples can go on from.
+        Whether ``export`` returns a state from which training on other samples can continue.
     """
 
     takes: ClassVar[dict] = {
@@ -225,20 +229,20 @@ class Solver:
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
         self.n_passes = 0
-        # After how many passes the checkpoint was written, where it is not to be written again.
+        # Number of passes at the last save of the checkpoint, if it must not be saved again.
         self.n_kept = None
-        # The objective before a certificate.
+        # Value of the objective before the first certificate.
         self.unknown = math.inf if self.certifies else math.nan
         self.primal, self.exact = self.unknown, True
         self.pool = self._pool(options.n_jobs)
 
     def _pool(self, n_jobs):
-        """Return the threads that oracles run in; None where they run elsewhere."""
+        """Return the threads that run the oracles, or None if they run elsewhere."""
         return ThreadPool(self.problem, n_jobs)
 
     @classmethod
     def refused(cls, parameters):
-        """Yield an estimator's parameters, as (name, values taken), that the solver refuses."""
+        """Yield (name, allowed values) for each parameter of an estimator that is not allowed."""
         for name, values in cls.takes.items():
             if name not in parameters:
                 continue
@@ -248,17 +252,17 @@ class Solver:
 
     @classmethod
     def check_installed(cls):
-        """Raise ImportError where a package that the solver needs is missing."""
+        """Raise ImportError if a package that the solver needs is missing."""
 
     def solve(self):
-        """Run to the end and return a Solution, which includes an exception that interrupted it.
+        """Run the fit and return a Solution, which includes the exception if it was interrupted.
 
         If there is a checkpoint, resume from it.
 
         Raises
         ------
         ValueError
-            If the checkpoint is of another fit, or damaged.
+            If the checkpoint is damaged or belongs to another fit.
         BlockingIOError
             If another fit is using the checkpoint's path.
         """
@@ -274,7 +278,7 @@ class Solver:
                 raise self.checkpoint.damaged(error) from error
         status, interruption, solution = None, None, None
         bar = self.progress if self.progress is not None else nullcontext()
-        # What leaves the range of float64 is an error of this package (`_checked`), and one only.
+        # `_checked` raises for overflow, which needs no further warnings.
         with np.errstate(over="ignore", invalid="ignore"), bar as bar:
             try:
                 while status is None:
@@ -292,8 +296,8 @@ class Solver:
                 self.delay.begin()
                 interruption = error
             except Exception as error:
-                # Those of a user's oracle leave the state between two steps, as signals do, and so
-                # do warnings about the checkpoint that a filter has turned into errors.
+                # Exceptions of a user's oracle leave a valid state between two steps, as signals
+                # and warnings about the checkpoint that a filter has turned into errors do.
                 warned = None if self.checkpoint is None else self.checkpoint.failure
                 if error is not self.problem.failure and error is not warned:
                     raise
@@ -305,10 +309,10 @@ class Solver:
         try:
             return replace(solution, interruption=interruption)
         finally:
-            del interruption  # whose traceback holds this frame
+            del interruption  # its traceback refers to this frame
 
     def _keep(self, solution):
-        """Save what a later fit may go on from, which may take a while."""
+        """Save the state from which a later fit may resume, which may take a while."""
         if self.checkpoint is None:
             return
         if solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
@@ -317,19 +321,19 @@ class Solver:
             self._save()
 
     def _certify_apart(self):
-        """Certify where a longer fit would not, without a trace of it in the file to go on from."""
+        """Certify in addition to the schedule, without a trace of it in the checkpoint."""
         self._save_apart()
         self._certify()
         self._record()
 
     def _save_apart(self):
-        """Write the checkpoint now, and not once the fit has ended."""
+        """Write the checkpoint now, and not again at the end of the fit."""
         if self.checkpoint is not None:
             self._save()
             self.n_kept = self.n_passes
 
     def _record_kept(self):
-        """Return what a checkpoint keeps of the passes so far: arrays, and notes."""
+        """Return the record of the passes so far for a checkpoint: arrays and notes."""
         columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
         return columns, {
             "seconds": seconds() - self.begin,
@@ -339,7 +343,7 @@ class Solver:
         }
 
     def _take_up_record(self, arrays, notes):
-        """Undo `_record_kept`; ValueError where a file cannot be that."""
+        """Restore the record of `_record_kept`; raise ValueError if it is invalid."""
         self.n_passes = note(notes, "n_passes", int, MOST_COUNTED)
         self.history.restore(arrays, self.n_passes)
         self.begin -= note(notes, "seconds", float, MOST_SECONDS)
@@ -347,7 +351,7 @@ class Solver:
         self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
 
     def _sound(self, solution):
-        """Return a Solution whose lower bound is one, ROUNDING where its certificate is none."""
+        """Lower the bound until it is valid; set status ROUNDING if the certificate is not."""
         if not self.certifies or solution.primal == math.inf:
             return solution
         rounding = self._rounding(solution.w, solution.primal, solution.dual)
@@ -355,7 +359,7 @@ class Solver:
             return solution
         dual, status = solution.dual, solution.status
         if not math.isnan(dual):
-            # No objective is negative.
+            # The objective is nonnegative.
             dual = max(dual - rounding, 0.0) if math.isfinite(rounding) else 0.0
         if status in OWN_ENDS:
             status = Status.ROUNDING
@@ -364,11 +368,11 @@ class Solver:
         )
 
     def _rounding(self, w, primal, dual):
-        """Return a bound of what rounding may have done to primal minus dual."""
+        """Return an upper bound of the rounding error of primal minus dual."""
         return self.rounding.bound(self.lam, primal, dual, w)
 
     def _is_sound(self, point, rounding, tolerance):
-        """Whether a point's certificate says what it seems to, with so much rounding."""
+        """Whether the certificate of a point is valid for a bound on the rounding error."""
         if not rounding <= max(tolerance, HALF * point.primal):
             return False
         # The primal of an approximate oracle may be below the dual.
@@ -389,13 +393,13 @@ class Solver:
         )
 
     def _limit(self, status):
-        """Return the limit that a status stands for, or None."""
+        """Return the limit that corresponds to a status, or None."""
         if status is Status.TIME_LIMIT:
             return Limit.TIME
         return Limit.PASSES if status is Status.MAX_ITER else None
 
     def _call_back(self, status):
-        """Tell the callback of a pass; return the status, certified where it ends the fit."""
+        """Call the callback after a pass; return the status, with a certificate if the fit ends."""
         newest = self.history.newest()
         primal = newest["primal"]
         info = {**newest, "relative_gap_estimate": self._estimate(), "status": status}
@@ -413,9 +417,9 @@ class Solver:
         return self._settle(Status.STOPPED_BY_CALLBACK)
 
     def _settle(self, status):
-        """Go back to the weights of the best score, once the fit is over; return how it ended.
+        """Restore the weights with the best score if the fit has ended; return the final status.
 
-        The newest row of the history then holds their certificate.
+        The newest row of the history then has their certificate.
         """
         if status is None or self.held_out is None or self.held_out.w is None:
             return status
@@ -428,7 +432,7 @@ class Solver:
         return Status.EARLY_STOPPED if status is Status.CONVERGED else status
 
     def _no_better(self, w):
-        """Have held-out samples score weights after a pass; return whether they end the fit."""
+        """Score the weights on the held-out samples; return whether this ends the fit."""
         export = self.export if self.takes_samples_as_they_come else None
         if not self.held_out.look(w, self.n_passes, export):
             return False
@@ -441,18 +445,18 @@ class Solver:
         self.certificate_seconds += seconds() - begin
 
     def _evaluate_at(self, w):
-        """Take weights in the place of those at hand, and compute the primal there."""
+        """Replace the current weights, and compute the primal at the new ones."""
         self.w, self.primal, self.exact = w, math.inf, True
         self.primal, self.exact = self._primal_at(w)
 
     @property
     def effective_passes(self):
-        """Passes of n oracle calls each."""
+        """Number of passes, counted as n oracle calls each."""
         return self.n_passes
 
     def _end_early(self):
-        """Certify what an interruption has left; another one, or too long a pass, gives that up."""
-        # A pass under way is one, whether or not it was counted yet.
+        """Certify after an interruption, unless another one follows or it takes too long."""
+        # A pass in progress counts as one, whether or not it has been counted yet.
         unrecorded = self.n_oracle_calls > self.history.last("oracle_calls")
         self.n_passes = self.history.last("passes") + unrecorded
         try:
@@ -469,7 +473,7 @@ class Solver:
         self._record()
 
     def _conclude(self, in_time=True):
-        """Certify where that is due, and record the pass; return the status once there is one."""
+        """Certify if due, and record the pass; return the status if the fit has ended, or None."""
         in_time = in_time and seconds() < self.deadline
         last = not in_time or self.n_passes >= self.options.max_iter
         certified = last or self._certificate_due()
@@ -483,7 +487,7 @@ class Solver:
         return Status.MAX_ITER if last else None
 
     def _certificate_due(self):
-        """Whether to certify after this pass, even if it is not the last one."""
+        """Whether a certificate is due after this pass, even if it is not the last one."""
         return self.n_passes % self.options.certificate_every == 0
 
     def _certify(self, last=True):
@@ -501,24 +505,24 @@ class Solver:
         return gap(self.primal, self.dual)
 
     def _estimate(self):
-        """Relative gap as far as it is known."""
+        """Return the relative gap, or an estimate of it."""
         return relative(self._gap(), self.primal)
 
     def _primal_at(self, w, state=None):
-        """P(w) and whether the oracles were exact, by a full pass (of `state`, if given)."""
+        """Return P(w), and whether the oracles were exact, by a full pass (of `state` if given)."""
         hinge, exact = full_pass(self.pool, w, self.block_weight, state)
         return self._objective(w, hinge), exact
 
     def _objective(self, w, hinge):
-        """Return the objective at w, whose hinge losses sum to `hinge`."""
+        """Return the objective at w, given the sum of its hinge losses."""
         return self._checked(0.5 * self.lam * squared_norm(w) + hinge)
 
     def _checked(self, objective):
-        """Return a value of the objective, or of a part of it, that must be finite."""
+        """Return a value of the objective, or of a part of it, after checking that it is finite."""
         if not math.isfinite(objective):
             raise ValueError(
-                f"the objective is {objective}: the weights leave the range of float64. Scale "
-                f"the features, or take a larger lam than {self.lam:g}"
+                f"the objective is {objective}: the weights exceed the range of float64. Rescale "
+                f"the features, or increase lam, currently {self.lam:g}"
             )
         return objective
 
@@ -539,9 +543,9 @@ class Solver:
         )
 
     def _scores(self):
-        """What held-out samples say of the pass, for its row of the history."""
+        """Return the score on held-out samples, for the row of the history."""
         return {} if self.held_out is None else {COLUMN: self.held_out.score_of(self.n_passes)}
 
     def _measures(self):
-        """What the solver adds to a row of the history, by the names in `measures`."""
+        """Return the values of the columns named in `measures`, for the row of the history."""
         return {}

@@ -1,4 +1,4 @@
-"""How a fit ended."""
+"""Reasons why a fit ended."""
 
 from enum import StrEnum
 
@@ -10,18 +10,18 @@ class Status(StrEnum):
     MAX_ITER = "MAX_ITER"
     TIME_LIMIT = "TIME_LIMIT"
     STOPPED_BY_CALLBACK = "STOPPED_BY_CALLBACK"
-    EARLY_STOPPED = "EARLY_STOPPED"  # held-out samples said which weights to keep
+    EARLY_STOPPED = "EARLY_STOPPED"  # the score on held-out samples no longer improved
     STALLED = "STALLED"
     INTERRUPTED = "INTERRUPTED"
-    ROUNDING = "ROUNDING"  # rounding may be larger than the tolerance: no certificate
+    ROUNDING = "ROUNDING"  # rounding errors may exceed the tolerance: no certificate
     INFEASIBLE = "INFEASIBLE"  # of models: no labeling is allowed
-    UNPROVEN = "UNPROVEN"  # of models: all methods have ended, the gap is above the tolerance
+    UNPROVEN = "UNPROVEN"  # of models: all methods have ended with a gap above the tolerance
 
 
 class Limit(StrEnum):
-    """What was used up when a fit ended as MAX_ITER or TIME_LIMIT."""
+    """Limit that was reached when a fit ended as MAX_ITER or TIME_LIMIT."""
 
     PASSES = "passes"
-    CALLS = "calls"  # of the oracle: as many as max_iter passes would make
-    ROUNDS = "rounds"  # passes most of whose visits find a cached labeling
+    CALLS = "calls"  # of the oracle, equivalent to max_iter passes
+    ROUNDS = "rounds"  # passes in which most visits use a cached labeling
     TIME = "time"

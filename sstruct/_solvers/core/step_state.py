@@ -1,4 +1,4 @@
-"""What solvers that make one step a sample leave behind, for samples that come later."""
+"""State of solvers that make one step per sample, for training on later samples."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 
 
 def kept_steps(kept, problem):
-    """Return the arguments `weights`, `moment` and `n_steps` of a state to go on from, checked.
+    """Return the validated arguments `weights`, `moment` and `n_steps` of a state to continue from.
 
     Parameters
     ----------
     kept : dict or None
-        What ``export`` gave; None: the start.
+        State returned by ``export``, or None to start from scratch.
     problem : BlockProblem
 
     Raises
@@ -32,5 +32,5 @@ def kept_steps(kept, problem):
 
 
 def exported(weights, moment, n_steps):
-    """Undo `kept_steps`."""
+    """Return the state in the form that `kept_steps` reads."""
     return {"weights": weights, "moment": moment, "n_steps": int(n_steps)}

@@ -1,23 +1,23 @@
-"""Dual weights of an earlier fit, made to fit another lambda."""
+"""Adapt the dual weights of an earlier fit to another lambda."""
 
 import numpy as np
 
 from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
 
 # Tables of distances grow with the squares of the numbers of labelings. Fits keep about a thousand
-# labelings of a block; beyond that, all tables together hold at most so many distances.
+# labelings per block; above that, all tables together may hold at most MOST_DISTANCES entries.
 MANY_LABELINGS = 1000
 MOST_DISTANCES = 2**27
 
 
 def kept_dual_weights(kept, n_blocks=None):
-    """Return size and alpha of ``DualState.export``, checked.
+    """Return the validated arrays size and alpha of ``DualState.export``.
 
     Parameters
     ----------
     kept : dict
     n_blocks : int or None
-        Of how many blocks they are to be; None: any number.
+        Expected number of blocks, or None for any number.
 
     Raises
     ------
@@ -38,12 +38,12 @@ def kept_dual_weights(kept, n_blocks=None):
     distances = np.square(size, dtype=np.float64).sum()
     if distances > MANY_LABELINGS * len(alpha) + MOST_DISTANCES:
         i = int(np.argmax(size))
-        raise ValueError(f"size: {size[i]} labelings of block {i} are more than any fit keeps")
+        raise ValueError(f"size: found {size[i]} labelings of block {i}, more than any fit keeps")
     return size, alpha
 
 
 def kept_warm_start(warm):
-    """Return what a fitted model has kept of its fit, checked as far as `rescaled` relies on it.
+    """Return the warm-start state of a fitted model, validated as far as `rescaled` relies on it.
 
     Raises
     ------
@@ -61,23 +61,23 @@ def kept_warm_start(warm):
 
 
 def rescaled(warm, lam, block_weight):
-    """Change the dual weights so that the weights w stay what they were.
+    """Change the dual weights so that the weights w do not change.
 
-    With w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y), all alphas but the truth's are multiplied
-    by the quotient of the two q_i / lam, and the truth takes the rest. Where that would be
-    negative (lam rose), the block's alphas take the largest multiple that leaves it zero.
+    With w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y), all alphas except the truth's are multiplied
+    by the quotient of the two q_i / lam, and the truth gets the rest. If that is negative (because
+    lam increased), the block's alphas get the largest multiple for which it is zero.
 
     Parameters
     ----------
     warm : dict
-        What ``DualState.export`` gave, with the ``lam`` and ``block_weight`` it belongs to.
+        State returned by ``DualState.export``, with its ``lam`` and ``block_weight``.
     lam : float
     block_weight : ndarray of shape (n_blocks,)
 
     Returns
     -------
     dict
-        With new ``alpha``; ``DualState.restore`` takes it.
+        `warm` with new ``alpha``, for ``DualState.restore``.
     """
     size, alpha = warm["size"], warm["alpha"].copy()
     first = np.cumsum(size) - size
