@@ -3,9 +3,9 @@ from sstruct._solvers.frank_wolfe._steps cimport StepKind
 
 cpdef enum Sampling:
     PERMUTATION   # every block once, in random order
-    UNIFORM       # n draws, none twice in a batch
-    GAP           # n draws in proportion to the block gaps as last seen
-    SEQUENTIAL    # every block once, stretch by stretch of the data, each in random order
+    UNIFORM       # n draws, without replacement within a batch
+    GAP           # n draws in proportion to the last known block gaps
+    SEQUENTIAL    # every block once, one stretch of the data at a time, each in random order
 
 
 cdef class PassPlan:

@@ -1,8 +1,8 @@
 # Design:
-# (a) Visits of working sets alone (MP-BCFW, paper 000): the approximate oracle is the best cached
-#     labeling, no call of the real one.
-# (b) Most blocks have little left to gain: between passes over all of them come passes over those
-#     whose last gap was above the mean.
+# (a) Visits of working sets only (MP-BCFW, [S15]): the approximate oracle returns the best cached
+#     labeling, without a call of the real one.
+# (b) Most blocks have little left to gain. Between passes over all blocks there are passes over the
+#     blocks whose last gap was above the mean.
 """A pass over cached labelings."""
 
 from libc.math cimport INFINITY
@@ -28,43 +28,43 @@ from sstruct._solvers.frank_wolfe.constants import Constants
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
 
-# Visits that are under way see no moves of one another: more of them would gain less each.
+# Concurrent visits do not see each other's moves: more of them would gain less per visit.
 MOST_LAG = 8
-# Work of looking whether to visit a block.
+# Work of deciding whether to visit a block.
 cdef double LOOK_WORK = 1
 DEFAULTS = Constants()
 
 
 cdef class PassPlan:
-    """How exact and approximate passes go.
+    """Plan of exact and approximate passes.
 
     Parameters
     ----------
     kind : StepKind
-        Approximate visits make corrective steps, or one Frank-Wolfe step where it is FW.
+        Approximate visits make corrective steps, or one Frank-Wolfe step if this is FW.
     sampling : Sampling
-        Of exact passes. Approximate ones keep to stretches of the data where it is SEQUENTIAL.
+        Order of exact passes. If it is SEQUENTIAL, approximate passes use stretches of the data too.
     number : int
-        Number of the pass, the stamp of labelings found.
+        Number of the pass, with which new labelings are stamped.
     keep : int
-        Passes that an idle labeling of weight 0 survives.
+        Number of passes that an idle labeling of weight 0 survives.
     deadline : float
-        On the clock of `seconds`.
+        Deadline on the clock of `seconds`.
     lag : int
-        A visit does not see the moves of so many visits before it, and one more may be under way
-        at once.
+        A visit does not see the moves of this many visits before it, so that up to lag + 1 visits
+        may run concurrently.
     blocks : tuple of int, optional
-        First block and the one behind the last, for passes over a part of the data: each of its
-        blocks once, by PERMUTATION. None: all blocks.
+        Range [first, last) of blocks, for passes over a shard of the data that visit each of its
+        blocks once (PERMUTATION). None means all blocks.
     constants : Constants
-        The largest working set, and which cached labelings replace oracle calls.
+        Largest size of a working set, and thresholds of cache hits.
     """
 
     def __init__(
             self, StepKind kind, Sampling sampling, Py_ssize_t number, Py_ssize_t keep,
             double deadline, blocks=None, Py_ssize_t lag=0, constants=DEFAULTS):
         if not 0 <= lag <= MOST_LAG:
-            raise ValueError(f"lag must be from 0 to {MOST_LAG}, found {lag}")
+            raise ValueError(f"lag must be between 0 and {MOST_LAG}, found {lag}")
         self.lag, self.max_working_set = lag, constants.max_working_set
         self.cache_gap_share = constants.cache_gap_share
         self.cache_mean_gap_share = constants.cache_mean_gap_share
@@ -72,21 +72,22 @@ cdef class PassPlan:
         self.number, self.keep, self.deadline = number, keep, deadline
         self.first, self.last = (0, sys.maxsize) if blocks is None else blocks
         if blocks is not None and not (sampling == PERMUTATION and 0 <= self.first < self.last):
-            raise ValueError(f"blocks {blocks} of {sampling}, expected PERMUTATION and some blocks")
+            raise ValueError(f"blocks={blocks} requires PERMUTATION and a nonempty range, found {sampling}")
 
 
 def approximate_pass(
         DualState state not None, PassPlan plan not None, bint all_blocks, ThreadPool pool=None):
-    """Visit working sets alone.
+    """Visit working sets, without calls of the oracle; return whether the pass was complete.
 
-    Unless `all_blocks`, blocks whose last gap over the working set is not above the mean of
-    such gaps are skipped; blocks not visited so since their last exact visit never are.
-    Returns whether the pass was complete. pool : threads to visit in; None: the caller alone
+    If `all_blocks` is false, blocks are skipped if their last gap over the working set was not above
+    the mean of these gaps, unless their last visit was an exact one.
+
+    pool : threads for the visits; None for the calling thread only
     """
     cdef Watch watch = start_watch(plan.deadline)
     cdef Visits visits
     if pool is not None and pool.problem is not state.problem:
-        raise ValueError("the pool works on another problem")
+        raise ValueError("the pool belongs to another problem")
     visits.find, visits.tidy, visits.context = approximate_visit, NULL, <void*> plan
     visits.lag, visits.average, visits.work = plan.lag, NULL, 0
     if state.approximate_average is not None:
@@ -96,12 +97,12 @@ def approximate_pass(
 
 
 cdef Py_ssize_t plan_visits(DualState state, PassPlan plan, bint all_blocks) noexcept nogil:
-    """Put the blocks of a pass into `state.visits`, in random order; return how many."""
+    """Write the blocks of a pass to `state.visits`, in random order; return their number."""
     cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0
     cdef double mean = 0
     if state.n_shared < 0:
         list_shared(state, plan)
-    # Blocks that cache only the truth count as known, with nothing to gain.
+    # Blocks that cache only the truth count as known, with gap 0.
     n_known = min(plan.last, n) - plan.first - state.n_shared
     for a in range(state.n_shared):
         i = state.shared[a]
@@ -124,7 +125,7 @@ cdef Py_ssize_t plan_visits(DualState state, PassPlan plan, bint all_blocks) noe
 
 
 cdef void list_shared(DualState state, PassPlan plan) noexcept nogil:
-    """List the plan's blocks whose dual weight more than one labeling may have."""
+    """List the blocks of the plan with more than one labeling."""
     cdef Py_ssize_t i
     state.n_shared = 0
     for i in range(plan.first, min(plan.last, state.problem.n_blocks)):
@@ -134,7 +135,7 @@ cdef void list_shared(DualState state, PassPlan plan) noexcept nogil:
 
 
 cdef void announce(DualState state, Py_ssize_t a) noexcept nogil:
-    """Ask for the memory of visits to come: they are in random order, and short."""
+    """Prefetch the memory of later visits, which are short and in random order."""
     if a + 8 < state.n_planned:
         sstruct_prefetch(&state.working_sets[state.visits[a + 8]], sizeof(WorkingSet))
     if a + 4 < state.n_planned:
@@ -144,7 +145,7 @@ cdef void announce(DualState state, Py_ssize_t a) noexcept nogil:
 cdef int approximate_visit(
         void* context, DualState state, BlockProblem problem, Lane* lane,
         Py_ssize_t a) except -1 nogil:
-    """A visit of a working set alone; the context is the plan."""
+    """Visit a working set without calling the oracle; the context is the plan."""
     cdef Py_ssize_t i = state.visits[a]
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Scratch* scratch = lane.scratch
@@ -156,7 +157,7 @@ cdef int approximate_visit(
     announce(state, a)
     reserve(scratch, working_set.size)
     move.block = i
-    # The truth takes part while it is active or an oracle has lately returned it.
+    # The truth is included while it is active or if an oracle has returned it recently.
     if working_set.alpha[0] <= 0 and number - working_set.last_active[0] >= keep:
         first = 1
     count = working_set.size - first

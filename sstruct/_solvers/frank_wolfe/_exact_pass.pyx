@@ -1,13 +1,13 @@
 # Design:
 # (a) n visits, each with an oracle call or a cache hit. A pass draws batches: the oracles of a
-#     batch run at one w, in threads; its blocks are then stepped in order, each scored at the
-#     current w: the dual rises with every step and the result does not depend on who ran the
-#     oracles. With batches of 1 the oracle's own potentials are used. A batch of all blocks may
+#     batch run at the same w, in threads; then its blocks are stepped in order, each scored at the
+#     current w. The dual rises with every step, and the result does not depend on the number of
+#     threads. With batches of 1, the potentials of the oracle are reused. A batch of all blocks may
 #     run at weights other than the state's (`at`), whose hinge losses it measures.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
-# (c) Where batches are of one block and each block is visited once, visits go by _visits, with the
-#     plan's lag. Otherwise nothing is left unseen but by the oracles.
-# (d) Policy (which pass next, when to stop) is in block_coordinate.py.
+# (c) If batches have one block and each block is visited once, _visits makes the visits, with the
+#     lag of the plan. Otherwise only the oracles may run at older weights.
+# (d) The policy (which pass next, when to stop) is in block_coordinate.py.
 """A pass of visits with max-oracles."""
 
 from libc.math cimport INFINITY
@@ -32,39 +32,39 @@ from sstruct._solvers.core._working_set cimport WorkingSet, erase, find, insert,
 import numpy as np
 
 
-# New labelings of a visit beside the best, at most: at w = 0 all wrong classes are equally bad. Of 20
-# classes over sparse rows, 3, 8 and 24 took 0.53, 0.44 and 0.53 s to a gap of 0.003 with much
-# overlap (12 classes share a row's dual weight), 0.24, 0.26 and 0.27 s with little; with 1,000
-# dense classes 8 and 24 took 3.9 and 3.7 s.
+# Largest number of new labelings of a visit besides the best one: at w = 0 all wrong classes have
+# the same score. For 20 classes over sparse rows, 3, 8 and 24 took 0.53, 0.44 and 0.53 s to a gap of
+# 0.003 if 12 classes share the dual weight of a row, and 0.24, 0.26 and 0.27 s if few do; for 1,000
+# dense classes, 8 and 24 took 3.9 and 3.7 s.
 cdef enum:
     MOST_RIVALS = 8
 
 
 cdef struct Visit:
-    Py_ssize_t block, hit   # hit: entry of the working set that is good enough, or -1
-    double gap, work        # gap: of the block at the batch's w; only in batches
-    bint exact              # of the oracle's answer
+    Py_ssize_t block, hit   # hit: entry of the working set with a sufficient gap, or -1
+    double gap, work        # gap: of the block at the w of the batch; only in batches
+    bint exact              # whether the oracle's answer is exact
 
 
 cdef struct Batch:
-    # What the threads of an exact pass read; each writes to the visit of its ticket.
+    # Input of the threads of an exact pass; each thread writes to the visit of its ticket.
     WorkingSet* working_sets
     const double* weights
     const double* gap_estimates
     const double* block_weight
-    Scratch* scratches      # one a thread
+    Scratch* scratches      # one per thread
     Visit* visits
     int32_t* codes          # answers of the oracles, `width` entries each
-    Py_ssize_t width, size  # size: most visits of a batch
+    Py_ssize_t width, size  # size: largest number of visits in a batch
     double floor            # the plan's cache_mean_gap_share of the mean weighted gap; -1: no cache
     double gap_share        # its cache_gap_share
-    bint alone              # batches of 1 at the state's weights: nothing moves before the step
-    bint looked_up          # whether hits are known: the oracle is asked for the rest
+    bint alone              # batches of 1 at the weights of the state: these do not change before the step
+    bint looked_up          # whether hits are known, so that only the other blocks need the oracle
     StepKind kind
-    Py_ssize_t number, keep  # of the pass, and passes that an idle labeling survives
-    Py_ssize_t max_labelings  # of a block; with more of them, idle ones make room
-    Py_ssize_t first        # of the pass's blocks, in `order`
-    # What the caller reads alone.
+    Py_ssize_t number, keep  # number of the pass; number of passes that an idle labeling survives
+    Py_ssize_t max_labelings  # of a block; above it, idle labelings are replaced
+    Py_ssize_t first        # position in `order` of the first block of the pass
+    # Only used by the caller.
     void* average           # that follows the visits, or NULL
     Py_ssize_t* asked       # (size,)
 
@@ -92,7 +92,7 @@ cdef int look_for_hit(
 
 cdef int look_up(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    """Task of an exact pass: a good enough labeling from the cache, or else from the oracle."""
+    """Task of an exact pass: find a sufficient labeling in the cache, or else call the oracle."""
     cdef Batch* batch = <Batch*> context
     cdef Visit* visit = &batch.visits[ticket]
     cdef Py_ssize_t i = visit.block, count
@@ -120,7 +120,7 @@ cdef int look_up(
 cdef Py_ssize_t cached(
         DualState state, BlockProblem problem, Lane* lane, const int32_t* code,
         Py_ssize_t max_labelings) except -1 nogil:
-    """Entry of a labeling in the working set of the visited block, inserted where it is new."""
+    """Return the entry of a labeling in the working set of the visited block; insert it if new."""
     cdef Py_ssize_t i = lane.move.block
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k, oldest, s = find(working_set, code)
@@ -146,9 +146,9 @@ cdef Py_ssize_t cached(
 
 cdef int cache_rivals(
         const Batch* batch, DualState state, BlockProblem problem, Lane* lane) except -1 nogil:
-    """Cache the other labelings that get dual weight, of those that `maximize` has compared.
+    """Cache further labelings, scored by `maximize`, that would get dual weight.
 
-    They are the ones with a score above the level of `put_on_simplex`, and each raises it.
+    These have a score above the level of `put_on_simplex`, and each of them raises the level.
     """
     cdef Py_ssize_t i = lane.move.block, k, j, n_rivals = 0
     cdef WorkingSet* working_set = &state.working_sets[i]
@@ -175,7 +175,7 @@ cdef int cache_rivals(
             rivals[j] = code
             n_rivals = min(n_rivals + 1, MOST_RIVALS)
     for j in range(n_rivals):
-        # A full working set would drop others, the best among them.
+        # In a full working set, new labelings would replace better ones.
         if not score[rivals[j]] > level or working_set.size >= batch.max_labelings:
             break
         n_above += 1
@@ -188,9 +188,9 @@ cdef int cache_rivals(
 cdef int step_exactly(
         const Batch* batch, DualState state, BlockProblem problem, Lane* lane, const Visit* visit,
         const int32_t* code, bint alone) except -1 nogil:
-    """Step of a visit, scored at the lane's w, towards what was found for its block.
+    """Make the step of a visit, scored at the w of the lane, towards the labeling that was found.
 
-    alone: found at that w; scores of a hit and potentials of the oracle still hold.
+    alone : whether it was found at this w, so that scores of a hit and potentials are still valid
     """
     cdef StepKind kind = batch.kind
     cdef Py_ssize_t i = visit.block, s = visit.hit, count, at
@@ -226,7 +226,7 @@ cdef int step_exactly(
 cdef Py_ssize_t drop_idle(
         void* context, DualState state, BlockProblem problem, Lane* lane,
         Py_ssize_t i) except? -1 nogil:
-    """Erase labelings of weight 0 that nothing has found best for a while; return how many."""
+    """Erase labelings of weight 0 that were not the best for `keep` passes; return how many."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Batch* batch = <Batch*> context
     cdef Py_ssize_t k, count, n_dropped = 0
@@ -244,7 +244,7 @@ cdef Py_ssize_t drop_idle(
 cdef int step_of_batch(
         void* context, DualState state, BlockProblem problem, Lane* lane,
         Py_ssize_t a) except -1 nogil:
-    """Visit a block whose labeling the batch has found; the context is the batch."""
+    """Visit a block whose labeling the batch has already found; the context is the batch."""
     cdef Batch* batch = <Batch*> context
     return step_exactly(
         batch, state, problem, lane, &batch.visits[a], batch.codes + a * batch.width, batch.alone)
@@ -253,7 +253,7 @@ cdef int step_of_batch(
 cdef int exact_visit(
         void* context, DualState state, BlockProblem problem, Lane* lane,
         Py_ssize_t a) except -1 nogil:
-    """Visit a block with a hit or its max-oracle; the context is the batch."""
+    """Visit a block with a cache hit or its max-oracle; the context is the batch."""
     cdef Batch* batch = <Batch*> context
     cdef int32_t* code = batch.codes + (lane - state.lanes) * batch.width
     cdef Visit visit
@@ -270,7 +270,7 @@ cdef int exact_visit(
 
 cdef void order_blocks(
         DualState state, Sampling sampling, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    """Shuffle the blocks of a pass, where it visits each of them once."""
+    """Shuffle the blocks of a pass that visits each of them once."""
     cdef Py_ssize_t b, n = state.problem.n_blocks
     if sampling == PERMUTATION:
         random_shuffle(&state.random, &state.order[first], last - first)
@@ -283,13 +283,13 @@ cdef void order_blocks(
 cdef Py_ssize_t draw_batch(
         DualState state, Sampling sampling, Py_ssize_t begin, Py_ssize_t size,
         Visit* visits) noexcept nogil:
-    """Choose the blocks of a batch, none twice; return how many: fewer where no gap is left."""
+    """Choose distinct blocks for a batch; return their number, which is smaller if no gaps are left."""
     cdef Py_ssize_t b, c
     for b in range(size):
         if sampling == PERMUTATION or sampling == SEQUENTIAL:
             visits[b].block = state.order[begin + b]
         elif sampling == UNIFORM:
-            # `order` is a permutation: its first places become the batch.
+            # `order` is a permutation; its first entries become the batch.
             c = b + random_below(&state.random, state.problem.n_blocks - b)
             visits[b].block = state.order[c]
             state.order[c] = state.order[b]
@@ -322,7 +322,7 @@ cdef int ask(DualState state, Batch* batch, Py_ssize_t size) except -1 nogil:
 
 cdef int step_batch(
         DualState state, Batch* batch, Py_ssize_t size, Watch* watch, bint* late) except -1 nogil:
-    """Step the blocks of a batch in order."""
+    """Make the steps of a batch, in order."""
     cdef Py_ssize_t b
     cdef Visits visits
     visits.find, visits.tidy, visits.context = step_of_batch, drop_idle, batch
@@ -336,36 +336,36 @@ cdef int step_batch(
 
 def _check_pass(DualState state, ThreadPool pool, PassPlan plan, at):
     if pool.problem is not state.problem:
-        raise ValueError("the pool works on another problem")
+        raise ValueError("the pool belongs to another problem")
     if at is not None and plan.sampling != PERMUTATION:
-        raise ValueError("a pass of all blocks at once visits each of them once")
+        raise ValueError("a pass of all blocks in one batch requires sampling PERMUTATION")
     if at is not None and len(at) != state.problem.n_weights:
-        raise ValueError(f"{len(at)} weights, expected {state.problem.n_weights}")
+        raise ValueError(f"at has {len(at)} weights, expected {state.problem.n_weights}")
     if plan.first >= state.n_blocks:
-        raise ValueError(f"blocks from {plan.first} on, expected less than {state.n_blocks}")
+        raise ValueError(f"the first block is {plan.first}, expected less than {state.n_blocks}")
     if plan.sampling == GAP and state.draws is None:
-        raise ValueError("a state made with draw=False cannot draw blocks by their gaps")
+        raise ValueError("a state created with draw=False cannot draw blocks by their gaps")
 
 
 def exact_pass(
         DualState state not None, ThreadPool pool not None, PassPlan plan not None, bint cache,
         const double[::1] at=None):
-    """Visit n blocks, or those of a part, with their max-oracles, in batches.
+    """Visit n blocks, or those of a shard, with their max-oracles, in batches.
 
     Parameters
     ----------
     state : DualState
     pool : ThreadPool
-        Threads over the state's problem.
+        Threads for the state's problem.
     plan : PassPlan
-        Sampling GAP needs a state made with ``draw=True`` whose blocks have all been visited. Where
-        all gaps are zero the pass ends early.
+        Sampling GAP requires a state created with ``draw=True`` whose blocks have all been visited.
+        The pass ends early if all gaps are zero.
     cache : bool
-        Whether a cached labeling whose gap is large enough takes the place of an oracle call.
+        Whether a cached labeling with a sufficient gap replaces an oracle call.
     at : ndarray of shape (n_weights,), optional
-        Weights at which all oracles run, each block's once, before any step; None: a batch runs at
-        the w that it begins at. Without cache hits `estimated_gap` is then h(at) - l + lam <at, v>,
-        l and v as the pass begins, and ``exact`` says whether that is certain.
+        Weights at which all oracles run, once per block, before any step. By default, each batch runs
+        at the current w. Without cache hits, `estimated_gap` is then h(at) - l + lam <at, v>, with l
+        and v from the start of the pass; ``exact`` tells whether this value is exact.
 
     Returns
     -------

@@ -2,7 +2,7 @@ from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._solvers.core._scratch cimport Lane
 from sstruct._solvers.core._state cimport DualState
 
-# A corrective visit stops at this share of the gap it found, or after so many steps.
+# A corrective visit stops at this share of its initial gap, or after this many steps.
 cdef double CORRECTION
 cdef Py_ssize_t MAX_CORRECTIONS
 

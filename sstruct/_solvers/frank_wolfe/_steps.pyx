@@ -1,13 +1,13 @@
 # Design:
-# (a) A step moves dual weight between entries of one block's working set. With h_k = L_k -
-#     <w, psi_k> the scores of the entries (up to a common constant) and r = q_i / lam, moving
-#     along a direction (sum zero) by gamma changes the dual by
+# (a) A step moves dual weight between entries of one block's working set. Let h_k = L_k -
+#     <w, psi_k> be the scores of the entries (up to a common constant) and r = q_i / lam. Moving
+#     by gamma along a direction (with sum zero) changes the dual by
 #         q_i (gamma <direction, h> - gamma^2 r / 2 |sum_k direction_k psi_k|^2)
-#     (with bounds at least by that: `DualState.cover` adds the rest).
-# (b) A step kind finds slope, squared norm and largest gamma of its direction, changes the alphas
-#     and leaves the change in `scratch.change`; `note_move` makes of it the move of the visit. Who
-#     moves v by it, and when, is the pass's business (_visits).
-# (c) Squared norms come from distances between entries: |psi_s - psi_v|^2 is one, and
+#     (with bounds, at least by that: `DualState.cover` adds the rest).
+# (b) A step kind computes slope, squared norm and largest gamma of its direction, changes the alphas
+#     and writes the change to `scratch.change`; `note_move` converts it to the move of the visit. The
+#     pass decides where and when v is moved (_visits).
+# (c) Squared norms come from distances between entries: |psi_s - psi_v|^2 is a distance, and
 #     |psi_s - sum_k alpha_k psi_k|^2 = reach_s - spread with reach_s = sum_k alpha_k d_sk and
 #     spread = sum_{k<l} alpha_k alpha_l d_kl, which a step towards or away from s updates.
 """Step kinds: Frank-Wolfe, away, pairwise, corrective."""
@@ -26,23 +26,23 @@ cdef extern from "sstruct/_kernels/kernels.h":
         const double* score, const double* alpha, int64_t count, int64_t* best, int64_t* lowest,
         double* mean) noexcept nogil
 
-# Stops a division by zero for labelings with equal features; the step is then clipped.
+# Avoids a division by zero for labelings with equal features; the step is then clipped.
 cdef double TINY = 1e-300
-# An away step lets the entries beside the one left grow by alpha / rest: with less of them, the
-# direction is rounding.
+# An away step scales the other entries by 1 + alpha / rest. If their sum `rest` is smaller than this,
+# the direction consists of rounding errors.
 cdef double LEAST_REST = 1e-6
-# A corrective visit ends once the block's gap over its working set is so small a share of what it
-# was, or after so many pairwise steps.
+# A corrective visit ends once the block's gap over its working set is this share of its initial
+# value, or after this many pairwise steps.
 cdef double CORRECTION = 0.1
 cdef Py_ssize_t MAX_CORRECTIONS = 20
-# Its change is then made so many times as large, as in successive over-relaxation: blocks are
-# coupled through w, and the next ones would ask for more. The dual rises for all factors below 2.
-# On OCR letters 1.4 to 1.6 saved 5 to 17 % of the time to a gap of 0.01 (one run each). Where visits
-# do not see the last moves (_visits), the others ask for more themselves, and it is less by so much
-# for each of those moves.
+# The change of the visit is then multiplied by this factor, as in successive over-relaxation: blocks
+# are coupled through w, and later visits would extend the change. The dual rises for all factors below
+# 2. On OCR letters, 1.4 to 1.6 saved 5 to 17 % of the time to a gap of 0.01 (one run each). If visits
+# do not see the last moves (_visits), the concurrent visits extend the change themselves, and the
+# factor is reduced by RESTRAINT for each of these moves.
 cdef double RELAXATION = 1.5
 cdef double RESTRAINT = 0.07
-# Less dual weight than this is rounding of a drop.
+# Dual weights below this are the rounding error of a dropped one.
 cdef double DUST = 1e-15
 
 
@@ -53,7 +53,7 @@ cdef struct Direction:
 
 
 cdef double line_search(const Direction* direction, double ratio, double* gain) noexcept nogil:
-    """Best step length up to the largest; `gain` is what it gives, over q_i."""
+    """Return the best step length up to the largest; set `gain` to the dual gain over q_i."""
     cdef double curvature = ratio * direction.squared_norm
     cdef double gamma = direction.slope / (curvature if curvature > TINY else TINY)
     if gamma > direction.max_gamma:
@@ -63,17 +63,18 @@ cdef double line_search(const Direction* direction, double ratio, double* gain) 
 
 
 cdef double relaxation(Py_ssize_t lag) noexcept nogil:
-    """Factor of the change of a corrective visit that does not see the last `lag` moves."""
+    """Return the factor of a corrective visit's change if it does not see the last `lag` moves."""
     return RELAXATION - RESTRAINT * lag
 
 
 cdef int take_visit_step(
         DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, StepKind kind,
         Py_ssize_t toward, Py_ssize_t count, double mean) except -1 nogil:
-    """Step of a visit of block i towards the best entry, at place `toward` of those scored.
+    """Make the step of a visit of block i towards the best entry, at position `toward`.
 
-    lane.scratch.member[:count] are the entries scored, in lane.scratch.score[:count]: all
-    active ones and the best; for CORRECTIVE all entries in order. mean: sum_k alpha_k score_k.
+    lane.scratch.member[:count] are the scored entries and lane.scratch.score[:count] their scores:
+    all active entries and the best one; for CORRECTIVE all entries in order. mean: sum_k alpha_k
+    score_k.
     """
     cdef Py_ssize_t a, lowest = -1
     if kind == CORRECTIVE:
@@ -110,7 +111,7 @@ cdef int step_pairwise(
     change[s] = gamma
     change[v] = -gamma
     working_set.alpha[s] += gamma
-    # A drop step leaves exactly zero.
+    # A drop step sets the weight to exactly zero.
     working_set.alpha[v] = 0 if gamma == working_set.alpha[v] else working_set.alpha[v] - gamma
     working_set.spread = -1
     lane.move.gain += state.block_weight[i] * gain
@@ -120,7 +121,7 @@ cdef int step_pairwise(
 cdef int step_from_mean(
         DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, bint may_go_away,
         Py_ssize_t toward, Py_ssize_t lowest, Py_ssize_t count, double mean) except -1 nogil:
-    """Move towards the best entry, or away from the lowest active one where that is steeper."""
+    """Move towards the best entry, or away from the lowest active one if that slope is larger."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* alpha = working_set.alpha
     cdef double* change = lane.scratch.change
@@ -153,8 +154,8 @@ cdef int step_from_mean(
             change[k] = -t * alpha[k]
             change[s] -= change[k]
             alpha[k] *= 1 - t
-    alpha[s] = max(alpha[s] + change[s], 0)   # rounding must not take more than there is
-    # A drop step leaves exactly zero.
+    alpha[s] = max(alpha[s] + change[s], 0)   # not negative by rounding
+    # A drop step sets the weight to exactly zero.
     if away and -t == direction.max_gamma:
         alpha[s] = 0
     working_set.spread = max((1 - t) * (1 - t) * spread + t * (1 - t) * reach, 0)
@@ -164,7 +165,7 @@ cdef int step_from_mean(
 
 cdef double reach_of(
         DualState state, BlockProblem problem, Py_ssize_t i, Py_ssize_t s) except? -1 nogil:
-    """sum_k alpha_k d_sk"""
+    """Return sum_k alpha_k d_sk."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k
     cdef double reach = 0
@@ -176,7 +177,7 @@ cdef double reach_of(
 
 cdef double known_spread(
         DualState state, BlockProblem problem, Py_ssize_t i) except? -1 nogil:
-    """sum_{k<l} alpha_k alpha_l d_kl"""
+    """Return sum_{k<l} alpha_k alpha_l d_kl."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k
     if working_set.spread < 0:
@@ -190,10 +191,10 @@ cdef double known_spread(
 cdef double correct(
         DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, Py_ssize_t first,
         Py_ssize_t count, double target, Py_ssize_t max_steps) except? -1 nogil:
-    """Pairwise steps among entries first ... first + count - 1 until their gap is `target`.
+    """Make pairwise steps among entries [first, first + count) until their gap is at most `target`.
 
-    lane.scratch.score[:count] are their scores and follow the steps. Returns the work done.
-    O(count) a step beyond the distances asked for the first time.
+    lane.scratch.score[:count] are their scores, which the steps update. Returns the work done.
+    Takes O(count) per step, plus the distances computed for the first time.
     """
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* alpha = working_set.alpha + first
@@ -232,14 +233,14 @@ cdef double correct(
         gain += gamma * (slope - 0.5 * gamma * curvature)
         if count == 2:
             break
-        # <psi_k, psi_s - psi_v> = (d_kv - d_ks) / 2, up to what all k share
+        # <psi_k, psi_s - psi_v> = (d_kv - d_ks) / 2, up to a term that does not depend on k
         half = 0.5 * ratio * gamma
         near = state.known_distances(problem, i, first + s) + first
         far = state.known_distances(problem, i, first + v) + first
         for k in range(count):
             score[k] -= half * (far[k] - near[k])
         if alpha[v] > 0:
-            # An unclipped step makes them equal: which comes next is for their order, not rounding.
+            # An unclipped step makes them equal; rounding must not decide which one is next.
             score[s] = score[v]
     if n_steps > 0:
         working_set.spread = -1
@@ -251,11 +252,11 @@ cdef double correct(
 cdef double balance(
         DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, Py_ssize_t first,
         Py_ssize_t count) except? -1 nogil:
-    """Solve a block's problem over entries first ... first + count - 1 of equal distances exactly.
+    """Solve the problem of a block exactly over entries [first, first + count) of equal distances.
 
     If d is the squared distance of any two, |sum_k change_k psi_k|^2 = d / 2 sum_k change_k^2, and
     alpha becomes max(0, alpha + (score - level) / curvature) for the scores lane.scratch.score.
-    Returns the work.
+    Returns the work done.
     """
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* alpha = working_set.alpha + first
@@ -265,7 +266,7 @@ cdef double balance(
     cdef double curvature = choice_curvature(state, problem, i), total = 0, gain = 0
     cdef Py_ssize_t k
     for k in range(count):
-        # Differences only: the common part may be large.
+        # Use differences, since the common part may be large.
         start[k] = score[k] - score[0]
         change[k] = curvature * alpha[k] + start[k]
     put_on_simplex(change, count, curvature, &total)
@@ -287,7 +288,7 @@ cdef double choice_curvature(
         DualState state, BlockProblem problem, Py_ssize_t i) except? -1 nogil:
     """Return the curvature of the dual over q_i in the dual weight of each labeling.
 
-    Of problems with `n_choices`, for changes that sum to zero.
+    For problems with `n_choices`, and changes that sum to zero.
     """
     cdef int32_t one = 0, other = 1
     cdef double distance = 0
@@ -298,10 +299,10 @@ cdef double choice_curvature(
 
 cdef double relax(
         Scratch* scratch, double* alpha, Py_ssize_t count, double gain, double most) noexcept nogil:
-    """Carry a visit's change on beyond the block's own optimum; return what is then gained.
+    """Extend a visit's change beyond the optimum of the block; return the resulting gain.
 
-    most: largest factor of the change. Along it, the dual is t slope - t^2 (slope - gain) over q_i,
-    with t = 1 so far.
+    most : largest factor t of the change. The dual gain over q_i is t slope - t^2 (slope - gain),
+    with t = 1 for the given change.
     """
     cdef double slope = 0, t = most
     cdef Py_ssize_t k
@@ -314,7 +315,7 @@ cdef double relax(
     for k in range(count):
         if scratch.change[k] != 0:
             alpha[k] += (t - 1) * scratch.change[k]
-            # A drop leaves exactly zero.
+            # A dropped weight is exactly zero.
             alpha[k] = alpha[k] if alpha[k] > DUST else 0
             scratch.change[k] *= t
     return t * (slope - t * (slope - gain))
@@ -322,14 +323,14 @@ cdef double relax(
 
 cdef int note_move(
         DualState state, Lane* lane, Py_ssize_t i, Py_ssize_t first, Py_ssize_t count) except -1 nogil:
-    """v += q_i / lam sum_k change_k psi_k, over entries first ... first + count - 1."""
+    """Set the move v += q_i / lam sum_k change_k psi_k, over entries [first, first + count)."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* change = lane.scratch.change
     cdef Move* move = lane.move
     cdef double q = state.block_weight[i]
     cdef double others = 0
     cdef Py_ssize_t k, largest = 0
-    # The changes sum to zero, but those of small dual weights may drown in the largest one.
+    # The changes sum to zero, but those of small dual weights may be lost in the largest by rounding.
     for k in range(1, count):
         if working_set.alpha[first + k] > working_set.alpha[first + largest]:
             largest = k

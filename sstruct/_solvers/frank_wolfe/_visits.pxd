@@ -5,12 +5,12 @@ from sstruct._solvers.core._scratch cimport Lane
 from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.core._watch cimport Watch
 
-# Makes visit number `a` of a run at the weights of a lane: changes the block's dual weights and
-# notes its move in `lane.move`, with the block. The first pointer is the run's context.
+# Makes visit number `a` of a run at the weights of a lane: changes the dual weights of the block and
+# writes the block and its move to `lane.move`. The first pointer is the context of the run.
 ctypedef int (*Find)(
     void* context, DualState state, BlockProblem problem, Lane* lane, Py_ssize_t a) except -1 nogil
-# Drops what a visit's block no longer needs, once its move has been made everywhere; returns how many
-# labelings. May be NULL.
+# Drops what the block of a visit no longer needs, after all lanes have applied its move; returns the
+# number of labelings dropped. May be NULL.
 ctypedef Py_ssize_t (*Tidy)(
     void* context, DualState state, BlockProblem problem, Lane* lane,
     Py_ssize_t block) except? -1 nogil
@@ -20,11 +20,11 @@ cdef struct Visits:
     Find find
     Tidy tidy
     void* context
-    Py_ssize_t count        # of a run
-    Py_ssize_t lag          # a visit does not see the moves of so many visits before it
-    void* average           # RunningAverage that follows, or NULL
-    double work             # of a visit, about; 0: little
-    bint alike              # whether the run is like others, whose seconds say what this one will take
+    Py_ssize_t count        # number of visits in the run
+    Py_ssize_t lag          # number of previous visits whose moves a visit does not see
+    void* average           # RunningAverage that is updated after each visit, or NULL
+    double work             # approximate work of a visit; 0: little
+    bint alike              # whether earlier runs predict the duration of this one
 
 
 cdef bint visit_all(

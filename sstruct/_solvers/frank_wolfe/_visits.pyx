@@ -1,19 +1,20 @@
 # Design:
-# (a) A visit finds its move at a copy of w, in a lane: a thread with a copy of its own. The moves go
-#     to a ring, and every lane makes all of them in the order of the visits. Nothing is locked, and
-#     nothing of the size of w is sent about.
-# (b) Visit a sees the moves of all visits before a - lag, of no others, whoever makes it and however
-#     far others are. So the bits depend on the lag, which is the pass's, and not on the threads.
-# (c) Up to lag + 1 visits are under way at once. A block is visited once a run, so that what a visit
-#     changes beside w is its own block's.
-# (d) The first lane is the state's own w; it counts as well, in the order of the visits.
-# (e) A lane whose thread has no processor holds up all others. Short visits take longer in lanes than
-#     in one thread where processors are far from one another. Where waiting takes much of a run, or
-#     one thread would be faster, all lanes but the first leave it, and the next runs go without them
-#     (`_sharing`): results are the same.
-# (f) Gains are those at the w that a visit saw. With a lag their sum is an estimate of what the dual
-#     has gained, which block_coordinate.py takes for no more.
-"""Visits of blocks one after another, some of them at once."""
+# (a) A visit computes its move from a copy of w, in a lane: a thread with its own copy. Moves are
+#     stored in a ring buffer, and every lane applies all of them in the order of the visits. There are
+#     no locks, and no vector of the size of w is sent between threads.
+# (b) Visit a sees exactly the moves of the visits before a - lag, whichever lane makes it and however
+#     far the other lanes are. The bits therefore depend on the lag, which is set by the pass, and not
+#     on the number of threads.
+# (c) Up to lag + 1 visits run concurrently. Each block is visited at most once per run, so that a
+#     visit changes only w and the data of its own block.
+# (d) The first lane is the w of the state; it also updates the counts, in the order of the visits.
+# (e) A lane whose thread has no processor delays all others, and if processors are far apart, short
+#     visits take longer in lanes than in one thread. If waiting takes a large share of a run, or one
+#     thread would be faster, all lanes except the first leave the run, and the next runs do not use
+#     them (`_sharing`). The results are the same.
+# (f) Gains are computed at the w of a visit. With a lag, their sum is only an estimate of the gain of
+#     the dual, and block_coordinate.py treats it as such.
+"""Visits of blocks in sequence, possibly several at a time."""
 
 from libc.stdint cimport int64_t
 
@@ -36,17 +37,17 @@ cdef extern from "sstruct/_kernels/threads.h":
 cdef extern from "sstruct/_kernels/clock.h":
     double sstruct_seconds() noexcept nogil
 
-# More visits than a run has: the next ones are not to be made.
+# Larger than the number of visits of any run: no further visit is made.
 cdef int64_t STOP = 1 << 60
-# Lanes leave a run after some waits, where all of them wait more than this share of it for each two
-# lanes: of two that share a processor, one always does.
+# Lanes leave a run after SOME_WAITS waits if waiting takes more than this share of the run for each two
+# lanes: of two lanes that share a processor, one always waits.
 cdef int64_t SOME_WAITS = 8
 cdef double MUCH = 0.6
-# Lanes leave, too, where a run takes so many times as long as one thread did, which is looked at once
-# in a while, beyond the seconds that a thread may take to begin.
+# Lanes also leave if a run takes SLOW times as long as one thread would, plus A_START seconds that a
+# thread may take to start; this is checked every VISITS_A_LOOK visits.
 cdef double SLOW = 1.3, A_START = 1e-4
 cdef Py_ssize_t VISITS_A_LOOK = 32
-# With fewer visits a lane, threads wait for one another more than they help.
+# With fewer visits per lane, waiting costs more than additional threads save.
 cdef Py_ssize_t LEAST_VISITS = 8
 
 
@@ -55,20 +56,20 @@ cdef struct Run:
     void* state
     void* pool
     Watch* watch
-    int64_t base              # number of the run's first visit
-    Py_ssize_t ring           # places of moves that are used
+    int64_t base              # number of the first visit of the run
+    Py_ssize_t ring           # number of entries used in the ring of moves
     Py_ssize_t n_lanes
-    Py_ssize_t in_a_row       # visits that a lane takes at a time
+    Py_ssize_t in_a_row       # number of visits that a lane takes at a time
     double begin
-    double work, alone        # of the state as the run begins; seconds of one thread for a unit of it
-    Py_ssize_t looks          # of the first lane, for what the run takes
-    # What lanes change lies on cache lines of its own.
+    double work, alone        # work of the state at the start; seconds of one thread per unit of work
+    Py_ssize_t looks          # number of times that the first lane considered the duration
+    # Values that lanes change are on separate cache lines.
     char[128] apart
-    sstruct_counter next      # visit to be taken, from 0
+    sstruct_counter next      # next visit to take, from 0
     char[128] apart_too
-    sstruct_counter count     # of those that are made: fewer than planned where a deadline came
-    sstruct_counter stopped   # whether one has
-    sstruct_counter n_waits, waited   # of lanes for one another: how many, and their nanoseconds
+    sstruct_counter count     # number of visits to make: fewer than planned after a deadline
+    sstruct_counter stopped   # whether a deadline has passed
+    sstruct_counter n_waits, waited   # number of waits of lanes for each other, and their nanoseconds
     sstruct_counter left      # whether a lane has left
 
 
@@ -76,13 +77,14 @@ cdef bint visit_all(
         Visits* visits, DualState state, ThreadPool pool, Watch* watch) except -1:
     """Make a run of visits; return whether all were made before the deadline.
 
-    What ends it early leaves a valid state: found moves are made. pool: None for one thread.
+    If it ends early, the state is valid: all computed moves have been applied. pool : threads, or
+    None for one thread
     """
     cdef Run run
     cdef int64_t number, taken
     cdef Move* move
     cdef Py_ssize_t n_threads = 1 if pool is None else pool.n_threads
-    cdef Sharing* sharing = NULL   # where the run could be shared
+    cdef Sharing* sharing = NULL   # set if the run could use several threads
     cdef double begin = sstruct_seconds()
     run.visits, run.state, run.watch, run.pool = visits, <void*> state, watch, <void*> pool
     run.base, run.next, run.stopped, run.count = state.n_visits, 0, 0, visits.count
@@ -95,7 +97,7 @@ cdef bint visit_all(
         if not may_share(sharing, visits.alike, visits.work, state.sharing):
             run.n_lanes = 1
     run.ring = visits.lag + 1 if run.n_lanes == 1 else N_MOVES
-    # Two lanes can make two visits each before they need one another's.
+    # Two lanes can make two visits each before they need each other's moves.
     run.in_a_row = 2 if run.n_lanes == 2 and visits.lag > 1 else 1
     state.reserve_lanes(run.n_lanes)
     run.begin = sstruct_seconds()
@@ -115,7 +117,7 @@ cdef bint visit_all(
                 state.work - run.work)
         state.n_in_step = 1 if run.left else run.n_lanes
     finally:
-        # All is landed, unless an exception is on its way; what has been tidied has another's place.
+        # All moves are applied, unless an exception was raised; those tidied have been overwritten.
         taken = run.base + min(sstruct_load(&run.next) % STOP, visits.count)
         for number in range(max(run.base, taken - run.ring), taken):
             move = &state.moves[number % run.ring]
@@ -130,14 +132,14 @@ cdef bint visit_all(
 
 cdef int fly(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    """Task of a run: the visits of a lane."""
+    """Task of a run: make the visits of a lane."""
     cdef Run* run = <Run*> context
     return visit_in_lane(run, <DualState> run.state, problem, ticket)
 
 
 cdef int visit_in_lane(
         Run* run, DualState state, BlockProblem problem, Py_ssize_t number) except -1 nogil:
-    """Make visits from a lane's w, each time the next one that nobody has taken."""
+    """Make visits at the w of a lane, each time the next one that no lane has taken."""
     cdef Lane* lane = &state.lanes[number]
     cdef int64_t count = run.visits.count, a = sstruct_add(&run.next, run.in_a_row), b
     while a < count:
@@ -149,13 +151,13 @@ cdef int visit_in_lane(
             look_after(1 + run.in_a_row * lane.work)
             if sstruct_load(&run.left) or waits_too_much(run):
                 sstruct_store(&run.left, 1)
-                sstruct_store(&lane.landed, run.base + count)   # nobody is to wait for it
+                sstruct_store(&lane.landed, run.base + count)   # other lanes must not wait for it
                 return 0
         else:
             if is_slow(run, state):
                 sstruct_store(&run.left, 1)
             if look(run.watch, state.work):
-                # Those taken so far are made, and no others.
+                # The visits taken so far are made, but no others.
                 sstruct_store(&run.count, min(sstruct_add(&run.next, STOP), count))
                 sstruct_store(&run.stopped, 1)
         a = sstruct_add(&run.next, run.in_a_row)
@@ -166,7 +168,7 @@ cdef int visit_in_lane(
 
 cdef int find(
         Run* run, DualState state, BlockProblem problem, Lane* lane, int64_t a) except -1 nogil:
-    """Find the move of a visit and hand it out."""
+    """Compute the move of a visit and publish it."""
     cdef Visits* visits = run.visits
     cdef Move* move = &state.moves[(run.base + a) % run.ring]
     cdef Py_ssize_t n_dropped = 0
@@ -183,7 +185,7 @@ cdef int find(
 
 cdef int land(
         Run* run, DualState state, BlockProblem problem, Lane* lane, int64_t end) except -1 nogil:
-    """Make the moves of visits before number `end` in a lane, each once it has been found."""
+    """Apply the moves of visits before number `end` to a lane, each as soon as it is available."""
     cdef Move* move
     cdef int64_t number = lane.landed
     cdef double of_bounds = 0
@@ -192,11 +194,11 @@ cdef int land(
     while number < end:
         move = &state.moves[number % run.ring]
         if sstruct_load(&move.found) <= number:
-            sstruct_store(&lane.landed, number)   # others may wait for that
+            sstruct_store(&lane.landed, number)   # other lanes may wait for this
             wait(run, &move.found, number + 1)
         number += 1
         if lane == state.lanes:
-            lane.begun = number   # what raises is not made twice
+            lane.begun = number   # a move that raises is not applied again
             land_first(run, state, problem, move)
         else:
             state.follow(problem, lane, move, &of_bounds)
@@ -206,14 +208,14 @@ cdef int land(
 
 cdef int land_first(
         Run* run, DualState state, BlockProblem problem, const Move* move) except -1 nogil:
-    """Make a move in the state itself."""
+    """Apply a move to the state itself."""
     if run.visits.average == NULL:
         return state.land(problem, move, None)
     return state.land(problem, move, <RunningAverage> run.visits.average)
 
 
 cdef int wait_for_place(Run* run, DualState state, int64_t a) except -1 nogil:
-    """Wait until no lane needs any more the move in whose place that of visit `a` is to be."""
+    """Wait until no lane needs the move that visit `a` will overwrite in the ring."""
     cdef int64_t former = run.base + a - run.ring
     cdef Py_ssize_t k
     if run.n_lanes > 1 and a >= run.ring:
@@ -224,9 +226,9 @@ cdef int wait_for_place(Run* run, DualState state, int64_t a) except -1 nogil:
 
 
 cdef int wait(Run* run, sstruct_counter* counter, int64_t least) except -1 nogil:
-    """Wait for another lane, if need be, and keep account of it."""
+    """Wait for another lane if necessary, and count the wait."""
     cdef double waited
-    if sstruct_load(counter) >= least:   # always, where there is one lane and perhaps no pool
+    if sstruct_load(counter) >= least:   # always true with one lane, which may have no pool
         return 0
     waited = (<ThreadPool> run.pool).wait(counter, least)
     if waited > 0:
@@ -236,7 +238,7 @@ cdef int wait(Run* run, sstruct_counter* counter, int64_t least) except -1 nogil
 
 
 cdef bint is_slow(Run* run, DualState state) noexcept nogil:
-    """Whether one thread would be faster, as far as the first lane can see."""
+    """Whether one thread would be faster, by the estimate of the first lane."""
     if run.n_lanes == 1 or run.alone <= 0:
         return False
     run.looks += 1
@@ -252,7 +254,7 @@ cdef bint waits_too_much(Run* run) noexcept nogil:
 
 
 cdef int visit_alone(Visits* visits, DualState state, Py_ssize_t a) except -1 nogil:
-    """Make a visit and its move, in the state itself."""
+    """Make a visit and apply its move to the state."""
     cdef Run run
     cdef Move* move = state.moves
     run.visits = visits

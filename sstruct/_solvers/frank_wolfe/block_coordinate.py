@@ -1,6 +1,6 @@
-"""Block-coordinate Frank-Wolfe and its multi-plane variant: which pass next, when to stop.
+"""Block-coordinate Frank-Wolfe and MP-BCFW: choice of the next pass, and stopping.
 
-The passes themselves are compiled; nothing here is done for each block.
+The passes themselves are compiled; this module has no loop over blocks.
 """
 
 import math
@@ -26,22 +26,22 @@ from sstruct._solvers.frank_wolfe.lag import MOST, Lag, may_be_at_once
 
 STEPS = {kind.name.lower(): kind for kind in StepKind}
 SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
-# Those that visit every block in each pass.
+# Samplings that visit every block in each pass.
 EACH_ONCE = ("permutation", "sequential")
 
-# An exact pass also costs what its new labelings add to all later passes: its work counts so many
-# times when approximate passes are weighed against it. One run each on OCR letters and CoNLL-2000:
-# times to a gap of 0.01 spread by about a quarter between 1 and 4, without a clear best, and
-# oracle calls fall as it grows.
+# New labelings of an exact pass also increase the cost of all later passes. Its work is therefore
+# multiplied by this factor when approximate passes are compared with it. In one run each on OCR
+# letters and CoNLL-2000, times to a gap of 0.01 varied by about a quarter for factors between 1 and
+# 4, without a clear best one; the number of oracle calls falls as the factor grows.
 EXACT_WEIGHT = 1.5
-# Work of reading a byte of features, of data that are visited part by part: about what a disk of
-# 1 GB a second takes. With 0.15, 1.5 and 15 the chains of benchmarks/out_of_core.py (15,000) took
-# 8, 7 and 6 passes in 6 parts, 10, 9 and 9 in 12, to a gap of 0.05 (7 in memory), and 3.0, 3.8 and
-# 4.6 s of CPU in 6 parts (2.9 in memory; one run each).
+# Work of reading a byte of features of data that are visited shard by shard, for a disk of about
+# 1 GB per second. With 0.15, 1.5 and 15, the chains of benchmarks/out_of_core.py (15,000) took 8, 7
+# and 6 passes to a gap of 0.05 in 6 shards and 10, 9 and 9 in 12 (7 in memory), and 3.0, 3.8 and
+# 4.6 s of CPU time in 6 shards (2.9 in memory; one run each).
 READING_WORK = 1.0
-# Passes in order that win back what visits at once have lost.
+# Largest number of sequential passes to recover a decrease of the dual by concurrent visits.
 MOST_CLIMBS = 40
-# A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
+# A pass of cache hits calls no oracle. A fit ends after MOST_ROUNDS * max_iter passes in any case.
 MOST_ROUNDS = 10
 
 
@@ -52,8 +52,8 @@ class FrankWolfeFit(Solver):
     ----------
     setup : Setup
     state : DualState, optional
-        Just made, with ``draw`` for ``sampling="gap"`` and with ``average`` where averages are
-        asked for; None: one is made.
+        A new state, with ``draw`` for ``sampling="gap"`` and with ``average`` if iterates are
+        averaged. By default, it is created here.
     """
 
     takes: ClassVar[dict] = {}
@@ -82,48 +82,48 @@ class FrankWolfeFit(Solver):
                 setup.problem.restore_planes(setup.warm)
                 state.restore(setup.warm)
             except ValueError as error:
-                raise ValueError(f"what the last fit left to go on from: {error}") from error
+                raise ValueError(f"cannot continue from the previous fit: {error}") from error
         self.state = state
-        # Drawing by gaps needs every gap first.
+        # Drawing by gaps requires that all gaps are known.
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
         self.parts = shards_of(setup.problem, options.part_bytes)
         at_once = may_be_at_once(setup.problem) and not self.constants.sequential_visits
         self.lag = Lag(state, self.most_lag if at_once else 0)
-        # The order in which the last pass took the parts.
+        # Order in which the last pass visited the shards.
         self.part_order = list(range(len(self.parts)))
-        # v, and the dual value's linear term, from the working sets as that pass left them, added
-        # up in that order while each part was in memory; None: not known, or taken over.
+        # v and the linear term of the dual, computed from the working sets in this order, while
+        # each shard was in memory; None if unknown or already used.
         self.rebuilt = None
         self.pass_average = None
         if options.pass_average:
             self.pass_average = PassAverage(aligned_zeros(setup.problem.n_weights))
-        # Gap of the average by the estimate of the last iterate's, at the last certificate.
+        # At the last certificate: gap of the average over the estimated gap of the last iterate.
         self.gap_ratio = 1.0
 
     def export(self):
-        """Return what a later fit goes on from: arrays by name, for ``Setup.warm``."""
+        """Return the state from which a later fit can continue, as arrays for ``Setup.warm``."""
         own = {"lam": self.lam, "block_weight": self.block_weight}
         return {**own, **self.problem.planes(), **self.state.export()}
 
     @property
     def w(self):
-        """The last iterate, or the averaged one where that had the smaller primal."""
+        """The last iterate, or the average if its primal was smaller."""
         return self.state.live_w if self.averaged is None else self.averaged
 
     @property
     def dual(self):
-        """Of the current dual weights."""
+        """Dual value of the current dual weights."""
         return self.state.dual
 
     @property
     def n_oracle_calls(self):
-        """Without those of certificates."""
+        """Number of oracle calls, without those of certificates."""
         return self.state.n_oracle_calls
 
     @property
     def effective_passes(self):
-        """Passes of n oracle calls each: where hits take the place of calls, fewer than made."""
+        """Number of passes of n oracle calls each; cache hits do not count as calls."""
         if not self.options.cache:
             return self.n_passes
         return self.n_oracle_calls // self.problem.n_blocks
@@ -134,7 +134,7 @@ class FrankWolfeFit(Solver):
         return self.state.n_labelings / self.problem.n_blocks
 
     def _iterate(self):
-        """An exact pass with its approximate ones; return the status once there is one."""
+        """Make an exact pass and approximate ones; return the status, None if the fit continues."""
         options, state = self.options, self.state
         if self._spent():  # resumed after the last pass
             self._certify_apart()
@@ -146,7 +146,7 @@ class FrankWolfeFit(Solver):
             self.pass_average.add(state.live_w)
         if self.held_out is not None and self._no_better(self.points[-1]):
             return Status.EARLY_STOPPED
-        # Where blocks are drawn, one of those left out may still have a gap.
+        # If blocks are drawn, a block that was not drawn may still have a gap.
         quiet = in_time and state.n_steps == n_steps
         stalled = quiet and self.visits_all
         self.visits_all = options.sampling in EACH_ONCE or quiet
@@ -179,7 +179,7 @@ class FrankWolfeFit(Solver):
         return None
 
     def _spent(self):
-        """Whether max_iter passes of n oracle calls are over."""
+        """Whether max_iter passes of n oracle calls have been used up."""
         rounds = self.options.max_iter * (MOST_ROUNDS if self.options.cache else 1)
         return self._calls_spent() or self.n_passes >= rounds
 
@@ -193,7 +193,7 @@ class FrankWolfeFit(Solver):
         return super()._limit(status)
 
     def _passes(self):
-        """Make them over each part of the data; return False when the deadline came first."""
+        """Make the passes over each shard of the data; return False if the deadline has passed."""
         state, self.rebuilt = self.state, None
         if len(self.parts) == 1:
             return self._passes_over(None)
@@ -208,7 +208,7 @@ class FrankWolfeFit(Solver):
         return True
 
     def _rebuild(self):
-        """Compute w and the dual from the working sets, against drift; in the same order always."""
+        """Compute w and the dual from the working sets, against drift, always in the same order."""
         rebuilt, self.rebuilt = self.rebuilt, None
         if rebuilt is None:
             v, linear = np.zeros(self.problem.n_weights), 0.0
@@ -218,7 +218,7 @@ class FrankWolfeFit(Solver):
         self.state.settle(*rebuilt)
 
     def _passes_over(self, part):
-        """Make them over a part, or over all of the data; return False when out of time."""
+        """Make the passes over a shard or all data; return False if the deadline has passed."""
         dual = self.state.dual
         if part is not None:
             part.bring()
@@ -229,13 +229,13 @@ class FrankWolfeFit(Solver):
         return in_time
 
     def _settle_dual(self, dual, part=None):
-        """Have an exact dual value, not below that of before."""
+        """Compute the dual exactly, and make sure that it has not fallen."""
         self.lag.look(at_once=True)
         if self.lag.now == 0 and self.state.dual < dual:
             self._climb(dual, part)
 
     def _exact_and_approximate(self, dual, part):
-        """Make an exact pass and the approximate ones after it; return False when out of time."""
+        """Make an exact pass and approximate ones; return False if the deadline has passed."""
         options, state = self.options, self.state
         begin = self._spending()
         plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE, part)
@@ -250,13 +250,13 @@ class FrankWolfeFit(Solver):
         return self._approximate_passes(begin, dual, part)
 
     def _climb(self, dual, part=None):
-        """Visit in order until the dual is as high: visits at once have lost more than they gained.
+        """Make sequential passes until the dual, lowered by concurrent visits, has recovered.
 
-        Labelings at hand, among which are most that had dual weight, do it in few passes.
+        Cached labelings, which include most of those with dual weight, need only a few passes.
         """
         state, plan = self.state, self._plan(part=part, in_order=True)
         for k in range(MOST_CLIMBS):
-            if state.dual >= dual:  # which may never be, where a file said what it was
+            if state.dual >= dual:  # may never hold if `dual` comes from a modified checkpoint
                 break
             if k < MOST_CLIMBS // 2 and self.options.multi_plane:
                 approximate_pass(state, plan, True)
@@ -264,10 +264,10 @@ class FrankWolfeFit(Solver):
                 exact_pass(state, self.pool, plan, False)
 
     def _plan(self, visits_all=False, part=None, in_order=False):
-        """How the next pass goes.
+        """Return the plan of the next pass.
 
-        visits_all: it visits each block once, whatever the sampling. in_order: one by one, and to
-        its end.
+        visits_all : visit each block once, whatever the sampling
+        in_order : visit one block at a time, without a deadline
         """
         options = self.options
         in_turn = visits_all or part is not None
@@ -283,9 +283,9 @@ class FrankWolfeFit(Solver):
         )
 
     def _approximate_passes(self, begin, dual, part=None):
-        """Make them while one gains more per unit of work than all since `begin` and `dual`.
+        """Make passes while each gains more per unit of work than all since `begin` and `dual`.
 
-        Return False when the deadline came first.
+        Return False if the deadline has passed.
         """
         state, plan = self.state, self._plan(part=part)
         for k in range(self.constants.max_approximate_passes):
@@ -304,7 +304,7 @@ class FrankWolfeFit(Solver):
         return seconds() < self.deadline
 
     def _spending(self):
-        """What the rule for approximate passes goes by: counted work, or the paper's clock."""
+        """Return the measure used by the rule for approximate passes: work, or time as in [S15]."""
         return self.state.work if self.options.schedule == "work" else seconds()
 
     def _end_early(self):
@@ -313,26 +313,26 @@ class FrankWolfeFit(Solver):
         super()._end_early()
 
     def _estimate(self):
-        """Relative gap from the block gaps met on the way, each at another w: no certificate."""
+        """Return an estimate of the relative gap, from block gaps at different w."""
         estimate = self.state.estimated_gap
         return relative(estimate, self.state.dual + estimate)
 
     @property
     def points(self):
-        """The last iterate and its average, if there is one: where w_ may be."""
+        """The last iterate and, if there is one, its average: the candidates for w_."""
         average = self._average()
         return [self.state.live_w] + ([] if average is None else [average])
 
     def _average(self):
-        """Return the averaged iterate, or None where there is none."""
+        """Return the averaged iterate, or None if there is none."""
         if self.pass_average is not None and self.pass_average.count > 0:
-            return self.state.clip(self.pass_average.w)  # of rounding
+            return self.state.clip(self.pass_average.w)  # rounding may violate the bounds
         return self.state.average() if self.options.average else None
 
     def _evaluate(self, last_iterate):
-        """Rebuild w from the working sets, against drift, and compute the primal there.
+        """Rebuild w from the working sets, against drift, and compute the primal.
 
-        And at the average; or there alone.
+        It is computed at w if `last_iterate` is true or there is no average, and at the average.
         """
         state = self.state
         estimate = self._estimate()
@@ -346,13 +346,13 @@ class FrankWolfeFit(Solver):
             self.primal, self.exact = self._primal_at(
                 state.live_w, state if self.options.needs_gaps else None
             )
-            average = self._average()  # now: an interruption leaves the primal before it
+            average = self._average()  # after the primal, so that an interruption keeps it
         if average is not None:
             self._weigh_average(average, *self._primal_at(average, state), estimate)
         return True
 
     def _evaluate_by_parts(self, estimate):
-        """Compute the primal at w and at the average, reading each part of the data once."""
+        """Compute the primal at w and at the average, reading each shard of the data once."""
         state, average = self.state, self._average()
         points = [(state.live_w, state if self.options.needs_gaps else None)]
         points += [] if average is None else [(average, state)]
@@ -372,14 +372,14 @@ class FrankWolfeFit(Solver):
             self._weigh_average(average, primals[1], bool(exact[1]), estimate)
 
     def _weigh_average(self, average, primal, exact, estimate):
-        """Take the average for w where its primal is smaller."""
+        """Use the average as w if its primal is smaller."""
         if primal < self.primal:
             self.primal, self.exact, self.averaged = primal, exact, average
         if 0 < estimate < math.inf:
             self.gap_ratio = relative(gap(primal, self.state.dual), primal) / estimate
 
     def _evaluate_at(self, w):
-        """Take weights in the place of those at hand, against dual weights rebuilt."""
+        """Replace the current weights, and compute the primal against rebuilt dual weights."""
         self.averaged, self.primal, self.exact = w, math.inf, True
         self._rebuild()
         self.primal, self.exact = self._primal_at(w, self.state)
@@ -388,7 +388,7 @@ class FrankWolfeFit(Solver):
         return self.rounding.bound(self.lam, primal, dual, w, self.state.live_v)
 
     def _save(self):
-        """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
+        """Write a checkpoint at the end of a pass, so that no work is repeated after resuming."""
         columns, notes = self._record_kept()
         more = {"part_order": np.array(self.part_order, dtype=np.int64)}
         if self.pass_average is not None:

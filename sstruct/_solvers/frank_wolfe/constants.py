@@ -1,35 +1,35 @@
-"""Constants of the Frank-Wolfe solvers, with the names of the papers."""
+"""Constants of the Frank-Wolfe solvers."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constants:
-    """Constants that the papers set by hand, as a fit uses them.
+    """Constants that the papers choose by hand, with the values of a fit.
 
     Attributes
     ----------
     cache_lifetime : int
-        T of paper 000, which uses 10: passes that an unused labeling survives in the cache of
-        ``"mp-bcfw"``, or with `cache`. On the sets of benchmarks/defaults_data.py fits to a gap of
-        0.01 took 0.70 to 1.02 of the time with 2 in place of 10 (median 0.89), and 0.73 to 1.09 of
-        the passes: unused labelings cost their part of every approximate visit.
+        T of [S15], which uses 10: number of passes that an unused labeling survives in the cache of
+        ``"mp-bcfw"``, or with `cache`. On the data sets of benchmarks/defaults_data.py, fits to a
+        gap of 0.01 took 0.70 to 1.02 of the time with 2 instead of 10 (median 0.89), and 0.73 to
+        1.09 of the passes: every approximate visit scores unused labelings too.
     max_working_set : int
-        N of paper 000: with this many labelings of a block, unused ones make room for new ones.
+        N of [S15]: from this number of labelings of a block on, new ones replace unused ones.
     max_approximate_passes : int
-        M of paper 000: largest number of approximate passes between two exact ones.
+        M of [S15]: largest number of approximate passes between two exact ones.
     full_pass_every : int
-        One of this many approximate passes visits all blocks, the others visit blocks whose last
-        gap was above the mean. 1 in paper 000.
+        One of this many approximate passes visits all blocks; the others visit blocks whose last
+        gap was above the mean. 1 in [S15].
     cache_gap_share, cache_mean_gap_share : float
-        F and nu of paper 001, section 3.3: a cached labeling replaces an oracle call if its gap is
-        at least these shares of the block's last gap, and of the mean gap.
+        F and nu of [O16], section 3.3: a cached labeling replaces an oracle call if its gap is at
+        least these shares of the last gap of the block and of the mean gap.
     gap_refresh_every : int
-        Gap sampling and caching use the block gaps of the last certificate. One is made after at
-        most this many passes.
+        Gap sampling and caching use the block gaps of the last certificate, which is computed after
+        at most this many passes.
     sequential_visits : bool
-        Whether each visit sees the steps of all visits before it. Oracle calls are then made one
-        by one, and no two visits are under way at once.
+        Whether each visit sees the steps of all visits before it. Oracle calls are then made one at
+        a time, and no two visits are concurrent.
     """
 
     cache_lifetime: int = 2
