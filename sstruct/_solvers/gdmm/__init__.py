@@ -1,1 +1,1 @@
-"""The greedy direction method of multipliers."""
+"""GDMM, the greedy direction method of multipliers."""

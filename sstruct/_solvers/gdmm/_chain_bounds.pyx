@@ -1,10 +1,10 @@
 # Design:
-# (a) An upper bound on the optimum from the state of GDMM on chains, for any state: multipliers move
-#     scores between factors, and what one loses its neighbours gain. The sum of the factors' maxima
-#     is then no less than the maximum over labelings. The lower bound is in _gdmm_dual.
-# (b) The weights of nodes and the residuals, which grew by differences, are built anew here; the
-#     scores of transitions, whose bounds would have to follow, keep their rounding.
-"""An upper bound, statistics and rebuilding of the state of GDMM on chains."""
+# (a) An upper bound on the optimum, valid for any state of GDMM on chains: multipliers move scores
+#     between neighboring factors without changing their sum. The sum of the factors' maxima is
+#     therefore at least the maximum over labelings. The lower bound is in _chain_dual.pyx.
+# (b) The node weights and the residuals, which are updated by differences, are recomputed here. The
+#     scores of transitions keep their rounding errors, because their bounds would have to be updated.
+"""Upper bound, statistics and rebuilding of the state of GDMM on chains."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
@@ -19,12 +19,12 @@ import numpy as np
 
 
 def relaxed_hinge(ChainFactors factors not None):
-    """Bound sum_i C_i H_i(w) from above, by the factors' maxima under the multipliers.
+    """Bound sum_i C_i H_i(w) from above by the maxima of the factors with the current multipliers.
 
     Returns
     -------
     hinge : float
-        Not less than the sum, at the present weights of nodes and transitions.
+        An upper bound of the sum, at the current weights of nodes and transitions.
     """
     cdef Py_ssize_t b, l, r, k
     cdef BoundedPairs pairs = factors.pairs
@@ -65,13 +65,14 @@ def relaxed_hinge(ChainFactors factors not None):
 
 
 def rebuild(ChainFactors factors not None):
-    """Compute w and the residuals anew from the dual variables; forget messages that are nothing.
+    """Recompute w and the residuals from the dual variables; remove messages that are zero.
 
     Returns
     -------
     dict
-        feasibility: the mean over ends of edges of sum |residual| / (2 C), a distance of
-        distributions; labels_per_unigram and labels_per_bigram: active ones, with the truth, on average.
+        feasibility: the mean over ends of edges of sum |residual| / (2 C), a distance between
+        distributions; labels_per_unigram and labels_per_bigram: mean numbers of active labels and
+        pairs, including the truth.
     """
     cdef Py_ssize_t b, l, r, k
     cdef double total = 0, n_labels = 0, n_pairs = 0
@@ -110,7 +111,7 @@ def rebuild(ChainFactors factors not None):
 cdef double end_residual(
         ChainFactors factors, Py_ssize_t r, const Entries* node, Entries* messages, bint right
         ) except -1 nogil:
-    """Set the residuals at one end of an edge; return the sum of their sizes."""
+    """Compute the residuals at one end of an edge; return the sum of their absolute values."""
     cdef Py_ssize_t k
     cdef int32_t kept = 0
     cdef double total = 0, C = 0
@@ -138,7 +139,7 @@ cdef double end_residual(
 
 
 def set_rho(ChainFactors factors not None, double rho):
-    """Change the penalty; the multipliers rho mu stay what they are."""
+    """Change the penalty without changing the multipliers rho mu."""
     cdef Py_ssize_t r, k
     cdef double factor = factors.rho / rho
     cdef Entries* messages

@@ -1,13 +1,13 @@
 # Design:
 # (a) A lower bound on the optimum from factors that do not agree yet: dual variables of the whole
-#     problem, made from the marginals of nodes. An edge's masses are scaled down to fit both ends,
-#     first the rows, then the columns, and what is left at the two ends is spread as a product (the
-#     rounding of transport plans by Altschuler, Weed and Rigollet, 2017). What changes is no more
-#     than twice the residual, so the bound is tight in the limit.
-# (b) Where transitions are forbidden, what is left goes to allowed pairs as far as it can, one after
-#     another. Mass that finds no way through the chain is taken from the whole of it, in a sweep
-#     back, and given to the true labeling; node weights then change, too.
-# (c) On chains, node and edge marginals that agree are those of a distribution over labelings.
+#     problem are constructed from the marginals of the nodes. The masses of an edge are scaled down to
+#     fit both ends, first the rows, then the columns, and the remainder at the two ends is distributed
+#     as a product (the rounding of transport plans by Altschuler, Weed and Rigollet, 2017). This
+#     changes the masses by at most twice the residual, so that the bound is tight in the limit.
+# (b) If transitions are forbidden, the remainder is assigned to allowed pairs, one after the other, as
+#     far as possible. Mass for which no path through the chain exists is removed from the whole chain
+#     by a backward sweep, and assigned to the true labeling; node weights then change too.
+# (c) On chains, consistent node and edge marginals are those of a distribution over labelings.
 """A lower bound from the state of GDMM on chains."""
 
 from libc.math cimport INFINITY
@@ -25,11 +25,11 @@ import numpy as np
 
 
 cdef class Marginals:
-    """Masses of the nodes and edges of one chain; vectors over labels, zero between uses."""
+    """Masses of the nodes and edges of one chain; vectors over labels that are zero between uses."""
 
     cdef Py_ssize_t length
     cdef Entries* nodes
-    cdef Entries* edges          # the one into each position
+    cdef Entries* edges          # entry l: the edge into position l
     cdef double[::1] row, column, first, second, first_rest, second_rest
 
     def __cinit__(self, Py_ssize_t length, Py_ssize_t n_labels):
@@ -37,7 +37,7 @@ cdef class Marginals:
         self.nodes = <Entries*> calloc(length, sizeof(Entries))
         self.edges = <Entries*> calloc(length, sizeof(Entries))
         if not (self.nodes and self.edges):
-            raise MemoryError(f"no memory for the masses of a chain of {length} nodes")
+            raise MemoryError(f"not enough memory for the masses of a chain of {length} nodes")
         self.row, self.column, self.first = np.zeros((3, n_labels))
         self.second, self.first_rest, self.second_rest = np.zeros((3, n_labels))
 
@@ -53,21 +53,22 @@ cdef class Marginals:
 
 
 cdef inline double mass_of(const Entries* active, Py_ssize_t k, double C) noexcept nogil:
-    """C q of an entry of C (e_truth - q)."""
+    """Return C q for an entry C (e_truth - q)."""
     return max(C - active.at[k].value, 0) if k == 0 else -active.at[k].value
 
 
 cdef inline double fitting(double wanted, double present) noexcept nogil:
-    """Factor that scales a sum of masses down to what is wanted."""
+    """Return the factor that reduces a sum of masses to at most `wanted`."""
     return wanted / present if present > wanted else 1
 
 
 cdef int couple(
         Marginals chain, Py_ssize_t l, const Entries* pairs, double C, BoundedPairs allowed
         ) except -1 nogil:
-    """List masses of an edge that agree with its nodes', close to its own; of `allowed` pairs.
+    """List masses of an edge, of allowed pairs only, that are consistent with those of its nodes.
 
-    Masses that do not fit are taken off the node at position l.
+    They stay close to the edge's own masses. Mass that does not fit is removed from the node at
+    position l.
     """
     cdef Entries* left = &chain.nodes[l - 1]
     cdef Entries* right = &chain.nodes[l]
@@ -127,7 +128,7 @@ cdef int couple(
 
 
 cdef double withdraw(Marginals chain, Py_ssize_t length) noexcept nogil:
-    """From the end, take off every position what found no way further; return what is left."""
+    """Remove, from the end, mass without a path to later positions; return the remaining mass."""
     cdef Py_ssize_t l, k
     cdef double total = 0
     cdef double* before = &chain.row[0]
@@ -136,7 +137,7 @@ cdef double withdraw(Marginals chain, Py_ssize_t length) noexcept nogil:
     cdef Entries* edge
     for l in range(length - 1, 0, -1):
         node, edge = &chain.nodes[l], &chain.edges[l]
-        # The masses of the edge have the sums that the node had before anything was withdrawn.
+        # The masses of the edge have the sums of the node before anything was removed.
         for k in range(edge.size):
             before[edge.at[k].second] += edge.at[k].value
         for k in range(node.size):
@@ -160,22 +161,22 @@ cdef double withdraw(Marginals chain, Py_ssize_t length) noexcept nogil:
 
 
 def consistent_dual(ChainFactors factors not None, double[::1] w not None):
-    """Build dual variables of the whole problem from those of the factors.
+    """Construct dual variables of the whole problem from those of the factors.
 
     Parameters
     ----------
     w : ndarray of shape (n_weights,)
-        OUT: the weights of nodes and transitions that belong to them.
+        OUT: the corresponding weights of nodes and transitions.
 
     Returns
     -------
     loss : float
-        sum_i C_i times the expected loss: ``loss - |w|^2 / 2`` is a lower bound of the optimum
-        over lam.
+        sum_i C_i times the expected loss: ``loss - |w|^2 / 2`` is a lower bound of the optimum,
+        divided by lam.
 
     Notes
     -----
-    O(features) for each active label, and O(pairs) for each edge.
+    Takes O(features) per active label and O(pairs) per edge.
     """
     cdef Py_ssize_t b, l, r, k, KP = factors.problem.KP, at = factors.n_node_weights
     cdef double C, total, loss = 0

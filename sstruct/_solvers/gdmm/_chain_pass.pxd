@@ -5,7 +5,7 @@ from sstruct._solvers.gdmm._entries cimport Entries
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._kernels._random cimport Random
 
-# About the work at a node or an edge, in units of oracles.
+# Approximate work at a node or an edge, in units of oracle work.
 cdef enum:
     OF_NODE = 1000
 
@@ -16,19 +16,19 @@ cdef class ChainFactors:
     cdef readonly Py_ssize_t n_rows, n_node_weights, n_edges
     cdef double[::1] mass             # C_i = q_i / lam of each block
     cdef readonly double[::1] curvature        # of each row's unigram factor, without messages
-    # State. Edge r is the one between rows r - 1 and r.
+    # State. Edge r connects rows r - 1 and r.
     cdef readonly object w            # without transitions
     cdef double[::1] weights
-    cdef readonly BoundedPairs pairs  # with the scores of transitions; None where there are no edges
+    cdef readonly BoundedPairs pairs  # with the scores of transitions; None if there are no edges
     cdef Entries* active_labels
     cdef Entries* active_pairs
-    cdef Entries* left                # messages at each edge's left end, and at its right end
+    cdef Entries* left                # messages at the left end of each edge, and at the right end
     cdef Entries* right
-    cdef Entries nobody              # stays empty
+    cdef Entries nobody              # always empty
     cdef readonly double rho
     cdef Random random
     cdef Py_ssize_t n_new
-    # Measured in the last pass, and at each chain's last visit; seconds since the beginning.
+    # Measured in the last pass, and at the last visit of each chain; total seconds.
     cdef double gain
     cdef readonly double[::1] chain_gain
     cdef readonly double residual, movement, label_seconds, pair_seconds

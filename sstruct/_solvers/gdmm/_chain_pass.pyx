@@ -1,17 +1,18 @@
 # Design:
-# (a) A chain is cut into unigram factors (nodes) and bigram factors (edges), each with its own dual
-#     variables: alpha of a node, beta of an edge, in a shifted simplex of mass C_i (ALGORITHMS 1.1,
-#     with a C for every block, and all of lam in it). w = sum x alpha, v = sum beta; the messages
-#     at an edge's ends hold the residuals (M beta)(k) - alpha(k) and the scaled multipliers mu.
-# (b) A visit to a chain takes each node, then each edge, then moves the multipliers.
-#     The best pair that is not active joins an edge first, the best few labels a node in passes
-#     with a search. Nodes are minimized exactly: their block's Hessian is Q I. Edges take steps by
-#     the same program with a safe majoriser: the largest number of active pairs in a row, and in a
-#     column, for rho (M'M).
-# (c) A label may join if its gradient is above that of one whose mass could go to it; that is the
-#     optimality condition. What ends without mass leaves.
+# (a) A chain is decomposed into unigram factors (nodes) and bigram factors (edges), each with its own
+#     dual variables: alpha of a node and beta of an edge, in a shifted simplex of mass C_i ([Y16], with
+#     a separate C for every block, which includes lam). w = sum x alpha, v = sum beta; the messages at
+#     the ends of an edge hold the residuals (M beta)(k) - alpha(k) and the scaled multipliers mu.
+# (b) A visit of a chain updates each node, then each edge, then the multipliers. Before an edge is
+#     updated, its best inactive pair becomes active; in passes with a search, so do the best few labels
+#     of a node. Nodes are minimized exactly, since their Hessian is Q I. Edges make steps of the same
+#     form with a safe majoriser of rho (M'M): the largest number of active pairs in a row plus that in
+#     a column.
+# (c) A label may become active if its gradient exceeds that of a label whose mass could move to it,
+#     which is the optimality condition. Labels and pairs without mass are dropped.
 # (d) Messages are lists of labels that are, or were, active at the edge or at its node.
-# (e) Bounds on the optimum are in _gdmm_bounds. The scores of transitions are in `pairs`, in order.
+# (e) Bounds on the optimum are in _chain_bounds.pyx and _chain_dual.pyx. The scores of transitions are
+#     in `pairs`.
 """GDMM on chains: the factors, and a pass over them."""
 
 from libc.math cimport INFINITY
@@ -36,23 +37,23 @@ from sstruct._solvers.core._state import aligned_zeros
 
 
 cdef class ChainFactors:
-    """Dual variables and messages of all factors of a chain problem; all zero at first.
+    """Dual variables and messages of all factors of a chain problem, initially zero.
 
     Parameters
     ----------
     problem : ChainProblem
-        With labels. Its rows, costs, masks and layout of weights are read, not its oracle.
+        With labels. Its rows, costs, masks and weight layout are used, but not its oracle.
     lam : float
     block_weight : ndarray of shape (n_blocks,)
         q_i.
     rho : float
         Penalty of the augmented Lagrangian.
     n_new : int
-        Labels that a search adds to a node, at most.
+        Largest number of labels that a search adds to a node.
     seed : int
-        Of the draws of label parts.
+        Seed for drawing label groups.
     exhaustive : bool
-        Whether searches for pairs look at all of them.
+        Whether searches for pairs scan all pairs.
     """
 
     def __cinit__(
@@ -61,12 +62,13 @@ cdef class ChainFactors:
         cdef Py_ssize_t b, l, r, n = problem.features.n_rows, K = problem.n_labels, KP = problem.KP
         problem.need_labels()
         if problem.edge_step != 0:
-            raise ValueError("the factors of chains know no features of transitions")
+            raise ValueError("GDMM does not support features of transitions")
         self.problem, self.n_rows, self.n_node_weights = problem, n, problem.edge_at
         self.w = self.weights = aligned_zeros(self.n_node_weights)
         self.mass = contiguous(block_weight, dtype=np.float64) / lam
         if self.mass.shape[0] != problem.n_blocks or not rho > 0 or n_new < 1:
-            raise ValueError("block_weight does not fit, or rho or n_new is not positive")
+            raise ValueError(
+                "block_weight must have an entry for each block; rho and n_new must be positive")
         self.rho = rho
         random_seed(&self.random, seed)
         self.active_labels = <Entries*> calloc(n, sizeof(Entries))
@@ -74,7 +76,7 @@ cdef class ChainFactors:
         self.left = <Entries*> calloc(n + 1, sizeof(Entries))
         self.right = <Entries*> calloc(n + 1, sizeof(Entries))
         if not (self.active_labels and self.active_pairs and self.left and self.right):
-            raise MemoryError(f"no memory for the active labels of {n} nodes")
+            raise MemoryError(f"not enough memory for the active labels of {n} nodes")
         self.n_new, self.pairs = n_new, None
         if problem.transitions or problem.masked:
             penalty = np.asarray(problem.edge_penalty) if problem.masked else None
@@ -109,7 +111,7 @@ cdef class ChainFactors:
             free(lists)
 
     cdef int reserve(self, Py_ssize_t size) except -1 nogil:
-        """Have scratch for so many labels or pairs of a factor."""
+        """Allocate scratch memory for `size` labels or pairs of a factor."""
         if size > self.gradient.shape[0]:
             with gil:
                 self.gradient, self.linear, self.step, self.change = np.empty((4, 2 * size))
@@ -117,22 +119,22 @@ cdef class ChainFactors:
         return 0
 
     cdef double stored_in_row(self) noexcept:
-        """Features that a row has, on average."""
+        """Return the mean number of features per row."""
         return <double> self.problem.features.n_stored / max(self.n_rows, 1)
 
     def run(self, const Py_ssize_t[::1] order, bint search, Py_ssize_t parts, double step,
             double deadline):
-        """Visit chains in an order.
+        """Visit chains in a given order.
 
         Parameters
         ----------
         order : ndarray of intp
         search : bool
-            Whether nodes look for new labels. Edges, whose search is cheap, always look for pairs.
+            Whether nodes search for new labels. Edges, whose search is cheap, always search for pairs.
         parts : int
-            Of how many label parts one is searched for a node.
+            Number of label groups, of which one is searched per node.
         step : float
-            Of the multipliers; 0 leaves them alone.
+            Step size of the multipliers; 0 leaves them unchanged.
         deadline : float
 
         Returns
@@ -143,7 +145,7 @@ cdef class ChainFactors:
         cdef Watch watch = start_watch(deadline)
         cdef BoundedPairs pairs = self.pairs
         if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.problem.n_blocks:
-            raise IndexError("order has a block that is not there")
+            raise IndexError("order has a block index out of range")
         parts = min(max(parts, 1), self.problem.n_labels)
         cdef double before, work = 0, searched = self.problem.n_labels // parts if search else 0
         cdef double of_node = OF_NODE + searched * self.stored_in_row()
@@ -169,7 +171,7 @@ cdef class ChainFactors:
     cdef void node_scores(
             self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, Py_ssize_t count, double* out
             ) noexcept nogil:
-        """Scores of some labels at position l, with the loss; allowed ones."""
+        """Compute the loss-augmented scores of some allowed labels at position l."""
         cdef Py_ssize_t k, r = self.problem.start[b] + l
         cdef int32_t truth = self.problem.labels[r]
         cdef double scale = node_scale(self.problem, b, r)
@@ -188,7 +190,7 @@ cdef class ChainFactors:
 
     cdef void all_scores(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
-        """theta[low:high] = the same of all labels in a range; -inf where forbidden."""
+        """Set theta[low:high] to the scores of all labels in the range, -inf for forbidden ones."""
         cdef Py_ssize_t k, r = self.problem.start[b] + l, KP = self.problem.KP
         cdef double* theta = &self.theta[0]
         cdef const double* w = &self.weights[0]
@@ -213,7 +215,7 @@ cdef class ChainFactors:
     cdef int send(
             self, Entries* messages, const int32_t* label, Py_ssize_t count, double sign
             ) except -1 nogil:
-        """Add `change` of some labels, times a sign, to residuals; labels new to them are listed."""
+        """Add sign * change of some labels to residuals; append labels that are not listed yet."""
         cdef Py_ssize_t k
         cdef int32_t at
         for k in range(messages.size):
@@ -229,7 +231,7 @@ cdef class ChainFactors:
         return 0
 
     cdef void messages_at(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) noexcept nogil:
-        """The messages at a node, from the edge before it and the one after; empty where none is."""
+        """Return the messages at a node from the edges before and after it, empty if there is none."""
         cdef Py_ssize_t r = self.problem.start[b] + l
         cdef bint some = self.pairs is not None
         sources[0] = &self.right[r] if some and l > 0 else &self.nobody
@@ -237,7 +239,7 @@ cdef class ChainFactors:
 
     cdef int visit_node(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil:
-        """Minimize the augmented Lagrangian over one unigram factor, a new label included."""
+        """Minimize the augmented Lagrangian over one unigram factor, including new labels."""
         cdef Py_ssize_t r = self.problem.start[b] + l, k, n
         cdef double C = self.mass[b], least = INFINITY, begin
         cdef Entries* active = &self.active_labels[r]
@@ -271,7 +273,7 @@ cdef class ChainFactors:
     cdef int search_labels(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, Entries** sources,
             double least) except -1 nogil:
-        """Make the best few labels active whose gradient is above `least`."""
+        """Activate the best few labels with a gradient above `least`."""
         cdef Entries* active = &self.active_labels[self.problem.start[b] + l]
         cdef Entries* source
         cdef Py_ssize_t k, at, side, n = active.size, most = n
@@ -287,7 +289,7 @@ cdef class ChainFactors:
                     source.at[k].value + source.at[k].multiplier)
         for k in range(n):
             self.theta[self.label[k]] = -INFINITY
-        # In falling order behind the active ones.
+        # Insert them after the active ones, in decreasing order.
         for k in range(low, high):
             if not self.theta[k] > least:
                 continue
@@ -305,7 +307,7 @@ cdef class ChainFactors:
         return 0
 
     cdef int step_node(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) except -1 nogil:
-        """Move to the minimum over the active labels, from their `gradient`; tell the messages."""
+        """Move to the minimum over the active labels, using `gradient`; update the messages."""
         cdef Py_ssize_t r = self.problem.start[b] + l, k, side, n_changed = 0
         cdef bint before = l > 0 and self.pairs is not None
         cdef bint after = l < self.problem.length[b] - 1 and self.pairs is not None
@@ -330,7 +332,7 @@ cdef class ChainFactors:
         return 0
 
     cdef int visit_edge(self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l) except -1 nogil:
-        """Take steps over the bigram factor between positions l - 1 and l, a new pair included."""
+        """Update the bigram factor between positions l - 1 and l, including a new pair."""
         cdef Py_ssize_t r = self.problem.start[b] + l, k, n, n_changed = 0
         cdef Entries* active = &self.active_pairs[r]
         cdef double C = self.mass[b], least = INFINITY, begin, difference

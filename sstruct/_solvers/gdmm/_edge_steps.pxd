@@ -1,8 +1,9 @@
-# Steps over the active pairs of one bigram factor. Header only, so that they inline.
+# Steps over the active pairs of one bigram factor. Header only, for inlining.
 #
 # Design:
-# (a) A factor's own Hessian is I + rho M'M, so one step by a majoriser is not its minimum. Steps in
-#     its own scratch are cheap beside the writes to what factors share, which follow the last one.
+# (a) The Hessian of a factor is I + rho M'M, so that one step with a majoriser does not reach the
+#     minimum. Several steps in scratch memory are cheap compared with the update of shared data, which
+#     follows only the last one.
 from libc.stdint cimport int32_t
 
 from sstruct._solvers.gdmm._entries cimport Entries
@@ -10,8 +11,8 @@ from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._kernels._simplex cimport simplex_minimum
 
 cdef enum:
-    # Made sequences, 1,000 labels, 345 chains, lower bound after 12 passes: with 1, 3 and 6 steps
-    # 0.514, 0.522 and 0.523, in 7.3, 7.0 and 6.8 s of CPU time.
+    # Generated sequences with 1,000 labels, 345 chains, lower bound after 12 passes: 0.514, 0.522 and
+    # 0.523 with 1, 3 and 6 steps, in 7.3, 7.0 and 6.8 s of CPU time.
     EDGE_STEPS = 5
 
 
@@ -19,11 +20,11 @@ cdef inline void edge_steps(
         BoundedPairs pairs, const Entries* active, double own, double rho, double C,
         int32_t* row_count, int32_t* column_count, double* gradient, double* linear, double* now,
         double* step) noexcept nogil:
-    """Take steps from the masses of `active`, whose messages `pairs` has laid out.
+    """Make steps from the masses of `active`, whose messages are loaded in `pairs`.
 
-    own : 1 where transitions have weights, or 0    gradient : size    INOUT
+    own : 1 if transitions have weights, else 0    gradient : size    INOUT
     linear, now : scratch    step : size    OUT: the masses
-    Entries of pairs.left and pairs.right of active labels are left changed.
+    Modifies the entries of pairs.left and pairs.right of active labels.
     """
     cdef Py_ssize_t k, n = active.size
     cdef int turn

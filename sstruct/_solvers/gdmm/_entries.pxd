@@ -1,10 +1,10 @@
 # Sparse vectors of GDMM's factors: short lists that grow and shrink. Header only.
 #
 # Design:
-# (a) One kind of entry serves active labels of a unigram factor (first: the label), active pairs of
-#     a bigram factor (first, second) and messages between them (first; value: the residual of
+# (a) One type of entry is used for active labels of a unigram factor (first: the label), active pairs
+#     of a bigram factor (first, second) and messages between them (first; value: the residual of
 #     consistency; multiplier: the scaled multiplier mu). Entry 0 of a factor is its truth.
-# (b) What is not listed is zero.
+# (b) Entries that are not listed are zero.
 from libc.stdint cimport int32_t
 
 from sstruct._kernels._memory cimport grow
@@ -13,7 +13,7 @@ cdef extern from *:
     """
     #define SSTRUCT_GDMM_ROUNDING 1e-14
     """
-    const double ROUNDING "SSTRUCT_GDMM_ROUNDING"   # shares of a mass that are rounding
+    const double ROUNDING "SSTRUCT_GDMM_ROUNDING"   # share of a mass that counts as rounding error
 
 
 cdef struct Entry:
@@ -27,7 +27,7 @@ cdef struct Entries:
 
 
 cdef inline int append(Entries* entries, int32_t first, int32_t second, double value) except -1 nogil:
-    """Add an entry; return its place."""
+    """Append an entry; return its index."""
     cdef int32_t capacity = entries.capacity + entries.capacity // 2 + 2
     if entries.size == entries.capacity:
         grow(<void**> &entries.at, capacity, sizeof(Entry))
@@ -41,7 +41,7 @@ cdef inline int append(Entries* entries, int32_t first, int32_t second, double v
 
 
 cdef inline void drop_zeros(Entries* entries) noexcept nogil:
-    """Drop active labels or pairs without weight, but never the truth."""
+    """Remove active labels or pairs without weight, but never the truth."""
     cdef int32_t k, kept = 1
     for k in range(1, entries.size):
         if entries.at[k].value != 0:

@@ -1,12 +1,12 @@
-# The dual variables of one sample's factors. Header only.
+# The dual variables of the factors of one sample. Header only.
 #
 # Design:
-# (a) Only labels that were ever let in, and the edges between them, have variables of their own. A
-#     label that was not is off (alpha 0), and an edge with such an end has the only masses that go
-#     with it: none on (1, 1), no residual, no message. So `admit` changes nothing but what is stored.
-# (b) alpha = C (y - q) of a label with value q, in [0, C] where it is truly on and [-C, 0] where it is
-#     off; beta = C (e - mass) of an edge's outcomes, of which (0, 0) is minus the sum of the others.
-# (c) The sample's true labels come first, so that a label's truth is told by its place.
+# (a) Only admitted labels, and the edges between them, have stored variables. A label that is not
+#     admitted is off (alpha 0), and the masses of an edge with such an end follow: mass 0 on (1, 1), no
+#     residual, no message. `admit` therefore changes only what is stored.
+# (b) alpha = C (y - q) for a label with value q, in [0, C] if the label is truly on and in [-C, 0] if it
+#     is off; beta = C (e - mass) of the outcomes of an edge; that of (0, 0) is minus the sum of the others.
+# (c) The true labels of the sample come first, so that the position of a label determines its truth.
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
@@ -18,19 +18,19 @@ cdef struct LabelBlock:
     int32_t* label      # (n_labels,)
     double* alpha       # (n_labels,)
     int32_t* edge       # (n_pairs,)
-    int32_t* end        # (n_pairs, 2) places of the ends in `label`
+    int32_t* end        # (n_pairs, 2) positions of the ends in `label`
     double* beta        # (n_pairs, 3) of the outcomes (0, 1), (1, 0), (1, 1)
-    double* message     # (n_pairs, 2) residual + multiplier / rho, of the first and second end
+    double* message     # (n_pairs, 2) residual + multiplier / rho, at the first and second end
 
 
-# Edges in order, the lower end first; `first[u]` is where those of u begin.
+# Sorted edges, the lower end first; the edges of u start at `first[u]`.
 cdef struct EdgeIndex:
     const int32_t* edges        # (E, 2)
     const int32_t* first        # (K + 1,)
 
 
 cdef inline Py_ssize_t edge_between(const EdgeIndex* index, int32_t a, int32_t b) noexcept nogil:
-    """The edge of two labels, or -1."""
+    """Return the edge between two labels, or -1."""
     cdef int32_t u = min(a, b), v = max(a, b)
     cdef Py_ssize_t low = index.first[u], high = index.first[u + 1], middle
     while low < high:
@@ -62,7 +62,7 @@ cdef inline int _reserve(LabelBlock* block, int32_t n_labels, int32_t n_pairs) e
 
 
 cdef inline int admit(LabelBlock* block, int32_t label, const EdgeIndex* index) except -1 nogil:
-    """Give a label, off and not yet there, variables of its own. O(n_labels log K)."""
+    """Admit a label that is off: give it variables and edges. O(n_labels log K)."""
     cdef int32_t at, low, high, p = block.n_pairs
     cdef Py_ssize_t e
     _reserve(block, block.n_labels + 1, p + block.n_labels)

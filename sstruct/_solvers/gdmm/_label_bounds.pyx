@@ -1,18 +1,19 @@
 # Design:
-# (a) Lower bound: the labels' alpha alone. Edges' masses on (1, 1) that go with marginals q_u, q_v are
-#     those of [max(0, q_u + q_v - 1), min(q_u, q_v)]; their other masses follow, and no loss depends on
-#     them. So of all consistent beta the best minimize sum_e v_e^2, edge by edge: v_e is the number
-#     nearest to 0 between the sums over samples of the least and the greatest it may be. That is the
-#     maximum of the dual given alpha, whatever the residuals of the running beta; it tends to the
-#     optimum as alpha does. The best multiple of the point, from 0 (the truth) to 1, is taken.
-#     Weights and value are computed from scratch.
-# (b) Upper bound: the primal of the relaxation at any weights, one call of the problem's max-oracle a
-#     sample, exact over the local polytope.
-# (c) Of the labels that an oracle's answer has on, wholly or half, and that were not let in, the one
-#     with the highest score is: a sample whose answers stay within its admitted labels is at the
-#     optimum as soon as these are. One at a time, since early answers have many labels on: all of
-#     them would be 90 of bibtex's 159 by the tenth pass.
-"""Bounds of GDMM on label sets, from scratch."""
+# (a) Lower bound, from the alphas of the labels only. For marginals q_u, q_v of the labels, the mass of
+#     an edge on (1, 1) lies in [max(0, q_u + q_v - 1), min(q_u, q_v)]; it determines the other masses,
+#     and no loss depends on them. Among all consistent beta, the best ones therefore minimize
+#     sum_e v_e^2 for each edge separately: v_e is the number closest to 0 between the sums over samples
+#     of its least and largest values. This is the maximum of the dual for given alpha, whatever the
+#     residuals of the current beta, and it converges to the optimum as alpha does. Finally the best
+#     multiple of this point, from 0 (the truth) to 1, is used. Weights and value are computed from
+#     scratch.
+# (b) Upper bound: the primal of the relaxation at any weights, by one call of the max-oracle per
+#     sample, which is exact over the local polytope.
+# (c) Among the labels that an oracle's answer has (partly) on and that are not admitted, the one with
+#     the highest score is admitted: if the answers for a sample contain only admitted labels, the sample
+#     is at its optimum as soon as these are. One label at a time, because early answers have many
+#     labels on: all of them would be 90 of the 159 labels of bibtex in the tenth pass.
+"""Bounds of GDMM on label sets, computed from scratch."""
 
 from libc.stdint cimport int32_t
 
@@ -32,7 +33,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 
 cdef struct OracleCalls:
-    Py_ssize_t chunk                # blocks of a ticket
+    Py_ssize_t chunk                # number of blocks per ticket
     const double* weights
     LabelBlock* blocks
     void* factors
@@ -77,14 +78,14 @@ cdef int call_oracles(
 
 
 def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const double[::1] w):
-    """Call every oracle at w and let in a label of each answer that has others on than were let in.
+    """Call every oracle at w; admit a label from each answer that has labels not admitted yet.
 
     Returns
     -------
     hinge : ndarray of shape (n_blocks,)
-        H_i(w), those of the relaxation.
+        H_i(w) of the relaxation.
     exact : bool
-        Whether every oracle call was.
+        Whether every oracle call was exact.
     n_admitted : int
     """
     cdef BlockProblem problem = pool.problem
@@ -92,7 +93,7 @@ def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const 
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef OracleCalls calls
     if problem is not factors.problem:
-        raise ValueError("the factors are those of another problem")
+        raise ValueError("the factors belong to another problem")
     problem._check_weights(w)
     hinges, exacts = np.empty(n), np.ones(pool.n_threads, dtype=np.uint8)
     counts = np.zeros(pool.n_threads, dtype=np.intp)
@@ -109,14 +110,14 @@ def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const 
 
 
 def consistent_point(LabelFactors factors not None):
-    """Return the best consistent dual point of the labels' alpha.
+    """Return the best consistent dual point for the current alphas of the labels.
 
     Returns
     -------
     w : ndarray of shape (n_weights,)
         Its weights.
     dual : float
-        Its value in the package's units: no more than the optimum.
+        Its dual value, a lower bound of the optimum.
     """
     cdef MultilabelProblem problem = factors.problem
     cdef LabelBlock* block
@@ -139,7 +140,7 @@ def consistent_point(LabelFactors factors not None):
                 &problem.rows, i, block.label, block.alpha, block.n_labels, &w[0], problem.KP)
             for p in range(block.n_pairs):
                 e, k, at = block.edge[p], block.end[2 * p], block.end[2 * p + 1]
-                # C times the labels' values.
+                # C times the values of the labels.
                 q_u = (C if k < block.n_true else 0) - block.alpha[k]
                 q_v = (C if at < block.n_true else 0) - block.alpha[at]
                 truth = C if k < block.n_true and at < block.n_true else 0
@@ -147,7 +148,7 @@ def consistent_point(LabelFactors factors not None):
                 high[e] += truth - max(q_u + q_v - C, 0)
         for e in range(E):
             w[problem.edge_at + e] = min(max(low[e], 0.0), max(high[e], low[e]))
-    # The best multiple: towards the truth, where all of alpha is 0, the point stays consistent.
+    # The best multiple: scaling alpha towards 0, the truth, preserves consistency.
     square = sstruct_squared_norm(&w[0], problem.n_weights)
     scale = min(-linear / square, 1.0) if square > 0 and linear < 0 else (square == 0) * 1.0
     out *= scale
@@ -155,8 +156,8 @@ def consistent_point(LabelFactors factors not None):
 
 
 def measures(LabelFactors factors not None):
-    """Return mean numbers of admitted labels, of those not at the truth, and of edges a sample, and
-    the sum of the squares of labels' alpha over all edges' ends.
+    """Return the mean numbers per sample of admitted labels, of those that differ from the truth, and
+    of edges, and the sum of the squares of the labels' alphas over all ends of edges.
     """
     cdef Py_ssize_t i, labels = 0, edges = 0, active = 0
     cdef int32_t at

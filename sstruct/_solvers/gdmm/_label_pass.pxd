@@ -18,16 +18,16 @@ cdef class LabelFactors:
     cdef double[::1] weights                    # in the problem's layout
     cdef const int32_t[::1] first
     cdef EdgeIndex index
-    cdef double[::1] bound                      # at least the weights of BLOCK edges each
+    cdef double[::1] bound                      # upper bounds of the weights of BLOCK edges each
     cdef Random random
-    # Scratch of a visit.
-    cdef Py_ssize_t low, high                   # of the part
+    # Scratch memory of a visit.
+    cdef Py_ssize_t low, high                   # range of the label group
     cdef double[::1] theta                      # (KP,) scores of labels
-    cdef double[::1] found                      # (K,) scores, or steps, of those in `wanted`
+    cdef double[::1] found                      # (K,) scores, or steps, of the labels in `wanted`
     cdef int32_t[::1] wanted                    # (K,)
-    cdef int32_t[::1] place                     # (K,) place of an admitted label, -1 else
-    cdef double[::1] total, degree, slack       # (K,) by place
-    cdef double[::1] begin                      # (K,) alpha at the visit's beginning, by place
+    cdef int32_t[::1] place                     # (K,) position of an admitted label, or -1
+    cdef double[::1] total, degree, slack       # (K,) by position
+    cdef double[::1] begin                      # (K,) alpha at the start of the visit, by position
     cdef double[::1] table                      # of edges, see outcomes.h: rows of `room`
     cdef Py_ssize_t room
 

@@ -1,25 +1,27 @@
 # Design:
 # (a) Dual-decomposed learning of label sets: the dual of the relaxation over the local polytope, with
-#     a factor for each label and each edge of a sample, in the augmented Lagrangian of the
-#     constraints that an edge's masses have its labels' marginals (_gdmm_label_block has the
-#     variables). In the units of the paper: 1/2 |w|^2 plus linear terms, C_i = q_i / lam.
-# (b) A visit to a sample: let one label in; a few times minimize over all admitted labels (they meet
-#     in no term, so each is a clip), minimize over each edge between them (4 outcomes, majorised by
-#     1 + 2 rho on the diagonal) and move the multipliers; look for an edge that would let labels in.
-# (c) Labels are searched by their scores, whole or one part of them drawn a visit. A label not
-#     admitted has no messages, so it enters when its score and cost are positive. Parts are ranges:
-#     one is drawn at random, so each label's chance is the same, and its products vectorize.
-# (d) Of edges that have no variables the outcome (1, 1) alone has a score, its weight v. Messages may
-#     be put on such an edge freely as far as its ends' slack allows, the distance of a label that is
-#     off from entering: what is then left, v + slack_u + slack_v, slacks <= 0, is the gain of turning
-#     both on. The greatest is found by branch and bound over v, with upper bounds of BLOCK edges
-#     each, lifted where v rises and set right by searches. A label that is not admitted has the
-#     least slack there. An exhaustive search, to compare with, looks at every edge.
-# (e) What such searches miss (labels that pay only three at a time) the certificate's oracles find
-#     (_gdmm_label_bounds).
-# (f) A visit works on a copy of the sample's edges, laid out for outcomes.h, and adds to what
-#     samples share once, at its end: the scores of its labels follow the steps by |x|^2.
-# [Yen et al., NIPS 2016, Algorithm 3 and Appendix C-2]
+#     a factor for each label and each edge of a sample. The augmented Lagrangian has the constraints
+#     that the masses of an edge have the marginals of its labels (_label_block.pxd has the variables).
+#     In the units of [Y16]: 1/2 |w|^2 plus linear terms, C_i = q_i / lam.
+# (b) A visit of a sample admits one label; then it repeats a few times: minimize over all admitted
+#     labels (they share no term, so that each is a clip), minimize over each edge between them (4
+#     outcomes, majorised by 1 + 2 rho on the diagonal) and update the multipliers. Finally it searches
+#     for an edge that would admit labels.
+# (c) The search for labels uses their scores, over all labels or one label group drawn per visit. A
+#     label that is not admitted has no messages, so that it enters if its score plus cost is positive.
+#     Groups are ranges: one is drawn at random, so that all labels have the same chance, and products
+#     with a range vectorize.
+# (d) For an edge without variables, only the outcome (1, 1) has a score, its weight v. Messages may be
+#     put on such an edge within the slacks of its ends; the slack of a label that is off is its distance
+#     from entering (at most 0). The remainder v + slack_u + slack_v is the gain of turning both on. The
+#     largest gain is found by branch and bound over v, with an upper bound for BLOCK edges each; bounds
+#     are raised if v increases and corrected by searches. For a label that is not admitted the slack is
+#     smallest. An exhaustive search, for comparison, scans every edge.
+# (e) Labels that such searches miss (which gain only three at a time) are found by the oracles of the
+#     certificates (_label_bounds.pyx).
+# (f) A visit works on a copy of the sample's edges in the layout of outcomes.h, and adds its changes to
+#     shared data once, at its end; the scores of its labels are updated after each step, using |x|^2.
+# [Y16], Algorithm 3 and Appendix C-2
 """GDMM's factors of label sets: their state, and one pass."""
 
 from libc.math cimport INFINITY
@@ -51,7 +53,7 @@ cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
         ) noexcept nogil
 
 cdef enum:
-    BLOCK = 32      # edges of a bound
+    BLOCK = 32      # number of edges per bound
 
 
 cdef class LabelFactors:
@@ -60,35 +62,35 @@ cdef class LabelFactors:
     Parameters
     ----------
     problem : MultilabelProblem
-        With labels, and one weight an edge.
+        With labels, and one weight per edge.
     lam : float
-        Regularisation, positive.
+        Regularization parameter, positive.
     block_weight : array-like of shape (n_blocks,)
         q_i, positive.
     rho : float
         Penalty of the augmented Lagrangian, positive.
     n_parts : int
-        Parts of the labels, of which one is searched a visit.
+        Number of label groups, of which one is searched per visit.
     seed : int
     n_sweeps : int
-        Updates of the admitted variables a visit, at least 1.
+        Number of updates of the admitted variables per visit, at least 1.
     published : Published
-        For comparison with the papers.
+        Variants for comparison with [Y16].
 
     Attributes
     ----------
     residual, change : float
-        Of the last pass: the sum of squared differences between edges' masses and labels'
-        marginals, and of the steps of the former, both in the units of C.
+        Of the last pass: the sum of squared differences between the masses of edges and the marginals
+        of labels, and the sum of squared steps of the former, both in the units of C.
     search_seconds, update_seconds : float
-        Spent so far in searches for labels and edges, and in updates.
+        Total time of searches for labels and edges, and of updates.
     """
 
     def __cinit__(self, MultilabelProblem problem not None, *args, **kwargs):
         self.n_blocks = problem.n_blocks
         self.blocks = <LabelBlock*> calloc(self.n_blocks, sizeof(LabelBlock))
         if self.blocks == NULL:
-            raise MemoryError(f"no memory for the label sets of {self.n_blocks} samples")
+            raise MemoryError(f"not enough memory for the label sets of {self.n_blocks} samples")
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -102,16 +104,16 @@ cdef class LabelFactors:
             Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, published=Published()):
         cdef Py_ssize_t i, at, K = problem.n_labels
         if problem.full or not problem.has_labels:
-            raise ValueError("the problem must have labels, and one weight an edge")
+            raise ValueError("the problem must have labels and one weight per edge")
         if not 1 <= n_parts <= K:
-            raise ValueError(f"{n_parts} parts, expected 1 to {K}, the number of labels")
+            raise ValueError(f"n_parts={n_parts}, expected 1 to {K}, the number of labels")
         self.problem, self.lam, self.rho, self.n_sweeps = problem, lam, rho, n_sweeps
         self.multiplier_step, self.exhaustive = published.multiplier_step, published.exhaustive
         self.n_parts = n_parts
         self.factor = np.asarray(block_weight, dtype=np.float64) / lam
         if self.factor.shape[0] != self.n_blocks or not np.min(self.factor) > 0:
-            raise ValueError("block_weight must be positive, one for each block")
-        # A place more than there are weights: there may be no edge to take the address of.
+            raise ValueError("block_weight must have a positive entry for each block")
+        # One extra entry, so that an address exists even without edges.
         self.weights = aligned_zeros(problem.n_weights + 1)
         self.first = problem.decoder.first
         self.index.edges, self.index.first = problem.model.edges, &self.first[0]
@@ -131,7 +133,7 @@ cdef class LabelFactors:
         Returns
         -------
         bool
-            Whether all were visited. A signal's exception leaves the visits before it.
+            Whether all were visited. An exception of a signal handler keeps the visits before it.
         """
         cdef Py_ssize_t a = 0, n = self.n_blocks
         cdef double work = 0
@@ -150,7 +152,7 @@ cdef class LabelFactors:
         return a == n - 1
 
     def set_rho(self, double rho):
-        """Change the penalty; the multipliers stay."""
+        """Change the penalty without changing the multipliers."""
         cdef Py_ssize_t i, p, side
         cdef LabelBlock* block
         cdef double residual, ratio = self.rho / rho
@@ -165,7 +167,7 @@ cdef class LabelFactors:
         self.rho = rho
 
     cdef void _score(self, Py_ssize_t i, LabelBlock* block, Py_ssize_t part) noexcept nogil:
-        """Set `theta` of admitted labels and those of a part, from `low` to `high`."""
+        """Set `theta` of the admitted labels and of a label group, the range from `low` to `high`."""
         cdef Py_ssize_t j, k, count = 0, K = self.problem.n_labels
         cdef const double* w = &self.weights[0]
         cdef const double* bias = w + self.problem.bias_at if self.problem.bias else NULL
@@ -186,7 +188,7 @@ cdef class LabelFactors:
             self.theta[k] = self.found[j] + (bias[k] if bias != NULL else 0)
 
     cdef int32_t _best_label(self, double* top) noexcept nogil:
-        """The label of the part, not admitted, with the highest score and cost, `top`; or -1."""
+        """Return the best label of the group that is not admitted, or -1; `top` is its score + cost."""
         cdef Py_ssize_t k
         cdef int32_t best = -1
         cdef double value
@@ -198,7 +200,7 @@ cdef class LabelFactors:
         return best
 
     cdef int _lay_out(self, Py_ssize_t i, LabelBlock* block) except -1 nogil:
-        """Copy the sample's edges to `table`, by kinds."""
+        """Copy the sample's edges to `table`."""
         cdef Py_ssize_t o, p, truth, n = block.n_pairs, room = self.room
         cdef double mass, C = self.factor[i]
         cdef double* table
@@ -220,7 +222,7 @@ cdef class LabelFactors:
                 table[(SSTRUCT_MESSAGE + o) * room + p] = block.message[2 * p + o]
                 self.degree[block.end[2 * p + o]] += 1
             table[SSTRUCT_WEIGHT * room + p] = self.weights[self.problem.edge_at + block.edge[p]]
-        # Edges beside the last one stay where they are.
+        # Padding after the last edge, with masses that do not change.
         for p in range(n, n + SSTRUCT_EDGE_LANES):
             for o in range(SSTRUCT_EDGE_ROWS):
                 table[o * room + p] = 0
@@ -228,7 +230,7 @@ cdef class LabelFactors:
         return 0
 
     cdef void _write_back(self, Py_ssize_t i, LabelBlock* block) noexcept nogil:
-        """Take the sample's edges from `table`; add its changes to the weights."""
+        """Copy the sample's edges from `table`; add the changes to the weights."""
         cdef Py_ssize_t o, p, truth, e, count = 0, room = self.room
         cdef double old, C = self.factor[i]
         cdef const double* table = &self.table[0]
@@ -257,7 +259,7 @@ cdef class LabelFactors:
             self.problem.KP)
 
     cdef void _update_labels(self, Py_ssize_t i, LabelBlock* block) noexcept nogil:
-        """Minimize over the admitted labels' alpha."""
+        """Minimize over the alphas of the admitted labels."""
         cdef Py_ssize_t at, p, k, room = self.room
         cdef double low, high, gradient, curvature, alpha, C = self.factor[i]
         cdef double norm = self.problem.squared_norm[i]
@@ -279,9 +281,9 @@ cdef class LabelFactors:
                 alpha = min(max(block.alpha[at] - gradient / curvature, low), high)
             else:
                 alpha = low if gradient > 0 else high
-            # How far a label that is off is from entering; where it is partly on it costs nothing.
+            # Distance of a label that is off from entering; 0 if the label is partly on.
             self.slack[at] = min(gradient, 0) if at >= block.n_true and alpha == 0 else 0
-            # From here on `total` is the step.
+            # From here on, `total` is the step.
             total[at] = alpha - block.alpha[at]
             self.theta[k] += norm * total[at]
             block.alpha[at] = alpha
@@ -293,7 +295,7 @@ cdef class LabelFactors:
             on[room + p] = (C if k < block.n_true else 0) - block.alpha[k]
 
     cdef double _slack_of(self, const LabelBlock* block, int32_t k) noexcept nogil:
-        """How far a label is from entering, at most 0; -inf where it was not scored."""
+        """Return the slack of a label, at most 0; -inf if the label was not scored."""
         if self.place[k] >= 0:
             return self.slack[self.place[k]]
         if not self.low <= k < self.high:
@@ -301,9 +303,9 @@ cdef class LabelFactors:
         return min(self.theta[k] + self.problem.cost[0, k], 0)
 
     cdef Py_ssize_t _best_edge(self, LabelBlock* block, double top, double* joint) noexcept nogil:
-        """The edge without variables whose ends gain most, `joint` > 0, by turning on; or -1.
+        """Return the edge without variables with the largest gain `joint` > 0 of its ends, or -1.
 
-        top : the highest score and cost of a label that is not admitted.
+        top : largest score plus cost of a label that is not admitted.
         """
         cdef Py_ssize_t c, e, best = -1
         cdef int32_t u, v
@@ -328,7 +330,7 @@ cdef class LabelFactors:
         return best
 
     cdef int _visit(self, Py_ssize_t i) except -1 nogil:
-        """One visit to a sample; see (b)."""
+        """Visit a sample; see (b)."""
         cdef LabelBlock* block = &self.blocks[i]
         cdef Py_ssize_t e, part = 0
         cdef Py_ssize_t _sweep, lanes
@@ -345,7 +347,7 @@ cdef class LabelFactors:
         if k >= 0 and top > 0:
             self.place[k] = block.n_labels
             admit(block, k, &self.index)
-            # The next one is not looked for: what it scores depends on what this one takes.
+            # No second search: the scores of other labels depend on the step of this one.
         middle = sstruct_seconds()
         self.search_seconds += middle - begin
         lanes = (block.n_pairs + SSTRUCT_EDGE_LANES - 1) // SSTRUCT_EDGE_LANES * SSTRUCT_EDGE_LANES
@@ -375,5 +377,5 @@ cdef class LabelFactors:
 
     @property
     def running_weights(self):
-        """Weights that go with the running variables, a copy."""
+        """Copy of the weights that correspond to the current variables."""
         return np.array(self.weights[:self.problem.n_weights])

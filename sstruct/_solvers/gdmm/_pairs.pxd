@@ -3,14 +3,14 @@ from libc.stdint cimport int32_t
 from sstruct._solvers.gdmm._entries cimport Entries
 
 
-cdef struct Raised:    # a label whose message is positive
+cdef struct Raised:    # a label with a positive message
     double message
     int32_t label
 
 
 cdef struct Lines:
     double* score      # K lines of `width` entries
-    double* block      # K lines of `n_blocks` bounds, each of BLOCK scores
+    double* block      # K lines of `n_blocks` bounds, each for BLOCK scores
     double* top        # K bounds of lines
     Py_ssize_t width, n_blocks
 
@@ -19,11 +19,11 @@ cdef class BoundedPairs:
     cdef readonly Py_ssize_t n_labels, width
     cdef readonly bint exhaustive
     cdef double[::1] score           # K x KP, -inf where forbidden
-    cdef double[::1] turned          # the same by columns
-    cdef double[::1] bound           # what `rows` and `columns` point to
-    cdef double[::1] group           # bounds of BLOCK rows each
+    cdef double[::1] turned          # its transpose
+    cdef double[::1] bound           # memory of the bounds in `rows` and `columns`
+    cdef double[::1] group           # bounds for BLOCK rows each
     cdef Lines rows, columns
-    # The messages to one factor, and its active pairs, while it is visited.
+    # The messages to one factor and its active pairs, during its visit.
     cdef double[::1] left, right
     cdef Raised* raised_left
     cdef Raised* raised_right

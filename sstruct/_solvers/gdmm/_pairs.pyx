@@ -1,16 +1,17 @@
 # Design:
-# (a) The scores v of all pairs of labels, as a table and its transpose, with upper bounds: of each
-#     BLOCK entries of a row or column, of each row and column, and of each BLOCK rows. Every bigram
-#     factor of a problem shares them.
-# (b) Bounds are lazy: a score that rises lifts them, one that falls leaves them, and a search that
-#     comes by sets them right. So a change touches a few places of memory, where heaps of K^2 keys
-#     would be sifted: that, and not the search, was most of the time of a pass.
+# (a) The scores v of all pairs of labels, as a table and its transpose, with upper bounds: for each
+#     BLOCK entries of a row or column, for each row and column, and for each BLOCK rows. All bigram
+#     factors of a problem share them.
+# (b) Bounds are lazy: an increased score raises them, a decreased one does not change them, and searches
+#     correct them. A change therefore touches few memory locations; updating heaps of K^2 keys, and not
+#     searching, would take most of the time of a pass.
 # (c) The factorwise oracle maximizes v[j, k] + left[j] + right[k], where messages are nonzero for few
-#     labels. By the signs of the messages (ALGORITHMS 1.4): both positive, pairs of raised labels,
-#     by falling message; one positive, branch and bound over that label's row or column, where no
-#     other message adds anything; none, over all rows. What is found in one case bounds the next.
-# (d) To compare with, an exhaustive search looks at the whole table, and keeps no bounds.
-# (e) Pairs that are active already are passed over: by a list for each row of the factor's own pairs.
+#     labels. The cases depend on the signs of the messages ([Y16], section 3): if both are positive,
+#     scan pairs of raised labels by decreasing message; if one is positive, branch and bound over the
+#     row or column of that label, where other messages add nothing; if none is, branch and bound over
+#     all rows. The best value of one case is the bound for the next.
+# (d) For comparison, an exhaustive search scans the whole table and keeps no bounds.
+# (e) Pairs that are already active are skipped, with a list of the active pairs of each row.
 """The factorwise oracle of bigram factors."""
 
 from libc.math cimport INFINITY
@@ -26,7 +27,7 @@ cdef enum:
 
 
 cdef inline void fall(Raised* raised, Py_ssize_t size) noexcept nogil:
-    """Sort by falling message; there are few. Ties: as they came."""
+    """Sort by decreasing message (insertion sort, stable); there are few entries."""
     cdef Py_ssize_t k, at
     cdef Raised moved
     for k in range(1, size):
@@ -40,7 +41,7 @@ cdef inline void fall(Raised* raised, Py_ssize_t size) noexcept nogil:
 cdef inline Py_ssize_t lay_out(
         const Entries* messages, double rho, bint multipliers, double* value,
         Raised* raised) noexcept nogil:
-    """Write messages to their labels' places, list the positive ones; return how many they are."""
+    """Write messages to the entries of their labels and list the positive ones; return their number."""
     cdef Py_ssize_t k, n = 0
     cdef double message
     for k in range(messages.size):
@@ -56,7 +57,7 @@ cdef inline Py_ssize_t lay_out(
 cdef inline Py_ssize_t leading(
         Raised* raised, Py_ssize_t size, const double* top, double highest,
         double bound) noexcept nogil:
-    """Keep raised labels that may lead above the bound, the highest first; return how many."""
+    """Keep raised labels that may exceed the bound, in decreasing order; return their number."""
     cdef Py_ssize_t k, kept = 0
     for k in range(size):
         if raised[k].message + top[raised[k].label] + highest > bound:
@@ -67,7 +68,7 @@ cdef inline Py_ssize_t leading(
 
 
 cdef inline void lift(Lines* lines, Py_ssize_t line, Py_ssize_t place, double score) noexcept nogil:
-    """Store a score; no bound stays below it."""
+    """Store a score and raise its bounds if necessary."""
     cdef double* block = &lines.block[line * lines.n_blocks + place // BLOCK]
     lines.score[line * lines.width + place] = score
     if score > block[0]:
@@ -77,30 +78,30 @@ cdef inline void lift(Lines* lines, Py_ssize_t line, Py_ssize_t place, double sc
 
 
 cdef class BoundedPairs:
-    """Scores of pairs of labels, all zero at first.
+    """Scores of pairs of labels, initially zero.
 
     Parameters
     ----------
     n_labels : int
     width : int
-        Entries of a row of scores, at least `n_labels`.
+        Length of a row of scores, at least `n_labels`.
     penalty : ndarray of shape (n_labels, width) or None
-        -inf for pairs that are never found, 0 for others.
+        -inf for forbidden pairs, 0 for others.
     exhaustive : bool
-        Whether a search looks at every pair.
+        Whether a search scans every pair.
     """
 
     def __cinit__(self, Py_ssize_t n_labels, Py_ssize_t width, penalty, bint exhaustive=False):
         cdef Py_ssize_t K = n_labels, KP = width, n_blocks = (n_labels + BLOCK - 1) // BLOCK
         if K * KP >= 2**31:
-            raise ValueError(f"pairs of {K} labels are too many for GDMM's tables")
+            raise ValueError(f"{K} labels have too many pairs for the tables of GDMM")
         self.n_labels, self.width, self.exhaustive = K, KP, exhaustive
         self.score, self.turned = np.zeros(K * KP), np.zeros(K * KP)
         if penalty is not None:
             table = np.where(np.asarray(penalty)[:, :K] == 0, 0.0, -np.inf)
             self.scores()[...] = table
             np.asarray(self.turned).reshape(K, KP)[:, :K] = table.T
-        # Too high for what is forbidden, until a search comes by.
+        # Too high for forbidden pairs, until a search corrects them.
         self.bound, self.group = np.zeros(2 * K * (n_blocks + 1)), np.zeros(n_blocks)
         self.rows = Lines(
             &self.score[0], &self.bound[0], &self.bound[2 * K * n_blocks], KP, n_blocks)
@@ -109,7 +110,7 @@ cdef class BoundedPairs:
         self.raised_left = <Raised*> malloc(K * sizeof(Raised))
         self.raised_right = <Raised*> malloc(K * sizeof(Raised))
         if not (self.raised_left and self.raised_right):
-            raise MemoryError(f"no memory for the raised scores of {K} labels")
+            raise MemoryError(f"not enough memory for the raised scores of {K} labels")
         self.left, self.right = np.zeros(KP), np.zeros(KP)
         self.head, self.following = np.full(K, -1, dtype=np.int32), np.empty(64, dtype=np.int32)
 
@@ -118,11 +119,11 @@ cdef class BoundedPairs:
         free(self.raised_right)
 
     def scores(self):
-        """Return the table (K, K), a view."""
+        """Return a view of the table (K, K)."""
         return np.asarray(self.score).reshape(self.n_labels, self.width)[:, :self.n_labels]
 
     cdef void change(self, int32_t first, int32_t second, double difference) noexcept nogil:
-        """Add to the score of an allowed pair."""
+        """Add `difference` to the score of an allowed pair."""
         cdef double score = self.score[first * self.width + second] + difference
         if self.exhaustive:
             self.score[first * self.width + second] = score
@@ -135,7 +136,7 @@ cdef class BoundedPairs:
     cdef void load(
             self, const Entries* left, const Entries* right, double rho, bint multipliers
             ) noexcept nogil:
-        """Lay out the messages to a factor, rho (mu + residual) or rho mu, until `unload`."""
+        """Load the messages to a factor, rho (mu + residual) or rho mu, until `unload`."""
         self.n_left = lay_out(left, rho, multipliers, &self.left[0], self.raised_left)
         self.n_right = lay_out(right, rho, multipliers, &self.right[0], self.raised_right)
 
@@ -147,7 +148,7 @@ cdef class BoundedPairs:
             self.right[right.at[k].first] = 0
 
     cdef int mark(self, const Entries* active) except -1 nogil:
-        """List the pairs to be passed over by their rows, until `unmark`."""
+        """Index the pairs to be skipped by their rows, until `unmark`."""
         cdef int32_t k, j
         if active.size > self.following.shape[0]:
             with gil:
@@ -165,7 +166,7 @@ cdef class BoundedPairs:
             self.head[self.active.at[k].first] = -1
 
     cdef void consider(self, int32_t first, int32_t second) noexcept nogil:
-        """Keep a pair if it is the best so far, and not an active one."""
+        """Store a pair if it is the best so far and not active."""
         cdef int32_t k
         cdef double value = (
             self.score[first * self.width + second] + self.left[first] + self.right[second])
@@ -180,9 +181,9 @@ cdef class BoundedPairs:
         self.best, self.best_first, self.best_second = value, first, second
 
     cdef void walk(self, Lines* lines, int32_t line, double message, bint turned) noexcept nogil:
-        """Consider the entries of a line that may be above the best so far; set its bounds right.
+        """Consider the entries of a line that may exceed the best so far; correct its bounds.
 
-        message : of the line's label; those of labels across, at most 0, are left out of bounds.
+        message : of the label of the line; messages across, at most 0, are not included in bounds.
         """
         cdef Py_ssize_t c, k
         cdef double high, top = -INFINITY
@@ -207,14 +208,14 @@ cdef class BoundedPairs:
         self.work += lines.n_blocks
 
     cdef bint search_all(self) noexcept nogil:
-        """`search` over the whole table, K^2."""
+        """Search the whole table, in O(K^2)."""
         cdef Py_ssize_t j, k
         cdef bint above
         cdef double message, best
         cdef const double* score = &self.score[0]
         cdef const double* right = &self.right[0]
         for j in range(self.n_labels):
-            # A loop that vectorizes: in few rows is there a better pair.
+            # This loop vectorizes; few rows contain a better pair.
             above, message, best = False, self.left[j], self.best
             for k in range(self.n_labels):
                 above |= score[k] + message + right[k] > best
@@ -225,16 +226,16 @@ cdef class BoundedPairs:
         return self.best_first >= 0
 
     cdef bint search(self, double bound) noexcept nogil:
-        """Find the best pair that is not marked, of value above `bound`; return whether there is one.
+        """Find the best pair that is not marked, with a value above `bound`; return whether one exists.
 
-        Messages are those of `load`. The pair is `best_first`, `best_second`, its value `best`.
+        Uses the messages of `load`. The pair is `best_first`, `best_second`, its value `best`.
         """
         cdef Py_ssize_t g, j, k
         cdef double message, highest_left = 0, highest_right = 0, high
         self.best, self.best_first = bound, -1
         if self.exhaustive:
             return self.search_all()
-        # Most raised labels cannot lead above the bound, whatever is at the other end.
+        # Most raised labels cannot exceed the bound, whatever the label at the other end.
         for j in range(self.n_left):
             highest_left = max(highest_left, self.raised_left[j].message)
         for k in range(self.n_right):
@@ -243,14 +244,14 @@ cdef class BoundedPairs:
             self.raised_left, self.n_left, self.rows.top, highest_right, bound)
         self.n_right = leading(
             self.raised_right, self.n_right, self.columns.top, highest_left, bound)
-        # Both raised.
+        # Both labels raised.
         for j in range(self.n_left if self.n_right else 0):
             message = self.raised_left[j].message + self.rows.top[self.raised_left[j].label]
             for k in range(self.n_right):
                 if not message + self.raised_right[k].message > self.best:
                     break
                 self.consider(self.raised_left[j].label, self.raised_right[k].label)
-        # One raised; that the other one might be, too, does no harm.
+        # One label raised; considering pairs with both raised again does no harm.
         for j in range(self.n_left):
             message = self.raised_left[j].message
             if message + self.rows.top[self.raised_left[j].label] > self.best:
@@ -259,7 +260,7 @@ cdef class BoundedPairs:
             message = self.raised_right[k].message
             if message + self.columns.top[self.raised_right[k].label] > self.best:
                 self.walk(&self.columns, self.raised_right[k].label, message, True)
-        # None.
+        # No label raised.
         for g in range(self.rows.n_blocks):
             if not self.group[g] > self.best:
                 continue

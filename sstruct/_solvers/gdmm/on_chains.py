@@ -14,30 +14,32 @@ from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
 from sstruct._solvers.gdmm.published import Published
 
-# Made sequences, 100 labels, 100 chains, one run each, relative gap after 30 passes: with 1, 3 and
-# 10 new labels a search 0.20, 0.019 and 0.014 (under an older rule for rho); with 5, 10 and 20
-# passes between those with searches 0.057, 0.0046 and 0.0001, in 1.1, 1.9 and 3.4 s of CPU time.
+# Generated sequences with 100 labels, 100 chains, one run each, relative gap after 30 passes: 0.20,
+# 0.019 and 0.014 with 1, 3 and 10 new labels per search (under an older rule for rho); 0.057,
+# 0.0046 and 0.0001 with 5, 10 and 20 passes between searches, in 1.1, 1.9 and 3.4 s of CPU time.
 NEW_LABELS = 10
 PASSES_BETWEEN = 10
-# Those visit the chains that moved at least so much, as a share of the mean, when last visited.
+# Passes between searches visit the chains whose last gain was at least this share of the mean.
 LEAST_GAIN = 0.5
-# The penalty is weighed against products of feature rows and transitions, which is 1 for the
-# latter. Residuals within BALANCED times of each other leave it alone.
+# The penalty is compared with products of feature rows and with transitions, for which they are 1.
+# The penalty is not changed if the residuals are within a factor of BALANCED.
 FIRST_RHO = 1.0
 BALANCED = 3.0
 RHO_CHANGE = 1.5
 BALANCE_EVERY = 3
 MOST_CHANGES = 40
-# Beyond so many labels Viterbi, K^2 a node, would cost more than all else: unless transitions are
-# few, a certificate then looks at the relaxed primal, and at the exact one when that says that the
-# fit is over.
+# For more labels, Viterbi with its K^2 operations per node would cost more than everything else.
+# Unless transitions are sparse, a certificate then uses the relaxed primal, and the exact one only
+# if the relaxed primal meets the tolerance.
 MOST_EXACT_LABELS = 300
-# From this pass on, every second pass is certified, too: a certificate takes about a tenth of the
-# time of a pass, and the tolerance is usually reached after 8 to 16 passes.
+# From this pass on, every second pass is certified: a certificate takes about a tenth of the time
+# of a pass, and the tolerance is usually reached after 8 to 16 passes.
 FIRST_EXTRA_CERTIFICATE = 6
-# A share of the largest transition's weight that is rounding.
+# Weights below this share of the largest transition weight are rounding errors.
 DUST = 1e-13
 
+
+# Values of the parameters of estimators that solvers on factors support.
 
 # What solvers on factors take of an estimator's parameters.
 WITH_FACTORS = Solver.takes | {
@@ -47,7 +49,7 @@ WITH_FACTORS = Solver.takes | {
 
 
 def n_parts(options, problem):
-    """Return the number of parts of the labels; raise ValueError where a part would be empty."""
+    """Return the number of label groups; raise ValueError if a group would be empty."""
     if options.parts > problem.n_labels:
         raise ValueError(
             f"parts={options.parts} of GDMM, expected at most {problem.n_labels}, the number of "
@@ -59,19 +61,19 @@ def n_parts(options, problem):
 class GDMMFit(Solver):
     """Dual decomposition of chains into nodes and edges, by an augmented Lagrangian.
 
-    A pass visits each chain with searches for new labels and pairs, and then those that still move
-    a few times with the searches for pairs alone, which are cheap. Bounds do not wait for the
-    factors to agree. ``dual`` is the best lower bound so far, of variables made consistent; ``w``
-    the best iterate at a certificate, ``primal`` its exact objective. Iterates are not averaged:
-    averages of passes had higher objectives on made sequences.
+    A pass visits each chain with searches for new labels and pairs, and then visits the chains that
+    still change a few more times with searches for pairs only, which are cheap. Bounds do not
+    require that the factors agree. ``dual`` is the best lower bound so far, from dual variables
+    made consistent; ``w`` is the best iterate at a certificate, and ``primal`` its exact objective.
+    Iterates are not averaged: averages had higher objectives on generated sequences.
 
     Parameters
     ----------
     setup : Setup
-        Of a ChainProblem. Of its options, `rho` is kept where the relative residuals of agreement
-        and of movement balance if it is "auto".
+        Of a ChainProblem. If the option `rho` is "auto", it is adapted so that the relative
+        residuals of agreement and of movement are balanced.
     published : Published
-        For comparison with the papers.
+        Variants for comparison with [Y16].
 
     References
     ----------
@@ -116,7 +118,7 @@ class GDMMFit(Solver):
         self.relaxed, self.state = math.inf, None
 
     def _iterate(self):
-        """A pass with searches and those between; return the status once there is one."""
+        """Make a pass with searches and passes between; return the status, None to continue."""
         self.state = None
         self.n_oracle_calls += self._run(np.arange(self.problem.n_blocks), search=True)
         self.n_passes += 1
@@ -143,7 +145,7 @@ class GDMMFit(Solver):
             self.run_seconds += seconds() - begin
 
     def _balance(self, residual, movement):
-        """Raise rho where the factors disagree more than they move, each relative to its size."""
+        """Raise rho if the relative disagreement exceeds the relative movement, or lower it."""
         marginals, multipliers = squared_sizes(self.factors)
         if not (marginals > 0 and multipliers > 0) or self.n_changes >= MOST_CHANGES:
             return
@@ -160,7 +162,7 @@ class GDMMFit(Solver):
     def _evaluate(self, exact):
         """Bound the optimum from both sides; return whether the exact primal was computed.
 
-        exact: in any case; otherwise where it is cheap, or the relaxed primal meets the tolerance.
+        If `exact` is false, it is computed only if cheap, or if the relaxed primal is good enough.
         """
         factors = self.factors
         self.state = rebuild(factors)
@@ -173,10 +175,10 @@ class GDMMFit(Solver):
             edges[:] = factors.pairs.scores()
             if self.problem.masked:
                 edges[edges == -np.inf] = 0.0
-            # What is left of sums whose terms are gone: sparse decoders would take it for weights.
+            # Rounding errors of canceled sums, which sparse decoders would treat as weights.
             least = DUST * max(edges.max(), -edges.min())
             edges[(edges < least) & (edges > -least)] = 0.0
-        if self.primal == math.inf:  # better than none, where the time ends here
+        if self.primal == math.inf:  # in case the time limit is reached here
             self.w = w
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
@@ -199,7 +201,7 @@ class GDMMFit(Solver):
         return exact
 
     def _dual_at(self, loss, w):
-        """Dual value of the best multiple of dual variables, between 0 and 1."""
+        """Return the dual value of the best multiple, between 0 and 1, of the dual variables."""
         square = self._checked(squared_norm(w))
         scale = 1.0 if square <= loss else loss / square
         return self.lam * scale * (loss - 0.5 * scale * square)

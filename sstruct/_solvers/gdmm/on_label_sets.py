@@ -1,4 +1,4 @@
-"""GDMM on label sets: which penalty, when to certify, when to stop."""
+"""GDMM on label sets: choice of the penalty, certificates, and stopping."""
 
 import math
 from typing import ClassVar
@@ -12,39 +12,38 @@ from sstruct._solvers.gdmm._label_pass import LabelFactors
 from sstruct._solvers.gdmm.on_chains import WITH_FACTORS, n_parts
 from sstruct._solvers.gdmm.published import Published
 
-# The penalty changes by the first factor where residuals differ by more than the second, at most
-# once in so many passes, and not while labels still join: what those disagree in says nothing about
-# the penalty. 600 rows of bibtex, 3 s of CPU time, relative gap with 1, 0.3, 0.1, 0.03: 0.19 (an
-# older certificate), 0.076, 0.046, 0.043.
+# The penalty changes by the factor RHO_STEP if the residuals differ by more than IMBALANCE, at most
+# once in PASSES_A_RHO passes, and not while labels are still being admitted, because their
+# disagreement says nothing about the penalty. 600 rows of bibtex, 3 s of CPU time: relative gap
+# 0.19 (an older certificate), 0.076, 0.046 and 0.043 with a first rho of 1, 0.3, 0.1 and 0.03.
 FIRST_RHO, RHO_STEP, IMBALANCE, PASSES_A_RHO = 0.1, 2.0, 10.0, 5
 MOST_RHO = 1e4
 MOST_GROWTH = 1.01
-# Where residuals are so small a share of the marginals the running weights have the lower primal:
-# on those rows, after 60 passes, 3.9 where the consistent point's have 5.8 (bound 3.77). Before,
-# weights of edges that labels do not agree with make oracles slow, forty times, for poor values.
+# If the residuals are below this share of the marginals, the running weights have the lower primal:
+# on those rows 3.9 after 60 passes, against 5.8 for the consistent point (bound 3.77). Before that,
+# edge weights that disagree with the labels make oracles 40 times slower, for poor values.
 AGREEMENT = 0.01
-# Updates of a sample's factors a visit. Those rows, 6 s of CPU time, relative gap with 2, 5 and
-# 10: 0.046, 0.025, 0.019.
+# Updates of the factors of a sample per visit. Same rows, 6 s of CPU time: relative gap 0.046,
+# 0.025 and 0.019 with 2, 5 and 10.
 SWEEPS = 10
 
 
 class LabelGDMM(Solver):
     """Greedy direction method of multipliers over the factors of label sets.
 
-    Solves the relaxation over the local polytope. A pass is a visit to every sample. A
-    certificate takes the value of a consistent dual point and the primal at its weights, and, once
-    edges and labels nearly agree, at the running ones; ``dual`` is the best of the former, ``w``
-    the best of the latter. The oracle calls counted are those of certificates, which also let
-    labels in.
+    Solves the relaxation over the local polytope. A pass visits every sample. A certificate
+    computes the value of a consistent dual point and the primal at its weights and, once edges and
+    labels nearly agree, at the running weights. ``dual`` is the best dual value, ``w`` the best
+    weights. The counted oracle calls are those of certificates, which also admit labels.
 
     Parameters
     ----------
     setup : Setup
         Of a MultilabelProblem whose decoder is exact over the local polytope.
     n_sweeps : int
-        Updates of a sample's factors and multipliers a visit.
+        Number of updates of a sample's factors and multipliers per visit.
     published : Published
-        For comparison with the papers.
+        Variants for comparison with [Y16].
     """
 
     measures = (
@@ -77,7 +76,7 @@ class LabelGDMM(Solver):
         self.w, self.dual = np.zeros(problem.n_weights), 0.0
 
     def _iterate(self):
-        """A pass and, where it is time, a certificate; return the status once there is one."""
+        """Make a pass and, if due, a certificate; return the status, None if the fit continues."""
         complete = self.factors.run(self.deadline)
         self.n_passes += 1
         status = self._conclude(complete)
@@ -86,7 +85,7 @@ class LabelGDMM(Solver):
         return status
 
     def _balance(self):
-        """Change the penalty where one residual is much larger than the other."""
+        """Change the penalty if one residual is much larger than the other."""
         if not self.adapts or self.n_passes - self.looked_at < PASSES_A_RHO:
             return
         before, self.size = self.size, self.working_set_size
@@ -117,7 +116,7 @@ class LabelGDMM(Solver):
 
     def _try(self, w):
         """Compute the primal at w, and keep it if it is the best."""
-        # Weights that leave the range of float64 are an error before an oracle sees them.
+        # Raise for weights beyond the range of float64 before calling oracles.
         half = self._checked(0.5 * self.lam * squared_norm(w))
         hinge, exact, _ = hinge_losses(self.factors, self.pool, w)
         self.n_oracle_calls += self.problem.n_blocks

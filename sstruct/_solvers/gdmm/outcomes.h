@@ -1,11 +1,11 @@
 /* Steps over the masses of many edges of one sample: GDMM's hot loop on label sets.
  *
- * Design: (a) An edge's four masses are those of its outcomes (0, 0), (0, 1), (1, 0), (1, 1), not
- * negative and of sum C. A step minimizes sum_o Q/2 (M_o - m_o)^2 - g_o M_o over them, with
- * Q = 1 + 2 rho: M_o = (D_o - b)_+ / Q where D = g + Q m. b is the greatest over r of
- * (sum of the r largest D - Q C) / r, so that nothing branches.
- * (b) Arrays by kind, padded to LANES edges, so that the loop over lanes is one vector operation
- * after another. The instruction set is chosen as in kernels.h.
+ * Design: (a) An edge has four masses, for the outcomes (0, 0), (0, 1), (1, 0) and (1, 1): nonnegative
+ * with sum C. A step minimizes sum_o Q/2 (M_o - m_o)^2 - g_o M_o over them, with
+ * Q = 1 + 2 rho: M_o = (D_o - b)_+ / Q, where D = g + Q m and b is the maximum over r of
+ * (sum of the r largest D - Q C) / r, so that there are no branches.
+ * (b) One array for each quantity, padded to LANES edges, so that the loop over lanes is a sequence of
+ * vector operations. The instruction set is chosen as in kernels.h.
  */
 #ifndef SSTRUCT_GDMM_OUTCOMES_H
 #define SSTRUCT_GDMM_OUTCOMES_H
@@ -24,9 +24,9 @@ enum { SSTRUCT_MASS, SSTRUCT_MESSAGE = 4, SSTRUCT_WEIGHT = 6, SSTRUCT_ON = 7, SS
         b = low;                                                                             \
     }
 
-/* One step of each of n edges, n a multiple of LANES, and of their multipliers.
- * table: EDGE_ROWS x room   INOUT. The messages hold residuals and scaled multipliers.
- * sums: residuals squared, steps of the masses' marginals squared   INOUT */
+/* One step of each of n edges and of their multipliers; n is a multiple of LANES.
+ * table: EDGE_ROWS x room   INOUT. The messages contain residuals and scaled multipliers.
+ * sums: squared residuals, squared steps of the marginals of the masses   INOUT */
 SSTRUCT_INLINE void sstruct_outcome_steps_here(
     double *table, int64_t room, int64_t n, double rho, double C, double step, double *sums)
 {
@@ -46,8 +46,8 @@ SSTRUCT_INLINE void sstruct_outcome_steps_here(
             SSTRUCT_ORDER(s0, s2)
             SSTRUCT_ORDER(s1, s3)
             SSTRUCT_ORDER(s1, s2)
-            /* Relative to the largest: of differences alone the answer is made, and Q C may be lost
-             * beside it. The largest is then 0 and b < 0, so the total is positive. */
+            /* Relative to the largest: the result depends only on differences, and Q C may be lost
+             * in rounding. The largest is then 0 and b < 0, so that the total is positive. */
             const double top = s0;
             d0 -= top;
             d1 -= top;
@@ -65,7 +65,7 @@ SSTRUCT_INLINE void sstruct_outcome_steps_here(
             d1 = d1 > b ? d1 - b : 0;
             d2 = d2 > b ? d2 - b : 0;
             d3 = d3 > b ? d3 - b : 0;
-            /* Normalized, so that rounding in b does not leave the simplex. */
+            /* Normalized, so that rounding errors of b do not violate the sum. */
             const double total = d0 + d1 + d2 + d3;
             d0 = C * (d0 / total);
             d1 = C * (d1 / total);

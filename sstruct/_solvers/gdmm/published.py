@@ -1,19 +1,18 @@
-"""What GDMM is compared with in the papers."""
+"""Variants of GDMM for comparison with [Y16]."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Published:
-    """How a comparison differs from GDMM as fits use it; for comparison with the papers.
+    """Options that reproduce the variants with which [Y16] compares GDMM.
 
     Attributes
     ----------
     multiplier_step : float
-        0 leaves the multipliers at zero: Soft-BCFW, a quadratic penalty alone.
+        With 0, the multipliers stay zero: Soft-BCFW, which uses only a quadratic penalty.
     exhaustive : bool
-        Searches for pairs, or edges, look at all of them: what the sublinear oracle is compared
-        with.
+        Whether searches for pairs or edges scan all of them, unlike the sublinear oracle.
     """
 
     multiplier_step: float = 1.0
