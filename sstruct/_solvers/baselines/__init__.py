@@ -1,1 +1,1 @@
-"""Solvers for comparison: batch Frank-Wolfe, subgradient, cutting plane."""
+"""Baselines for comparison: batch Frank-Wolfe, stochastic subgradient, cutting plane."""

@@ -1,13 +1,13 @@
 # Design:
-# (a) What batch methods (Frank-Wolfe over all blocks, cutting plane) ask of a BlockProblem: the
-#     oracle of every block at one w, in threads, summed up to one plane. Nothing is kept for a
-#     block.
-# (b) NumPy: psi = sum(q[i] * (phi(i, truth[i]) - phi(i, y[i])) for i in blocks), and likewise the
-#     loss and the hinge. Threads write to their blocks' places; sums run in the order of the blocks.
-# (c) Oracles run some blocks at a time, after which a signal or a deadline stops the pass; the
-#     plane is then unfinished. How many changes no result.
-# (d) Policy is in batch_frank_wolfe.py and cutting_plane.py.
-"""One oracle call a block at one w, summed up to a plane."""
+# (a) The part that batch methods (Frank-Wolfe over all blocks, cutting plane) need from a BlockProblem:
+#     the oracles of all blocks run at the same w, in threads, and their planes are summed. Nothing is
+#     stored per block.
+# (b) NumPy: psi = sum(q[i] * (phi(i, truth[i]) - phi(i, y[i])) for i in blocks), and likewise for the
+#     loss and the hinge. Threads write to separate entries; sums run in the order of the blocks.
+# (c) Oracles run in chunks of blocks, after which a signal or a deadline can stop the pass; the plane
+#     is then incomplete. The size of the chunks does not change results.
+# (d) The policy is in batch_frank_wolfe.py and cutting_plane.py.
+"""One oracle call per block at the same weights, summed to a plane."""
 
 from libc.stdint cimport int32_t
 
@@ -17,7 +17,7 @@ from sstruct._solvers.core._watch cimport Watch, look, start_watch
 
 import numpy as np
 
-# Blocks between two looks at the clock, for each thread.
+# Number of blocks per thread between two checks of the clock.
 cdef Py_ssize_t BLOCKS = 16
 
 
@@ -25,15 +25,15 @@ cdef struct Inquiry:
     const double* weights
     Py_ssize_t first        # block of ticket 0
     int32_t* codes          # per ticket: the truth and the answer
-    double* margin          # per ticket: the answer's score above the truth's
-    double* bound           # per ticket: no labeling's is higher, as far as the oracle can tell
+    double* margin          # per ticket: score of the answer minus score of the truth
+    double* bound           # per ticket: upper bound of the margin of any labeling
     double* work
     unsigned char* exact
 
 
 cdef int inquire(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    """Task of a batch pass: the oracle of one block."""
+    """Task of a batch pass: call the oracle of one block."""
     cdef Inquiry* inquiry = <Inquiry*> context
     cdef Py_ssize_t i = inquiry.first + ticket
     cdef int32_t* truth = inquiry.codes + 2 * problem.max_code_size * ticket
@@ -54,7 +54,7 @@ cdef int inquire(
 
 
 cdef class Plane:
-    """The weighted sum of the oracles' planes at one w.
+    """The weighted sum of the oracles' planes at given weights.
 
     Parameters
     ----------
@@ -63,17 +63,17 @@ cdef class Plane:
     Attributes
     ----------
     psi : ndarray of shape (n_weights,)
-        sum_i q_i psi_i(y_i), y_i the oracle's answer in block i.
+        sum_i q_i psi_i(y_i), where y_i is the oracle's answer in block i.
     loss : float
         sum_i q_i L_i(y_i).
     hinge : float
-        loss - <w, psi>, from the oracles' values: sum_i q_i H_i(w) where they are exact.
+        loss - <w, psi>, from the oracles' values: sum_i q_i H_i(w) if they are exact.
     bound : float
-        At least sum_i q_i H_i(w) where oracles that are not exact are bounded; else `hinge`.
+        Upper bound of sum_i q_i H_i(w) if inexact oracles are bounded; otherwise `hinge`.
     exact : bool
-        Whether every oracle call was.
+        Whether every oracle call was exact.
     n_calls : int
-        Oracle calls begun, those of an unfinished pass too.
+        Number of oracle calls, including those of an incomplete pass.
     """
 
     cdef readonly object psi
@@ -88,7 +88,7 @@ cdef class Plane:
     def compute(
             self, ThreadPool pool not None, const double[::1] w not None,
             const double[::1] block_weight not None, double deadline):
-        """Call the oracle of every block at w and sum up its answers.
+        """Call the oracle of every block at w and sum the answers.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ cdef class Plane:
         w : ndarray of shape (n_weights,)
         block_weight : ndarray of shape (n_blocks,)
         deadline : float
-            On the clock of ``_exact_pass.seconds``.
+            Deadline on the clock of `seconds`.
 
         Returns
         -------
@@ -122,7 +122,7 @@ cdef class Plane:
         inquiry.weights, inquiry.codes, inquiry.margin = &w[0], &codes[0], &margin[0]
         inquiry.bound = &bound[0]
         inquiry.work, inquiry.exact = &spent[0], &exact[0]
-        psi = self.psi = np.zeros(problem.n_weights)   # memory comes as planes are added
+        psi = self.psi = np.zeros(problem.n_weights)   # memory is allocated as planes are added
         self.loss = self.hinge = self.bound = 0
         self.exact = True
         self.n_calls = 0
@@ -139,7 +139,7 @@ cdef class Plane:
                     for k in range(size):
                         i = done + k
                         self.exact = self.exact and exact[k]
-                        # Where rounding or an inexact oracle puts the truth first, it is the answer.
+                        # Otherwise, by rounding or for an inexact oracle, the truth is the answer.
                         if margin[k] > 0:
                             problem.exchange(
                                 i, &codes[2 * width * k], &codes[2 * width * k + width],

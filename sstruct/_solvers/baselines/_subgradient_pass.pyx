@@ -1,16 +1,16 @@
 # Design:
-# (a) The iterates of stochastic subgradient descent and one pass over them. With step 1 / (lam t)
-#     the t-th iterate is a mean: w_t = z_t / t, z_t = sum of n q_i / lam psi_i(y_i) over the t
-#     visits so far. A visit adds one plane to z and shrinks nothing. The oracle's argmax does not
-#     change with scale, so it reads z itself, its losses weighted by t.
-# (b) The average weighs w_t by t: 2 / (T (T + 1)) sum_t t w_t, and t w_t = z_t. A plane that came
-#     at visit k is in z_k ... z_T, so with `moment` the sum of k times the k-th plane,
-#     sum_t z_t = (T + 1) z_T - moment: a second scatter, and no vector operation a visit.
-# (c) With bounds the iterate is w_t = clip(z_t / t): the minimizer over the box of the t linearised
-#     objectives so far (dual averaging with the objective's own regularizer; Xiao 2010). It and the
-#     average are kept entry by entry, in O(n_weights) a visit.
-# (d) Policy is in subgradient.py.
-"""Stochastic subgradient: its iterates, and one pass."""
+# (a) The iterates of stochastic subgradient descent and one pass over them. With step 1 / (lam t),
+#     the t-th iterate is a mean: w_t = z_t / t, where z_t is the sum of n q_i / lam psi_i(y_i) over the
+#     t visits so far. A visit adds one plane to z, without any scaling. The argmax of the oracle does
+#     not change with scale, so that it can use z itself, with losses multiplied by t.
+# (b) The average has weights proportional to t: 2 / (T (T + 1)) sum_t t w_t, and t w_t = z_t. The plane
+#     of visit k is in z_k ... z_T. With `moment` the sum of k times the k-th plane,
+#     sum_t z_t = (T + 1) z_T - moment: a second scatter, and no vector operation per visit.
+# (c) With bounds, the iterate is w_t = clip(z_t / t): the minimizer over the box of the t linearized
+#     objectives so far (dual averaging with the objective's own regularizer; Xiao 2010). The iterate and
+#     the average are then stored as vectors, with O(n_weights) operations per visit.
+# (d) The policy is in subgradient.py.
+"""Iterates of the stochastic subgradient method, and one pass."""
 
 from libc.stdint cimport int32_t
 
@@ -30,22 +30,22 @@ cdef class SubgradientState:
     ----------
     problem : BlockProblem
     lam : float
-        Regularisation, positive.
+        Regularization parameter, positive.
     step_weight : array-like of shape (n_blocks,)
-        n q_i, the weight of each block's hinge loss in a mean.
+        n q_i, the weight of each block's hinge loss in the mean.
     bounds : array-like of shape (2, n_weights), optional
-        Least and greatest value of each weight.
+        Lower and upper bounds of the weights.
     weights, moment : array-like of shape (n_weights,), optional
-        The `sum` and `moment` of a state to go on from, copied.
+        `sum` and `moment` of a state to continue from; copied.
     n_steps : int, default=0
-        Its number of visits.
+        Number of visits of that state.
 
     Attributes
     ----------
     n_steps : int
-        Visits made, as many oracle calls, with those of the state that it goes on from.
+        Number of visits, and of oracle calls, including those of the state to continue from.
     exact : bool
-        Whether every oracle call was.
+        Whether every oracle call was exact.
     """
 
     cdef readonly Py_ssize_t n_steps
@@ -81,19 +81,19 @@ cdef class SubgradientState:
             self.iterate = np.clip(np.asarray(self.total) / max(n_steps, 1), *bounds)
 
     def run(self, const Py_ssize_t[::1] order not None, double deadline):
-        """Visit blocks in the given order.
+        """Visit blocks in a given order.
 
         Parameters
         ----------
         order : ndarray of intp
-            Blocks, any of them any number of times.
+            Block indices, possibly repeated.
         deadline : float
-            On the clock of ``_exact_pass.seconds``.
+            Deadline on the clock of `seconds`.
 
         Returns
         -------
         bool
-            Whether all were visited. A signal's exception leaves the visits before it.
+            Whether all were visited. An exception of a signal handler keeps the visits before it.
         """
         cdef Py_ssize_t a, i, j, d = self.problem.n_weights, n_visits = order.shape[0]
         cdef Py_ssize_t end = self.n_steps + n_visits
@@ -103,7 +103,7 @@ cdef class SubgradientState:
         cdef int32_t[::1] code = np.empty(self.problem.max_code_size, dtype=np.int32)
         cdef int32_t[::1] truth = np.empty(self.problem.max_code_size, dtype=np.int32)
         if n_visits and not 0 <= np.min(order) <= np.max(order) < self.problem.n_blocks:
-            raise IndexError(f"order goes beyond the {self.problem.n_blocks} blocks")
+            raise IndexError(f"order has indices beyond the {self.problem.n_blocks} blocks")
         with nogil:
             for a in range(n_visits):
                 i, factor = order[a], self.factor[order[a]]
@@ -131,33 +131,33 @@ cdef class SubgradientState:
 
     @property
     def last(self):
-        """The iterate after the last visit, a copy."""
+        """Copy of the iterate after the last visit."""
         if self.bounded:
             return np.array(self.iterate)
         return by_slices(lambda total: total / max(self.n_steps, 1), np.asarray(self.total))
 
     @property
     def sum(self):
-        """z of (a), a copy."""
+        """Copy of z, see (a)."""
         return np.array(self.total)
 
     @property
     def moment(self):
-        """The sum of k times the plane of visit k or, with bounds, t times the iterate; a copy."""
+        """Copy of the sum of k times the plane of visit k or, with bounds, of t times the iterate."""
         return np.array(self.weight_moment)
 
     @property
     def average(self):
-        """The mean of the iterates, the t-th weighted by t; the start before any visit.
+        """Weighted mean of the iterates, with weight t for the t-th; initially the start.
 
-        Raises ValueError where it leaves the range of float64.
+        Raises ValueError if it exceeds the range of float64.
         """
         t = float(self.n_steps)
         if t == 0:
             return self.last
         with np.errstate(over="ignore", invalid="ignore"):
             if self.bounded:
-                # Rounding may not lead a mean out of the box.
+                # The mean must satisfy the bounds despite rounding.
                 return in_range(by_slices(
                     lambda moment, low, high: np.clip(moment * (2 / (t * (t + 1))), low, high),
                     np.asarray(self.weight_moment), *np.asarray(self.bounds)))

@@ -1,4 +1,4 @@
-"""Batch methods: every oracle at one w a pass; and batch Frank-Wolfe, a baseline."""
+"""Base class of batch methods, which call every oracle at the same w, and batch Frank-Wolfe."""
 
 import numpy as np
 
@@ -9,21 +9,21 @@ from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.solver import EXHAUSTED, Solver
 from sstruct._solvers.core.status import Status
 
-# A gap below this share of the primal is rounding, and no step follows it.
+# A gap below this share of the primal is a rounding error, so that no step is made.
 ROUNDING = 32 * np.finfo(float).eps
 
 
 class BatchSolver(Solver):
-    """Passes that call every oracle at one w, each the certificate of that w.
+    """Passes that call every oracle at the same w, and thereby certify this w.
 
-    A subclass has ``_accept(primal, exact)``, which takes what a pass has found at the current
-    point, ``_move(plane)``, which finds the next point and returns whether there is one, and
-    ``_arrive()``, which goes there and returns its w: between passes, ``w`` and its certificate
-    are those of the last pass.
+    A subclass implements ``_accept(primal, exact)``, which stores the results of a pass at the
+    current point, ``_move(plane)``, which computes the next point and returns whether there is one,
+    and ``_arrive()``, which goes to this point and returns its w. Between passes, ``w`` and its
+    certificate are those of the last pass.
     """
 
     def _iterate(self):
-        """A pass and a move; return the status once there is one."""
+        """Make a pass and a move; return the status, or None if the fit continues."""
         w, plane = self._arrive(), Plane(self.problem.n_weights)
         try:
             complete = plane.compute(self.pool, w, self.block_weight, self.deadline)
@@ -43,7 +43,7 @@ class BatchSolver(Solver):
             status = Status.MAX_ITER
         else:
             return None
-        # Certified as well, or the last move would have been in vain.
+        # Certify the point of the last move too.
         self._certify()
         self._record()
         return Status.CONVERGED if self._converged() else status
@@ -56,10 +56,10 @@ class BatchSolver(Solver):
 class BatchFrankWolfe(BatchSolver):
     """Frank-Wolfe over the product of all simplices, with exact line search.
 
-    The state is the convex combination v of the planes' vectors sum_i q_i psi_i(y_i) / lam and
-    that of their losses. With bounds, w = clip(v), the dual is ell - lam <w, v> + lam/2 |w|^2,
-    and the step is the best one for its quadratic minoriser, which has the curvature of the
-    unbounded dual: it never falls.
+    The state consists of the convex combination v of the vectors sum_i q_i psi_i(y_i) / lam of the
+    planes, and of the same combination of their losses. With bounds, w = clip(v), and the dual is
+    ell - lam <w, v> + lam/2 |w|^2. The step is optimal for its quadratic minoriser, which has the
+    curvature of the dual without bounds, so that the dual never falls.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class BatchFrankWolfe(BatchSolver):
     def _set(self, v, loss):
         w = v if self.bounds is None else by_slices(np.clip, v, *self.bounds)
         dual = loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
-        # At once, so that an interruption leaves the certificate of one point.
+        # In one statement, so that an interruption cannot mix two points.
         self.v, self.loss, self.w, self.dual, self.primal = v, loss, w, dual, np.inf
         self.ahead = None
 
@@ -91,8 +91,8 @@ class BatchFrankWolfe(BatchSolver):
         self.primal, self.exact = primal, exact
 
     def _move(self, plane):
-        """The step; False where the gap is rounding, or all that is left is that of a bound."""
-        # At what the oracles found, which may be less than the certificate's bound.
+        """Compute the next point; return False if the gap is only due to rounding or bounds."""
+        # Use the oracles' answers, whose gap may be smaller than that of the certificate.
         gap = max(self.primal - (plane.bound - plane.hinge) - self.dual, 0.0)
         least = ROUNDING if plane.bound == plane.hinge else EXHAUSTED * self.options.tol
         if gap <= max(least, ROUNDING) * self.primal:

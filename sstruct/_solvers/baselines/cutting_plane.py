@@ -1,4 +1,4 @@
-"""One-slack cutting plane, a baseline: a model of the mean hinge loss by averaged planes."""
+"""One-slack cutting plane, a baseline: models the mean hinge loss by averaged planes."""
 
 from operator import mul
 
@@ -9,17 +9,17 @@ from sstruct._solvers.baselines.batch_frank_wolfe import ROUNDING, BatchSolver
 from sstruct._solvers.baselines.plane_qp import boxed_qp, qp_solver, simplex_qp
 from sstruct._solvers.core._state import squared_norm
 
-# Passes that a plane survives without weight in the master problem, and what counts as none: the
-# interior-point method leaves traces on all of them.
+# Number of passes that a plane without weight survives, and the largest weight that counts as none:
+# the interior-point method leaves small weights on all planes.
 KEEP = 50
 NO_WEIGHT = 1e-8
 
 
 class CuttingPlaneFit(BatchSolver):
-    """Minimize lam/2 |w|^2 plus the greatest of the planes met; add the plane found there.
+    """Minimize lam/2 |w|^2 plus the maximum of the planes; add the plane found at the minimizer.
 
-    The value of the master problem is a lower bound, ``dual`` the best so far; ``w`` is the best
-    of the points tried. Each plane takes 8 n_weights bytes.
+    The value of the master problem is a lower bound, and ``dual`` is the best one; ``w`` is the
+    best of the points tried. Each plane takes 8 n_weights bytes.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class CuttingPlaneFit(BatchSolver):
 
     def __init__(self, setup):
         super().__init__(setup)
-        # The plane of the truths: no mean hinge loss is negative.
+        # The plane of the truths: the mean hinge loss is nonnegative.
         self.psi, self.losses = [np.zeros(self.problem.n_weights)], np.zeros(1)
         self.gram, self.idle = np.zeros((1, 1)), np.zeros(1, dtype=int)
         self.candidate, self.dual = self._bound(np.ones(1))
@@ -41,12 +41,12 @@ class CuttingPlaneFit(BatchSolver):
 
     @classmethod
     def check_installed(cls):
-        """Raise ImportError where there is no QP solver."""
+        """Raise ImportError if the QP solver is not installed."""
         qp_solver()
 
     @property
     def working_set_size(self):
-        """Planes; each stands for a labeling of every block."""
+        """Number of planes; each stands for a labeling of every block."""
         return float(len(self.losses))
 
     def _arrive(self):
@@ -57,7 +57,7 @@ class CuttingPlaneFit(BatchSolver):
             self.w, self.primal, self.exact = self.candidate, primal, exact
 
     def _bound(self, beta):
-        """Return w of a convex combination of the planes, and its lower bound."""
+        """Return w and the lower bound of a convex combination of the planes."""
         weights = [weight for weight in beta if weight > 0]
         planes = [psi for weight, psi in zip(beta, self.psi) if weight > 0]
         v = by_slices(lambda *psi: sum(map(mul, weights, psi)) / self.lam, *planes)
@@ -66,9 +66,9 @@ class CuttingPlaneFit(BatchSolver):
         return w, loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
 
     def _move(self, plane):
-        """Add a plane and solve the master problem; False where there is no next point.
+        """Add a plane and solve the master problem; return False if there is no next point.
 
-        The plane may cut nothing off, or the master problem be too much for the QP solver.
+        The plane may cut nothing off, or the QP solver may fail on the master problem.
         """
         w = self.candidate
         model = max(loss - float(w @ psi) for loss, psi in zip(self.losses, self.psi))
@@ -96,7 +96,7 @@ class CuttingPlaneFit(BatchSolver):
         self.idle = np.append(self.idle, 0)
 
     def _forget(self, beta):
-        """Drop planes idle for long, but never that of the truths."""
+        """Remove planes that have been idle for long, but never that of the truths."""
         self.idle = np.where(beta > NO_WEIGHT, 0, self.idle + 1)
         self.idle[0] = 0
         kept = np.flatnonzero(self.idle < KEEP)

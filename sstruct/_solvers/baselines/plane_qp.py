@@ -1,7 +1,7 @@
-"""The cutting-plane master problem: best convex combination of planes, by clarabel.
+"""Master problem of the cutting-plane method: the best convex combination of planes, by clarabel.
 
-Both forms have the same answer, weights beta of the planes (a_k, b_k). Their lower bound holds for
-any beta on the simplex, however well the QP was solved.
+Both forms return the weights beta of the planes (a_k, b_k). Their lower bound is valid for any beta
+on the simplex, however accurately the QP was solved.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ PRECISION = 1e-11
 
 
 def qp_solver():
-    """Return the module clarabel, or raise an ImportError that says what to install."""
+    """Return the module clarabel, or raise an ImportError with installation instructions."""
     try:
         import clarabel
     except ImportError as error:
@@ -37,7 +37,7 @@ def simplex_qp(gram, loss, lam):
     Returns
     -------
     beta : ndarray of shape (m,) or None
-        Nonnegative, sum 1. None: numbers are too far apart for the QP solver.
+        Nonnegative with sum 1, or None if the QP solver failed because of badly scaled data.
     """
     m = len(loss)
     clarabel = qp_solver()
@@ -48,9 +48,9 @@ def simplex_qp(gram, loss, lam):
 
 
 def boxed_qp(psi, loss, lam, bounds):
-    """Solve min_w lam/2 |w|^2 + max_k (b_k - <w, a_k>) over a box; return the planes' multipliers.
+    """Solve min_w lam/2 |w|^2 + max_k (b_k - <w, a_k>) over a box; return the dual variables.
 
-    O(m^2 n_weights) an interior-point iteration.
+    Takes O(m^2 n_weights) per iteration of the interior-point method.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ def boxed_qp(psi, loss, lam, bounds):
         b.
     lam : float
     bounds : ndarray of shape (2, n_weights)
-        Least and greatest value of each weight; infinite where there is none.
+        Lower and upper bounds of the weights; infinite if there is no bound.
 
     Returns
     -------
     beta : ndarray of shape (m,) or None
-        Nonnegative, sum 1. None: numbers are too far apart for the QP solver.
+        Nonnegative with sum 1, or None if the QP solver failed because of badly scaled data.
     """
     clarabel = qp_solver()
-    # A weight that cannot move is a part of the losses: interior points need an interior.
+    # Fixed weights are moved to the losses, since an interior-point method needs an interior.
     free = bounds[0] < bounds[1]
     loss = loss - psi[:, ~free] @ bounds[0][~free]
     psi, (lower, upper) = psi[:, free], bounds[:, free]
@@ -85,7 +85,7 @@ def boxed_qp(psi, loss, lam, bounds):
 
 
 def _solve(quadratic, linear, constraints, limits, cones):
-    """min 1/2 x'Qx + <c, x> subject to limits - A x in the cones; return x and the multipliers."""
+    """Solve min 1/2 x'Qx + <c, x> for limits - A x in the cones; return x and the multipliers."""
     clarabel = qp_solver()
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -94,7 +94,7 @@ def _solve(quadratic, linear, constraints, limits, cones):
     quadratic = sparse.csc_matrix(sparse.triu(quadratic))
     solver = clarabel.DefaultSolver(quadratic, linear, constraints, limits, cones, settings)
     callback = TerminationCallback()
-    if hasattr(solver, "set_termination_callback"):  # from 0.11 on
+    if hasattr(solver, "set_termination_callback"):  # since 0.11
         solver.set_termination_callback(callback)
     solution = solver.solve()
     if callback.error is not None:
@@ -103,8 +103,8 @@ def _solve(quadratic, linear, constraints, limits, cones):
 
 
 def _on_simplex(beta):
-    """Rounding makes no weight negative, and no sum other than 1; None: nothing was found."""
+    """Return beta normalized to nonnegative values with sum 1, or None if nothing was found."""
     beta = np.maximum(beta, 0.0)
     total = beta.sum()
-    # Of numbers too far apart all may be 0, or NaN.
+    # If the data are badly scaled, all entries may be 0 or NaN.
     return beta / total if 0 < total < np.inf else None

@@ -1,4 +1,4 @@
-"""Stochastic subgradient, a baseline: which pass next, when to stop."""
+"""Stochastic subgradient, a baseline: choice of the next pass, and stopping."""
 
 import math
 from typing import ClassVar
@@ -12,11 +12,11 @@ from sstruct._solvers.core.step_state import exported, kept_steps
 
 
 class StochasticSubgradient(Solver):
-    """Steps 1 / (lam t) on one block each, with the average that weighs the t-th iterate by t.
+    """Steps of length 1 / (lam t) on one block each, and an average with weights proportional to t.
 
-    There is no dual: ``dual`` is NaN and ``tol`` is never met. At certificate passes the primal is
-    computed at the last and at the averaged iterate; ``w`` is the better of the two, or the average
-    where there are none.
+    There is no dual: ``dual`` is NaN, and ``tol`` is never reached. In passes with a certificate,
+    the primal is computed at the last and at the averaged iterate, and ``w`` is the better one;
+    otherwise it is the average.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class StochasticSubgradient(Solver):
         return self.state.n_steps
 
     def _iterate(self):
-        """A pass; return the status once there is one."""
+        """Make a pass; return the status, or None if the fit continues."""
         n = self.problem.n_blocks
         if self.options.sampling == "uniform":
             order = self.random.integers(n, size=n)
@@ -65,7 +65,7 @@ class StochasticSubgradient(Solver):
 
     def _evaluate(self, last):
         average, last = self.state.average, self.state.last
-        self.w, self.primal = average, math.inf  # should an interruption take the certificate
+        self.w, self.primal = average, math.inf  # in case the certificate is interrupted
         of_average, exact = self._primal_at(average)
         of_last, exact_too = self._primal_at(last)
         w, primal = (last, of_last) if of_last < of_average else (average, of_average)
@@ -76,5 +76,5 @@ class StochasticSubgradient(Solver):
         return math.nan
 
     def export(self):
-        """Return what later samples can go on from."""
+        """Return the state from which training on later samples can continue."""
         return exported(self.state.sum, self.state.moment, self.state.n_steps)

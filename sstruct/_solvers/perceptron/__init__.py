@@ -1,1 +1,1 @@
-"""Averaged perceptron and passive-aggressive: no objective, samples as they come."""
+"""Averaged perceptron and passive-aggressive: online solvers without an objective."""

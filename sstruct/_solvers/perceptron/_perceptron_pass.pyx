@@ -1,18 +1,18 @@
 # Design:
 # (a) The iterates of the structured perceptron and of its passive-aggressive variant, and one pass
-#     over them. A visit decodes without the loss; where the prediction has a loss, it adds
-#     tau (phi(truth) - phi(prediction)), which touches the places alone where these differ.
-# (b) The average of w_1 ... w_T: the step of visit k is in w_k ... w_T, so with `moment` the sum of k
-#     times the k-th step, sum_t w_t = (T + 1) w_T - moment: a second scatter, and no vector
-#     operation a visit.
-# (c) With bounds a visit projects: what clipping takes away is a part of its step, and enters the
-#     moment too. Only weights that have a bound are looked at.
-# (d) What a visit needs of the samples before it is w, the moment and the number of visits: so the
-#     next samples may come at any time.
-# (e) Where scores have costs that are no weights, `loss` has them too, and they are taken out again:
-#     a prediction is a mistake by its own loss alone.
-# (f) Policy is in perceptron.py.
-"""Perceptron and passive-aggressive: their iterates, and one pass."""
+#     over them. A visit decodes without the loss. If the prediction has a positive loss, the visit adds
+#     tau (phi(truth) - phi(prediction)), which changes only positions where these differ.
+# (b) The average of w_1 ... w_T: the step of visit k is in w_k ... w_T. With `moment` the sum of k
+#     times the k-th step, sum_t w_t = (T + 1) w_T - moment: a second scatter, and no vector operation
+#     per visit.
+# (c) With bounds, a visit projects: the change by clipping is a part of its step, and enters the moment
+#     too. Only bounded weights are checked.
+# (d) A visit depends on previous samples only through w, the moment and the number of visits, so that
+#     more samples can be added at any time.
+# (e) If scores include costs that are not weights, `loss` includes them too, and they are subtracted
+#     again: whether a prediction is a mistake depends only on its own loss.
+# (f) The policy is in perceptron.py.
+"""Iterates of the perceptron and of passive-aggressive steps, and one pass."""
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t
@@ -25,7 +25,7 @@ import numpy as np
 from sstruct._kernels.slices import by_slices, zeros
 from sstruct._solvers.core.rounding import in_range, out_of_range
 
-# Share of a loss with fixed costs, and of these, that may be rounding.
+# Share of a loss with fixed costs, and of these costs, that counts as rounding error.
 cdef double ROUNDING = 1e-12
 
 
@@ -36,24 +36,24 @@ cdef class PerceptronState:
     ----------
     problem : BlockProblem
     step_weight : array-like of shape (n_blocks,)
-        What the step on each block is multiplied by.
+        Factor of the step on each block.
     aggressiveness : float
-        Longest step of the passive-aggressive method; 0: the perceptron's steps, of length 1.
+        Largest step length of the passive-aggressive method; 0 for perceptron steps of length 1.
     bounds : array-like of shape (2, n_weights), optional
-        Least and greatest value of each weight.
+        Lower and upper bounds of the weights.
     weights, moment : array-like of shape (n_weights,), optional
-        Those of a state to go on from, see (b); copied.
+        `last` and `moment` of a state to continue from, see (b); copied.
     n_steps : int, default=0
-        Its number of visits.
+        Number of visits of that state.
 
     Attributes
     ----------
     n_steps : int
-        Visits made, as many oracle calls, with those of the state that it goes on from.
+        Number of visits, and of oracle calls, including those of the state to continue from.
     n_mistakes : int
-        Visits of this object whose prediction had a loss.
+        Number of visits of this object whose prediction had a loss.
     exact : bool
-        Whether every oracle call was.
+        Whether every oracle call was exact.
     """
 
     cdef readonly Py_ssize_t n_steps, n_mistakes
@@ -63,9 +63,9 @@ cdef class PerceptronState:
     cdef const double[::1] step_weight
     cdef double[::1] w, weight_moment
     cdef object bounds
-    cdef const Py_ssize_t[::1] bounded          # the weights that have a bound
+    cdef const Py_ssize_t[::1] bounded          # indices of bounded weights
     cdef const double[::1] low, high            # their bounds
-    cdef const double[::1] zero                 # w = 0 where there are fixed costs, else empty
+    cdef const double[::1] zero                 # w = 0 if there are fixed costs, else empty
 
     def __init__(
             self, BlockProblem problem not None, step_weight, double aggressiveness=0, bounds=None,
@@ -88,10 +88,10 @@ cdef class PerceptronState:
             raise ValueError("weights and their moment do not fit the problem")
         self.zero = np.zeros(d if np.any(problem.fixed_scores()) else 0)
         self.n_steps = n_steps
-        self.project(n_steps + 1)               # what is there before the next visit
+        self.project(n_steps + 1)               # the given weights, before the next visit
 
     cdef void project(self, Py_ssize_t t) noexcept nogil:
-        """Clip the weights that have a bound, as a part of the step of visit t."""
+        """Clip the bounded weights, as a part of the step of visit t."""
         cdef Py_ssize_t a, j
         cdef double clipped
         for a in range(self.bounded.shape[0]):
@@ -103,7 +103,7 @@ cdef class PerceptronState:
 
     cdef double loss(
             self, Py_ssize_t i, const int32_t* truth, const int32_t* code) except? -1 nogil:
-        """L_i of a prediction, see (e)."""
+        """Return the loss L_i of a prediction, see (e)."""
         cdef const int32_t* codes[2]
         cdef double score[2]
         cdef double loss = 0, fixed, work = 0
@@ -118,9 +118,9 @@ cdef class PerceptronState:
     cdef double step(
             self, Py_ssize_t i, const int32_t* truth, const int32_t* code, double loss,
             double* work) except? -1 nogil:
-        """The length of the step from a prediction to the truth; potentials are in scratch.
+        """Return the length of the step from a prediction to the truth; potentials are in scratch.
 
-        Passive-aggressive: PA-I, for the margin sqrt(loss) [Crammer et al. 2006, section 8].
+        Passive-aggressive: PA-I, with margin sqrt(loss) [Crammer et al. 2006, section 8].
         """
         cdef const int32_t* codes[2]
         cdef double score[2]
@@ -129,31 +129,31 @@ cdef class PerceptronState:
             return 1
         codes[0], codes[1] = truth, code
         self.problem.scores(i, NULL, 0, codes, 2, score, work)
-        # Of an approximate decoder the prediction may have the lower score.
+        # The prediction of an approximate decoder may have the lower score.
         error = fmax(score[1] - score[0], 0) + sqrt(loss)
         self.problem.squared_distance(i, truth, code, &norm)
-        # The same where the norm is 0, too: no step is long enough, and none does anything.
+        # This includes norm 0, for which no step has an effect.
         return self.aggressiveness if error >= self.aggressiveness * norm else error / norm
 
     def run(self, const Py_ssize_t[::1] order not None, double deadline):
-        """Visit blocks in the given order.
+        """Visit blocks in a given order.
 
         Parameters
         ----------
         order : ndarray of intp
-            Blocks, any of them any number of times.
+            Block indices, possibly repeated.
         deadline : float
-            On the clock of ``_exact_pass.seconds``.
+            Deadline on the clock of `seconds`.
 
         Returns
         -------
         bool
-            Whether all were visited. A signal's exception leaves the visits before it.
+            Whether all were visited. An exception of a signal handler keeps the visits before it.
 
         Raises
         ------
         ValueError
-            Where scores leave the range of float64.
+            If scores exceed the range of float64.
         """
         cdef Py_ssize_t a, i, n_visits = order.shape[0], end = self.n_steps + n_visits
         cdef double work = 0, loss, step
@@ -162,7 +162,7 @@ cdef class PerceptronState:
         cdef int32_t[::1] code = np.empty(self.problem.max_code_size, dtype=np.int32)
         cdef int32_t[::1] truth = np.empty(self.problem.max_code_size, dtype=np.int32)
         if n_visits and not 0 <= np.min(order) <= np.max(order) < self.problem.n_blocks:
-            raise IndexError(f"order goes beyond the {self.problem.n_blocks} blocks")
+            raise IndexError(f"order has indices beyond the {self.problem.n_blocks} blocks")
         with nogil:
             for a in range(n_visits):
                 i = order[a]
@@ -194,19 +194,19 @@ cdef class PerceptronState:
 
     @property
     def last(self):
-        """The iterate after the last visit, a copy."""
+        """Copy of the iterate after the last visit."""
         return np.array(self.w)
 
     @property
     def moment(self):
-        """The sum of k times the step of visit k, a copy."""
+        """Copy of the sum of k times the step of visit k."""
         return np.array(self.weight_moment)
 
     @property
     def average(self):
-        """The mean of the iterates after each visit; the start before any.
+        """Mean of the iterates after each visit; initially the start.
 
-        Raises ValueError where it leaves the range of float64.
+        Raises ValueError if it exceeds the range of float64.
         """
         t = float(self.n_steps)
         if t == 0:
@@ -215,6 +215,6 @@ cdef class PerceptronState:
             mean = in_range(by_slices(
                 lambda w, moment: ((t + 1) * w - moment) / t, np.asarray(self.w),
                 np.asarray(self.weight_moment)))
-        # Rounding may not lead a mean out of the box.
+        # The mean must satisfy the bounds despite rounding.
         mean[self.bounded] = np.clip(mean[self.bounded], self.low, self.high)
         return mean

@@ -1,4 +1,4 @@
-"""The averaged perceptron, and passive-aggressive: which pass next, when to stop."""
+"""Averaged perceptron and passive-aggressive: choice of the next pass, and stopping."""
 
 import math
 from typing import ClassVar
@@ -12,10 +12,10 @@ from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
 
 
 class PerceptronFit(Solver):
-    """Steps from what the model predicts to the truth, and the mean of the iterates.
+    """Steps from the prediction of the model to the truth, and the mean of the iterates.
 
-    No objective is minimized, so there is none in the record of the fit. A pass over all samples
-    that makes no mistake is the last: none after it would do anything.
+    No objective is minimized, so that the history has none. A pass over all samples without a
+    mistake is the last one, since later passes would change nothing.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class PerceptronFit(Solver):
 
     @property
     def w(self):
-        """The mean of the iterates, or the weights that held-out samples say to keep."""
+        """The mean of the iterates, or the weights with the best score on held-out samples."""
         return self.state.average if self.kept is None else self.kept
 
     def _aggressiveness(self):
-        """Return the longest step of passive-aggressive; 0: all steps are of length 1."""
+        """Return the largest step of passive-aggressive, or 0 if all steps have length 1."""
         return 0.0
 
     @property
@@ -60,7 +60,7 @@ class PerceptronFit(Solver):
         return self.state.n_steps
 
     def _iterate(self):
-        """A pass; return the status once there is one."""
+        """Make a pass; return the status, or None if the fit continues."""
         n, before = self.problem.n_blocks, self.state.n_mistakes
         shuffled = self.options.sampling == "permutation"
         order = self.random.permutation(n) if shuffled else np.arange(n)
@@ -84,15 +84,15 @@ class PerceptronFit(Solver):
         return {"mistakes": float(self.n_mistakes)}
 
     def export(self):
-        """Return what later samples can go on from."""
+        """Return the state from which training on later samples can continue."""
         return exported(self.state.last, self.state.moment, self.state.n_steps)
 
 
 class PassiveAggressiveFit(PerceptronFit):
     """The perceptron with the shortest steps that correct a mistake: PA-I, prediction-based.
 
-    The step is the least after which the truth scores higher than the prediction by the square root
-    of the prediction's loss, or the aggressiveness if that is less.
+    The step is the smallest after which the score of the truth exceeds that of the prediction by
+    the square root of the prediction's loss, but at most the aggressiveness.
 
     Parameters
     ----------
