@@ -1,1 +1,1 @@
-"""Solvers over any `BlockProblem`: compiled passes, and policy between them."""
+"""Solvers for any `BlockProblem`: compiled passes, and the policy between passes."""

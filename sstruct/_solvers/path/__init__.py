@@ -1,1 +1,1 @@
-"""The regularization path."""
+"""Regularization paths."""

@@ -1,52 +1,54 @@
-"""The regularization path: one state led from a large lambda to a small one.
+"""Regularization path: one state is moved from a large lambda to a small one.
 
-Notation: q_i weights of the blocks, psi_i(y) = phi(x_i, y_i) - phi(x_i, y) and L_i(y) a plane
-(with slack rescaling both times L_i(y)), H_i(w) = max_y L_i(y) - <w, psi_i(y)>, and
+Notation: q_i are the weights of the blocks, psi_i(y) = phi(x_i, y_i) - phi(x_i, y) and L_i(y)
+define a plane (for slack rescaling, both are multiplied by L_i(y)), H_i(w) = max_y L_i(y) - <w,
+psi_i(y)>, and
 
     P_lam(w) = lam/2 |w|^2 + h(w),    h(w) = sum_i q_i H_i(w),
-    v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y),    w = v, or clip(v) where weights are bounded,
+    v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y),    w = v, or clip(v) if weights are bounded,
     l = sum_i q_i sum_y alpha_i(y) L_i(y).
 
 **Gap.** D = l - lam <w, v> + lam/2 |w|^2, so P - D = h(w) - l + lam <w, v>.
 
-**Induction.** A vector and dual weights serve down to a breakpoint (``segment.py``) that lies
-further down than that of paper 001, section 4: there w stays that of the dual weights, which are
-multiplied by lam' / lam; here they are kept, or multiplied by what makes the dual largest. From
-them the solver goes on to a gap of kappa eps. The smaller the gap that it reaches, the longer the
-segment, but any pass moves the state forward, so that the first point with a gap of at most kappa
-eps becomes a breakpoint. Iterates swing about the optimum while D only rises, so the w with the
-smallest P of those whose h is known is set against the newest dual weights. Only the first
-breakpoint's w must be that of its dual weights.
+**Induction.** A weight vector with dual weights is valid down to a breakpoint (``segment.py``). The
+breakpoint is smaller than that of [O16], section 4: there, w remains the vector of the dual
+weights, which are multiplied by lam' / lam; here they are kept, or multiplied by the factor with
+the largest dual value. From there, the solver continues to a gap of kappa eps. A smaller gap makes
+the segment longer, but any pass improves the state, so that the first point with a gap of at most
+kappa eps becomes a breakpoint. Iterates oscillate around the optimum while D only rises; therefore
+the w with the smallest known P is combined with the newest dual weights. Only at the first
+breakpoint, w must be the vector of its dual weights.
 
-**Certificates.** A pass that calls all oracles at one w measures h(w). It then steps towards what
-the oracles found, so a check costs nothing that progress does not need. That w is half way between
-the state's and the best one known: nearer to the optimum than both, as a rule, and what oracles
-find there serves as well. Where it neither is better nor gives a step, the next pass looks at the
-state's own.
+**Certificates.** A pass that calls all oracles at the same w measures h(w). It then makes steps
+towards the labelings found, so that a check costs nothing that progress does not need. This w is
+the midpoint between the current and the best known one: it is usually closer to the optimum than
+both, and the labelings found there are equally useful. If it is not better and no step was made,
+the next pass uses the current w.
 
-**Beginning.** Fix dual weights alpha and let lam vary: z = lam v = sum_i q_i sum_y alpha_i(y)
-psi_i(y) does not depend on it. Without bounds w = s z with s = 1/lam, and the gap
+**Start.** Fix dual weights alpha and let lam vary: z = lam v = sum_i q_i sum_y alpha_i(y) psi_i(y)
+does not depend on it. Without bounds, w = s z with s = 1/lam, and the gap
 
     G(s) = h(s z) - l + s |z|^2
 
-is convex in s (h is), with G(0) = h(0) - l. So for all 0 <= t <= 1
+is convex in s (because h is), with G(0) = h(0) - l. Hence for all 0 <= t <= 1
 
     G(t s) <= t G(s) + (1 - t) (h(0) - l):
 
-one point (w, alpha) with a gap of at most eps at lam and with l >= h(0) - eps serves every lambda
-above lam, with w in proportion to 1/lambda. Paper 001 takes alpha with l = h(0), all of it on
-labelings y~_i that maximize L_i, at lam = 1 / (kappa eps) (|z|^2 + sum_i q_i max_y -<z,
-psi_i(y)>), a bound on their gap (for slack rescaling with L_i(y) as a factor inside the max). Here
-that is where the search begins, with the gap itself in place of the bound: the chord of G between
-0 and a point above the gap asked for lies above G. From there lambda falls by large factors, alpha
-kept, a few passes at each, as long as alpha comes out with l >= h(0) - eps. On OCR letters the
-first breakpoint is so a thousand times smaller, three decades in which segments of constant w, each
-0.9 times as far as the one before, would approximate multiples of one vector. Nothing but the
-convexity of h enters, so margin and slack rescaling are alike.
+one point (w, alpha) with a gap of at most eps at lam and with l >= h(0) - eps is valid for every
+lambda above lam, with w proportional to 1/lambda. [O16] takes alpha with l = h(0), with all weight
+on labelings y~_i that maximize L_i, at lam = 1 / (kappa eps) (|z|^2 + sum_i q_i max_y -<z,
+psi_i(y)>), where the bracket bounds their gap (for slack rescaling with the factor L_i(y) inside
+the max). Here the search starts at this point, with the gap itself instead of the bound: the chord
+of G between 0 and a point above the target gap lies above G. From there, lambda is reduced by large
+factors, with alpha kept and a few passes at each lambda, as long as alpha satisfies l >= h(0) -
+eps. On OCR letters the first breakpoint becomes a thousand times smaller; in these three decades,
+segments of constant w, each by a factor 0.9 below the previous one, would approximate multiples of
+one vector. Only the convexity of h is used, so that margin and slack rescaling are treated in the
+same way.
 
-Bounds must have 0 between them. With z' = z, but 0 where a bound of 0 forbids its sign, and s so
-small that s z' passes no other bound, clip(s z) = s z' and <w, lam v> = s |z'|^2: the same holds
-with z' for z. That limits the first lambda from below.
+Bounds must include 0. Let z' be z with 0 in place of entries whose sign a bound of 0 forbids, and
+let s be so small that s z' satisfies all other bounds; then clip(s z) = s z' and <w, lam v> = s
+|z'|^2. The above holds with z' in place of z. This limits the first lambda from below.
 """
 
 import math
@@ -68,18 +70,19 @@ from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, EXACT_WEIGHT, FrankWolfeFit
 from sstruct._solvers.path.segment import SHY, Segment
 
-# The first breakpoint is looked for in such steps of lambda, which shrink to the second.
+# The first breakpoint is searched with this factor between values of lambda, which shrinks to the
+# second.
 JUMP = 8.0
 LEAST_JUMP = 1.5
-# A lambda that takes more certificates than that is no first breakpoint.
+# A lambda that takes more certificates than this cannot be the first breakpoint.
 MOST_TRIES = 25
-# Beyond so many times the gap asked for, ordinary passes come before the next certificate.
+# Above this multiple of the target gap, ordinary passes precede the next certificate.
 FAR = 2.0
 
 
 @dataclass(kw_only=True)
 class Point(Segment):
-    """A segment, its weights, and what it took to find them.
+    """A segment with its weights and the cost of computing them.
 
     With approximate oracles ``hinge`` and ``gap`` are estimates.
     """
@@ -98,45 +101,45 @@ class PathSolver(FrankWolfeFit):
     Parameters
     ----------
     setup, state
-        As of ``FrankWolfeFit``; the state just made. The options ``tol`` and the averages are not
-        used, and ``max_iter`` is for each lambda.
+        As for ``FrankWolfeFit``; the state must be new. The option ``tol`` and the averages are not
+        used, and ``max_iter`` applies to each lambda.
 
     Attributes
     ----------
     status : Status
-        CONVERGED, or what ended the path or grid early.
+        CONVERGED, or the reason why the path or grid ended early.
     end : float
-        Lambda down to which the points given serve; 0: all. Of paths alone.
+        Lambda down to which the points are valid; 0 for all. Only for paths.
     hinge_at_zero : float
-        sum_i q_i H_i(0). Of paths alone.
+        sum_i q_i H_i(0). Only for paths.
     """
 
     def __init__(self, setup, state=None):
         super().__init__(setup, state)
         self.status, self.end, self.hinge_at_zero = Status.CONVERGED, math.inf, math.nan
-        # Of the last exact pass: what it added to the dual, and its cost.
+        # Dual gain and cost of the last exact pass.
         self.gained = self.spent = 0.0
         self.n_looks = 0
-        # w with the smallest primal, its hinge sum, |w|^2, and whether the sum is certain.
+        # w with the smallest primal, its hinge sum, |w|^2, and whether the sum is exact.
         self.kept = None
         self.visits_all = self.unbounded = True
 
     @property
     def n_oracle_calls(self):
-        """Those of certificates too, of which each is a pass."""
+        """Number of oracle calls, including certificates, each of which is a pass."""
         return self.state.n_oracle_calls + self.n_looks * self.problem.n_blocks
 
     def path(self, eps, kappa, lam_min):
-        """Generate the points of an eps-approximate path, from the largest lambda on.
+        """Generate the points of an eps-approximate path, starting at the largest lambda.
 
         Parameters
         ----------
         eps : float
-            Largest duality gap, absolute.
+            Largest absolute duality gap.
         kappa : float
-            Share of eps that the gap has at most at breakpoints; below 1.
+            Largest gap at breakpoints, as a share of eps; below 1.
         lam_min : float or None
-            Where the path may end; None: at a ten thousandth of the first lambda.
+            Lambda at which the path may end; by default 1e-4 times the first lambda.
 
         Yields
         ------
@@ -164,15 +167,15 @@ class PathSolver(FrankWolfeFit):
                 return
 
     def grid(self, lams, eps, keep):
-        """Generate a point of gap at most eps for each of some values of lambda.
+        """Generate a point with a gap of at most eps for each value of lambda.
 
         Parameters
         ----------
         lams : iterable of float
-            Falling; the first that of the state.
+            Decreasing; the first one is that of the state.
         eps : float
         keep : {"primal", "dual"}
-            What is kept from one to the next: w, or the dual weights.
+            Whether w or the dual weights are kept when lambda changes.
 
         Yields
         ------
@@ -191,7 +194,7 @@ class PathSolver(FrankWolfeFit):
             yield point
 
     def _is_rounding(self, point, eps):
-        """Whether rounding may be larger than a gap of eps: the path or grid ends there."""
+        """Whether rounding errors may exceed a gap of eps, which ends the path or grid."""
         rounding = self._rounding(point.w, point.primal, point.dual)
         if self._is_sound(point, rounding, eps):
             return False
@@ -199,7 +202,7 @@ class PathSolver(FrankWolfeFit):
         return True
 
     def _first(self, eps, target, lam_min):
-        """Find a lambda as small as it may be whose dual weights serve above it."""
+        """Find a small lambda whose dual weights are valid for all larger ones."""
         point = self._largest_losses(target)
         tried = 0.0
         while lam_min < point.lam > np.finfo(float).tiny and point.hinge > eps:
@@ -210,7 +213,7 @@ class PathSolver(FrankWolfeFit):
             self.lam, self.gained = lam, 0.0
             with self.pool:
                 lower = self._certified(target, own=True)
-            if lower is None:  # for the path to find out
+            if lower is None:  # the path will find the reason
                 self.status = Status.CONVERGED
                 break
             if self.hinge_at_zero - lower.linear <= eps * (1 - SHY) and self.unbounded:
@@ -227,11 +230,11 @@ class PathSolver(FrankWolfeFit):
         z, most = direction(state)
         size = squared_norm(z)
         if size == 0:
-            # w = 0 is the optimum for every lambda.
+            # w = 0 is optimal for every lambda.
             keep_dual_weights(state, np.finfo(float).tiny)
             self.lam = state.lam
             return self._point(z, state.linear, exact)
-        # Further on the gap is above the target, since hinge losses are at least 0.
+        # For larger s the gap exceeds the target, since hinge losses are nonnegative.
         s, hinge = min((state.linear + target) / size, most), math.inf
         for _ in range(2):
             hinge, sure = full_pass(self.pool, s * z, self.block_weight)
@@ -246,7 +249,7 @@ class PathSolver(FrankWolfeFit):
         return self._point(s * z, hinge, exact)
 
     def _dual_side(self):
-        """What a segment keeps of the dual weights."""
+        """Return the values of the dual weights that a segment stores."""
         z, _ = direction(self.state)
         return {
             "dual": self.state.dual,
@@ -271,7 +274,7 @@ class PathSolver(FrankWolfeFit):
         )
 
     def _lower(self, point, lam):
-        """Go down to a breakpoint with the share of the dual weights whose dual is largest."""
+        """Lower lambda to a breakpoint; scale the dual weights by the share with the best dual."""
         share = max(point.share_at(lam), lam / self.lam)
         if share < 1:
             rescale(self.state, share * self.lam)
@@ -280,7 +283,7 @@ class PathSolver(FrankWolfeFit):
         self.lam, self.visits_all = lam, True
 
     def _follow(self, lam):
-        """Set lambda: w kept where it falls, dual weights where it rises."""
+        """Set lambda; keep w if it decreases, and the dual weights if it increases."""
         if lam <= self.lam:
             rescale(self.state, lam)
             self.gained *= lam / self.lam
@@ -290,9 +293,9 @@ class PathSolver(FrankWolfeFit):
         self.lam = lam
 
     def _certified(self, target, own=False):
-        """Make passes until the best w known has a gap of at most `target`; None: it ended early.
+        """Make passes until the best known w has a gap of at most `target`; None if stopped early.
 
-        own: whether w must be that of the dual weights.
+        own : whether w must be the vector of the dual weights
         """
         state = self.state
         most, between = self.options.max_iter, not own
@@ -309,7 +312,7 @@ class PathSolver(FrankWolfeFit):
             if not (in_time and self._exact(at=w)):
                 self.status = Status.TIME_LIMIT
                 return None
-            # The gaps are of scores at w and dual weights as they were: h(w) - (l - <w, z>).
+            # The gaps combine scores at w with the previous dual weights: h(w) - (l - <w, z>).
             gap = self._checked(state.estimated_gap)
             hinge, exact = max(gap + linear - w @ z, 0.0), bool(state.exact)
             if own:
@@ -333,13 +336,13 @@ class PathSolver(FrankWolfeFit):
                 if not (self._approximate() and self._exact()):
                     break
                 gap = state.estimated_gap
-                if gap > 0.9 * before:  # stale, or slow: look
+                if gap > 0.9 * before:  # the estimate is outdated, or progress is slow
                     break
         self.status = Status.MAX_ITER
         return None
 
     def _consider(self, w, hinge, exact):
-        """Keep a vector whose hinge sum is known, if its primal is the smallest so far."""
+        """Keep a vector with a known hinge sum if its primal is the smallest so far."""
         norm = squared_norm(w)
         better = 0.5 * self.lam * norm + hinge < self._primal()
         if better:
@@ -347,23 +350,23 @@ class PathSolver(FrankWolfeFit):
         return better
 
     def _primal(self):
-        """P of the vector kept, at the present lambda."""
+        """Return P of the best known vector at the current lambda."""
         if self.kept is None:
             return math.inf
         _, hinge, norm, _ = self.kept
         return 0.5 * self.lam * norm + hinge
 
     def _least_gap(self):
-        """Its gap to the present dual value."""
+        """Return the gap between the best known vector and the current dual value."""
         return self._primal() - self.state.dual
 
     def _best(self):
-        """Make a point of it and of the present dual weights."""
+        """Return a point with the best known vector and the current dual weights."""
         w, hinge, _, exact = self.kept
         return self._point(w, hinge, exact)
 
     def _exact(self, at=None):
-        """Make an exact pass, with all oracles at one w or not; note what it gained and cost."""
+        """Make an exact pass, optionally with all oracles at `at`; record its gain and cost."""
         state, options = self.state, self.options
         begin, dual = self._spending(), state.dual
         in_turn = self.visits_all and options.sampling not in EACH_ONCE
@@ -379,7 +382,7 @@ class PathSolver(FrankWolfeFit):
         return complete
 
     def _approximate(self):
-        """Make approximate passes, weighed against the last exact one; False: out of time."""
+        """Make approximate passes, compared with the last exact one; False if out of time."""
         if not self.options.multi_plane:
             return seconds() < self.deadline
         dual = self.state.dual

@@ -1,39 +1,40 @@
-"""A stretch of the regularization path with one vector of weights, and its certificate.
+"""A segment of the regularization path with constant weights, and its certificate.
 
-Notation as in path_solver.py. The weights w keep their hinge sum h(w), and dual weights alpha keep
-z = lam v = sum_i q_i sum_y alpha_i(y) psi_i(y) and l, whatever lambda is, so that
+For the notation see path_solver.py. The hinge sum h(w) of weights w does not depend on lambda, and
+neither do z = lam v = sum_i q_i sum_y alpha_i(y) psi_i(y) and l of dual weights alpha. Hence
 
     P_lam(w) = lam/2 |w|^2 + h(w)
 
 is known for every lambda. So is the dual, for alpha and for sigma alpha, where the dual weights of
-all labelings but the truths' are multiplied by sigma <= 1 and the truths take the rest (their
+all labelings except the truths are multiplied by sigma <= 1 and the truths get the rest (their
 planes are zero, so that z and l become sigma z and sigma l):
 
     D_lam(sigma alpha) = sigma l - sigma^2 |z|^2 / (2 lam),
 
-largest at sigma = min(1, lam l / |z|^2).
+which is largest for sigma = min(1, lam l / |z|^2).
 
-P is linear in lambda and touches the optimal value from above where w is optimal, D touches it from
-below where alpha is, so that their difference grows with the square of the distance from there. It
-is convex in lambda (P - D is in lambda and sigma together), so at most eps on an interval. Paper
-001, section 4, takes sigma = lam' / lam, for which v stays, and the gap grows at once.
+P is linear in lambda and touches the optimal value from above where w is optimal; D touches it from
+below where alpha is. Their difference therefore grows quadratically with the distance from there.
+It is convex in lambda (P - D is convex in lambda and sigma jointly), so that it is at most eps on
+an interval. [O16], section 4, uses sigma = lam' / lam, for which v is constant and the gap grows
+linearly.
 
-**Bounds.** D_lam(sigma alpha) = sigma l + min lam/2 |w|^2 - sigma <w, z> over the box. Without any
-bounds but 0, z with 0 for the entries whose sign they forbid takes the place of z; other bounds
-make the minimum no smaller, so that the formula is a lower bound of D. D_{rho lam}(rho alpha) =
-rho D_lam(alpha) holds for all boxes; whichever of the two is larger counts.
+**Bounds.** D_lam(sigma alpha) = sigma l + min lam/2 |w|^2 - sigma <w, z> over the box. If all
+bounds are 0, the formula holds for z with 0 in place of entries whose sign they forbid. Other
+bounds do not lower the minimum, so that the formula is a lower bound of D. D_{rho lam}(rho alpha) =
+rho D_lam(alpha) holds for all boxes; the larger of the two values is used.
 """
 
 import math
 from dataclasses import dataclass
 
-# Breakpoints are set where the gap is so much below eps, for rounding.
+# Breakpoints use eps reduced by this share, to allow for rounding.
 SHY = 1e-9
 
 
 @dataclass(kw_only=True)
 class Segment:
-    """Weights and dual weights from a lambda downwards.
+    """Weights and dual weights that are valid from a lambda downwards.
 
     Attributes
     ----------
@@ -42,11 +43,11 @@ class Segment:
     hinge : float
         h(w).
     dual, gap : float
-        D, and P - D, there.
+        D, and P - D, at the upper end.
     linear : float
         l.
     square : float
-        \\|z\\|^2, where bounds of 0 forbid entries without them.
+        \\|z\\|^2, or that of z without the entries that bounds of 0 forbid.
     """
 
     lam: float
@@ -62,23 +63,23 @@ class Segment:
         return self.dual + self.gap
 
     def primal_at(self, lam):
-        """P at another lambda."""
+        """Return P at another lambda."""
         return self.hinge + lam / self.lam * (self.primal - self.hinge)
 
     def share_at(self, lam):
-        """The sigma with the largest D at a lambda, by the formula."""
+        """Return the sigma with the largest D at a lambda, by the formula."""
         if self.square == 0 or lam * self.linear >= self.square:
             return 1.0
         return max(lam * self.linear / self.square, 0.0)
 
     def dual_at(self, lam):
-        """D, or a lower bound where weights are on their bounds, at a lambda below."""
+        """Return D, or a lower bound of it if weights are at bounds, at a smaller lambda."""
         return max(self._kept(lam), lam / self.lam * self.dual)
 
     def breakpoint(self, eps):
-        """The lambda down to which the gap is at most eps; 0 where that is all of them.
+        """Return the lambda down to which the gap is at most eps; 0 if it is for all of them.
 
-        The gap at the upper end must be.
+        Requires that the gap at the upper end is at most eps.
         """
         if self.hinge <= eps:
             return 0.0
@@ -89,12 +90,12 @@ class Segment:
         return lam
 
     def _kept(self, lam):
-        """D_lam(sigma alpha) for the best sigma, by the formula."""
+        """Return D_lam(sigma alpha) for the best sigma, by the formula."""
         share = self.share_at(lam)
         return share * self.linear - share**2 * self.square / (2 * lam)
 
     def _end(self, eps):
-        """The least lambda at which P less that is at most eps, where h > eps."""
+        """Return the smallest lambda at which P minus this is at most eps, given h > eps."""
         if self.square == 0:
             return 0.0
         size = (self.primal - self.hinge) / self.lam  # |w|^2 / 2
@@ -107,4 +108,4 @@ class Segment:
         # sigma = 1: size lam^2 - middle lam + |z|^2 / 2 is 0.
         middle = eps - self.hinge + self.linear
         root = middle + math.sqrt(max(middle**2 - 2 * size * self.square, 0.0))
-        return self.square / root if root > 0 else self.lam  # eps is below rounding
+        return self.square / root if root > 0 else self.lam  # eps is below rounding errors

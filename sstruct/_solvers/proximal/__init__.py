@@ -1,1 +1,1 @@
-"""FWMAP's proximal loop."""
+"""Proximal methods: the outer loop of FWMAP, and coupled windows."""

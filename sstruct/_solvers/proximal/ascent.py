@@ -1,13 +1,13 @@
-"""FWMAP: the engine's passes over the trees of a model, under a proximal loop.
+"""FWMAP [SK19]: Frank-Wolfe passes over the trees of a model, inside a proximal loop.
 
-With h(lambda) the sum of the trees' minima, a proximal step maximizes h(lambda) -
-|lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The engine minimizes
-lam / 2 |w|^2 + sum_t H_t(w); its losses are those of another centre, because its truths' planes
-y0 stand at zero:
+Let h(lambda) be the sum of the minima of the trees. A proximal step maximizes h(lambda) -
+||lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The solver minimizes
+lam / 2 |w|^2 + sum_t H_t(w). Its losses belong to another center, because the planes of the truths
+y0 are zero:
 
-    lam = 1 / c,    centre = mu + c P sum_t E_t y0,    lambda = centre + w = mu + c P y,
+    lam = 1 / c,    center = mu + c P sum_t E_t y0,    lambda = center + w = mu + c P y,
 
-y being the mean planes. Moving mu keeps y: only losses change (MapProblem).
+where y are the mean planes. Moving mu preserves y: only losses change (MapProblem).
 """
 
 from dataclasses import dataclass
@@ -21,47 +21,48 @@ from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 
-# The engine's steps. Corrective ones need true distances.
-# "published": for comparison with the papers.
+# Steps of the solver. Corrective steps require exact distances.
+# "published": for comparison with [SK19].
 STEPS = {"exact": "corrective", "published": "fw"}
-# Iterations between two evaluations of h, and between two moves of the centre (paper 003).
+# Numbers of iterations between evaluations of h, and between moves of the center ([SK19]).
 EVALUATE_EVERY = 5
 MOVE_EVERY = 10
-# Sum of disagreements that counts as none: B of eq. 10.
+# Largest sum of disagreements that counts as none: B of eq. 10.
 AGREEMENT = 1e-3
-# Iterations without any progress after which one is not waited for.
+# Number of iterations without any progress after which the loop stops.
 PATIENCE = 1000
-# The proximal weight doubles where what the planes still promise, A of eq. 10, is so small a share
-# of the proximal term |lambda - mu|^2 / (2 c): steps are solved well and could be longer. It
-# halves where A is so many times the term: the planes describe h badly so far away.
+# The proximal weight doubles if the predicted improvement by the planes, A of eq. 10, is below this
+# share of the proximal term |lambda - mu|^2 / (2 c): steps are solved accurately and could be
+# longer. It is halved if A exceeds this multiple of the term: far away, the planes approximate h
+# badly.
 TOO_SHORT = 0.5
 TOO_LONG = 30.0
-# It halves as well at each move from this one on until something is gained: it begins too large
-# where TRW-S has come close to the best multipliers. With qap 000 nothing was gained any more.
+# It is also halved at each move from this one on until something is gained: if TRW-S has almost
+# reached the best multipliers, it is too large initially. On qap 000, nothing was gained otherwise.
 MOST_IDLE = 5
 
 
 def formula_18(n_trees):
-    """The proximal weight of paper 003: a fit to three of its instances, in their units."""
+    """Return the proximal weight of [SK19], which was fitted to three instances, in their units."""
     return 1.5e6 / (n_trees + 22) ** 2
 
 
 @dataclass(frozen=True)
 class Ascent:
-    """How the proximal loop goes on; its pace by default is for trees of models.
+    """Options of the proximal loop; the defaults are for trees of models.
 
     Attributes
     ----------
     max_iter : int
-        Iterations: an exact pass with its approximate ones each.
+        Number of iterations, each an exact pass with approximate passes.
     random_state, weight, step, schedule
-        As of `map_mrf`: the second as proximal_weight.
+        As in `map_mrf`, where `weight` is called proximal_weight.
     first_weight : float, optional
-        To begin with where weights adapt; None: by the gap.
+        Initial weight if weights are adapted; by default, it is derived from the gap.
     move_every : int
-        Iterations between two moves of the centre, a multiple of EVALUATE_EVERY.
+        Number of iterations between moves of the center, a multiple of EVALUATE_EVERY.
     too_short : float
-        Of steps, as TOO_SHORT.
+        As TOO_SHORT.
     multi_plane : bool
         Whether approximate passes follow exact ones.
     """
@@ -78,20 +79,20 @@ class Ascent:
 
 
 class Proximal(FrankWolfeFit):
-    """The engine over the trees of a model, with a centre that moves.
+    """Frank-Wolfe over the trees of a model, with a movable center.
 
     Parameters
     ----------
     problem : MapProblem
     options : Options
-        With the engine's step, schedule and seed.
+        With the solver's step, schedule and seed.
 
     Attributes
     ----------
     mu : ndarray of shape (n_weights,)
-        The centre of the proximal term; 0 at first.
+        The center of the proximal term, initially 0.
     weight : float
-        c; 1 at first.
+        c, initially 1.
     """
 
     most_lag = 0  # trees share all nodes
@@ -105,14 +106,14 @@ class Proximal(FrankWolfeFit):
         self.move(self.mu, self.weight)
 
     def move(self, mu, weight):
-        """Put the centre at mu with another weight; planes and their dual weights are kept."""
+        """Move the center to mu and change the weight; planes and their dual weights are kept."""
         self.mu[:] = mu
         self.weight = weight
         self.problem.recentre(self.mu + weight * self.y0)
         reload_losses(self.state, 1 / weight)
 
     def iterate(self, deadline):
-        """Make an exact pass and its approximate ones; return whether there was time."""
+        """Make an exact pass and approximate ones; return False if the deadline has passed."""
         self.deadline = deadline
         in_time = self._passes()
         self.n_passes += 1
@@ -120,16 +121,16 @@ class Proximal(FrankWolfeFit):
 
     @property
     def multipliers(self):
-        """lambda of the present w; copies sum to zero, to rounding."""
+        """lambda of the current w; copies sum to zero up to rounding."""
         at = self.mu + self.weight * self.y0 + self.state.live_w
         return project(self.problem.copy_start, at)
 
     def mean_planes(self):
-        """Return y, marginals of labels with a copy for each tree, and their free term."""
+        """Return y, the marginals of labels with a copy for each tree, and their constant term."""
         return self.problem.mean_planes(self.state.export())
 
     def gap_quantities(self, multipliers, bound):
-        """Return A and B of eq. 10: both are 0 at the optimum alone."""
+        """Return A and B of eq. 10, which are both 0 only at the optimum."""
         y, free = self.mean_planes()
         at = float(y @ multipliers)
         return free + at - bound, disagreement(self.problem.copy_start, y)
@@ -143,10 +144,10 @@ def ascend(problem, record, offer_labels, ascent, first=None):
     problem : MapProblem
     record : Record
     offer_labels : callable
-        Called with multipliers and the engine; offers labelings to the record.
+        Called with multipliers and the solver; offers labelings to the record.
     ascent : Ascent
     first : ndarray of shape (n_weights,), optional
-        Multipliers to begin at; None: 0.
+        Initial multipliers, by default 0.
     """
     options = Options(
         ascent.multi_plane,
@@ -196,7 +197,7 @@ def ascend(problem, record, offer_labels, ascent, first=None):
 
 
 def _first_weight(ascent, record, engine, bound):
-    """The weight asked for, or whose first step would close the gap if h were linear: Polyak's."""
+    """Return the given weight, or that whose first step closes the gap if h is linear (Polyak)."""
     if ascent.weight == "paper":
         return formula_18(engine.problem.n_blocks)
     given = ascent.first_weight if ascent.weight is None else ascent.weight
@@ -210,7 +211,7 @@ def _first_weight(ascent, record, engine, bound):
 
 
 def _next_weight(engine, promised, too_short):
-    """The weight after a move of the centre, from A and |lambda - mu|^2 / (2 c) before it."""
+    """Return the next weight, from A and |lambda - mu|^2 / (2 c) before the move of the center."""
     weight, moved = engine.weight, engine.multipliers - engine.mu
     proximal = float(moved @ moved) / (2 * weight)
     if promised < too_short * proximal:

@@ -1,4 +1,4 @@
-r"""Windows of samples whose copies of nodes are to agree: the proximal method of multipliers.
+r"""Windows of samples with copies of nodes that must agree: the proximal method of multipliers.
 
 The objective is minimized over w and the multipliers m of a CoupledProblem,
 
@@ -6,18 +6,18 @@ The objective is minimized over w and the multipliers m of a CoupledProblem,
 
     P(w, m) = \frac{\lambda}{2} |w|^2 + \sum_i q_i H_i(w, m).
 
-For every m it is an upper bound of the objective of whole samples at w; at the best m the
-marginals of the dual weights agree on shared nodes. A pass of Frank-Wolfe steps is one on
+For every m it is an upper bound of the objective of whole samples at w; for the best m, the
+marginals of the dual weights agree on shared nodes. A pass makes Frank-Wolfe steps on
 
 .. math::
 
     P(w, m) + \sum_c \frac{\rho_c}{2} |m_c - \mu_c|^2, \qquad \rho_c = q_c / (\kappa u_c),
 
-in which the multipliers are more weights, with features of size sqrt(lam / rho_c); q_c is the
+in which the multipliers are additional weights, with features of size sqrt(lam / rho_c); q_c is the
 weight of the block and u_c the cost of a wrong label. Then the center mu moves to m. In the dual
 this is an augmented Lagrangian: m - mu = (p' - p) q_c / rho_c for marginals p of the copy's labels
-and p' of the node's. Gaps of the proximal problem are those of the weights at fixed multipliers:
-with d = (m - mu) / size, both the objective and the dual value are lam / 2 |d|^2 less.
+and p' of the node's. Gaps of the proximal problem equal those of the weights at fixed multipliers:
+with d = (m - mu) / size, both the objective and the dual value are smaller by lam / 2 |d|^2.
 
 References
 ----------
@@ -36,8 +36,8 @@ from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 
-# kappa: change of a multiplier in a pass, in units of the cost of a wrong label, if copy and node
-# certainly have different labels. On 30 small chains fits took 181, 96, 73, 70 and 83 passes
+# kappa: change of a multiplier per pass, in units of the cost of a wrong label, if copy and node
+# certainly have different labels. On 30 small chains, fits took 181, 96, 73, 70 and 83 passes
 # on average with 0.1, 0.3, 1, 3 and 10.
 STEP = 1.0
 
@@ -48,13 +48,13 @@ class Coupled(FrankWolfeFit):
     Parameters
     ----------
     setup : Setup
-        Its problem has `shared_nodes`. The Solution has weights of this problem.
+        Its problem has `shared_nodes`. The Solution contains the weights of this problem.
     """
 
     def __init__(self, setup):
         problem = setup.problem
         shared = problem.shared_nodes()
-        # Blocks of one sample have the same weight.
+        # Blocks of a sample have the same weight.
         weight = np.asarray(setup.block_weight)[shared.block[:, 0]]
         scale = np.sqrt(STEP * shared.cost * setup.lam / weight)
         coupled = CoupledProblem(problem, scale)
@@ -64,12 +64,12 @@ class Coupled(FrankWolfeFit):
             bounds = np.hstack([bounds, free])
         options = replace(setup.options, average=False, pass_average=False)
         super().__init__(replace(setup, problem=coupled, options=options, bounds=bounds))
-        # lam times |d| times this is half the difference of marginals, in costs of wrong labels.
+        # lam * |d| * of_disagreement is half the difference of marginals, in costs of wrong labels.
         self.of_disagreement = self.lam * shared.cost / (2 * scale)
 
     @property
     def n_model_weights(self):
-        """Number of the weights that are not multipliers."""
+        """Number of weights that are not multipliers."""
         return self.problem.n_model_weights
 
     @property
@@ -89,19 +89,19 @@ class Coupled(FrankWolfeFit):
 
     @property
     def disagreement(self):
-        """Distance between the marginals of copies and of nodes, in units of the objective."""
+        """Distance between the marginals of copies and nodes, in units of the objective."""
         moved = np.abs(self._moved()).reshape(-1, self.problem.n_labels)
         return float(self.of_disagreement @ moved.sum(axis=1))
 
     def _moved(self):
-        """The weights of multipliers: their distance from the center."""
+        """Return the multipliers relative to the center, which are weights of the problem."""
         return self.state.live_w[self.n_model_weights :]
 
     def _iterate(self):
-        """Move the center, and make a pass with its approximate ones."""
+        """Move the center, then make an exact pass and approximate ones."""
         if self.n_passes > 0 and not self._spent():
             with DelayedInterrupt() as delay:
-                delay.begin()  # losses must be those of the center
+                delay.begin()  # losses must always match the center
                 self.problem.move_center(self.state.live_w)
                 shift_losses(self.state, self.lam * squared_norm(self._moved()))
         status = super()._iterate()
