@@ -1,1 +1,1 @@
-"""Transport of oracle calls: threads, processes, Dask."""
+"""Transport of oracle calls and of distributed fits: threads, processes, Dask."""

@@ -1,4 +1,4 @@
-"""A worker's side of oracle calls on a cluster: parts of the data, and answers about them."""
+"""Worker side of oracle calls on a cluster: partitions of the data, and answers about them."""
 
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -11,25 +11,25 @@ from sstruct._cluster.weight_changes import ReceivedWeights
 from sstruct._problems.custom._plane_table import plane_hash
 from sstruct._problems.custom.oracle_calls import OracleCalls
 
-# Kinds of an answer: its plane's hash alone, a plane as index and value, a dense one, none.
+# Kinds of answers: only the hash of a plane, a plane as index and value, a dense one, no plane.
 KNOWN, SPARSE, DENSE, NOTHING = range(4)
 
 
 class Answerer:
-    """Oracle calls about some parts of the data, on the worker that has them.
+    """Oracle calls about some partitions of the data, on the worker that holds them.
 
-    A Dask actor: one method runs at a time. An exception of the oracle's is returned and not
-    raised, so that whatever is raised is the cluster's.
+    A Dask actor, which runs one method at a time. Exceptions of the oracle are returned and not
+    raised, so that raised exceptions always come from the cluster.
 
     Parameters
     ----------
     oracle : bytes
-        Pickled.
+        Pickled oracle.
     samples : list of (list, list)
-        Samples and true labelings of each part.
+        Samples and true labelings of each partition.
     places : list of (int, int, int, list, list)
-        For each part: the number of its first block, its own number, how many samples it has, and
-        the places of the selected samples in the part and in the user's data.
+        For each partition: the number of its first block, its own number, its number of samples,
+        and the indices of the selected samples in the partition and in the user's data.
     """
 
     def __init__(self, oracle, samples, places):
@@ -40,7 +40,7 @@ class Answerer:
         self.pool = None
 
     def begin(self, k, form, n_threads):
-        """Look at part k; return True, the form of its features, and digests."""
+        """Validate partition k; return True, the form of its features, and digests."""
         if n_threads > 1 and self.pool is None:
             self.pool = ThreadPoolExecutor(n_threads)
         (X, y), (_, number, n_samples, chosen, rows) = self.samples[k], self.places[k]
@@ -56,7 +56,7 @@ class Answerer:
         return True, (calls.n_weights, calls.sparse), digests
 
     def check_unchanged(self, k):
-        """Return True, or False and the error, where a sample of part k is not what it was."""
+        """Return True, or False and the error if a sample of partition k has changed."""
         try:
             self.calls[k].check_all_unchanged()
         except Exception as error:
@@ -64,9 +64,9 @@ class Answerer:
         return True, None, None
 
     def ask(self, weights, loss_weight, blocks, known, constraint):
-        """Return True, None and the packed answers, or False, the place of an error, and that.
+        """Return True, None and the packed answers, or False, the position of an error, and it.
 
-        None in place of answers: the weights must come whole.
+        None in place of answers requests all weights.
         """
         if not self.weights.update(*weights):
             return True, None, None
@@ -97,7 +97,7 @@ class Answerer:
 
 
 def sendable(error):
-    """Return an exception that pickles, with a note of where it was raised."""
+    """Return an exception that can be pickled, with a note of where it was raised."""
     where = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     if where:
         error.add_note(f"on a worker:\n{where}")
@@ -111,7 +111,7 @@ def sendable(error):
 
 
 def packed(answers):
-    """Put answers into few arrays."""
+    """Pack answers into a few arrays."""
     kinds, sizes, hashes, losses, indices, values = [], [], [], [], [], []
     for answer in answers:
         if answer is None or isinstance(answer, int):
@@ -135,7 +135,7 @@ def packed(answers):
 
 
 def unpacked(kinds, sizes, hashes, losses, index, value):
-    """Undo `packed`."""
+    """Return the answers packed by `packed`."""
     answers, a, h, at, entry = [], 0, 0, 0, 0
     for kind in kinds.tolist():
         if kind in (KNOWN, NOTHING):

@@ -1,4 +1,4 @@
-"""Oracle calls on a Dask cluster: data stay there, changes of w go there, planes come back."""
+"""Oracle calls on a Dask cluster: data stay there, changes of w are sent, planes are returned."""
 
 import threading
 import time
@@ -14,10 +14,10 @@ from sstruct._cluster.processes import AT_ONCE, cloudpickle
 from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 
-# Seconds: for a worker to come at all; for another one in the place of one that is gone, before
-# those that are left take its parts; and between two looks whether a worker is still there.
+# Time limits in seconds: for the first worker; for a replacement of a lost worker, before the other
+# workers take its partitions; and between checks whether a worker still exists.
 FIRST, REPLACEMENT, LOOK = 60, 5, 1
-# Times that the worker of one part may be lost in one round of calls.
+# Number of times that the worker of a partition may be lost in one round of calls.
 MOST_LOSSES = 5
 SUSPECT = "does the oracle end its process?"
 
@@ -25,30 +25,30 @@ SUSPECT = "does the oracle end its process?"
 def threads_there(client, suspect=None):
     """Return the threads of each worker by address; wait until there is a worker.
 
-    suspect : a question about what may have ended workers in this round; None: none was lost
+    suspect : a question about the reason for lost workers in this round; None if none was lost
     """
     try:
         client.wait_for_workers(1, timeout=FIRST)
     except TimeoutError:
         lost = "" if suspect is None else f", after workers were lost: {suspect}"
-        raise RuntimeError(f"no worker came within {FIRST} seconds{lost}") from None
+        raise RuntimeError(f"no worker was available within {FIRST} seconds{lost}") from None
     return client.nthreads()
 
 
 class Lost(Exception):
-    """A worker is gone, and with it what it had."""
+    """A worker was lost, with its data."""
 
 
 class Losses:
-    """Lost workers of each part in one round of calls.
+    """Lost workers of each partition in one round of calls.
 
-    One dead worker is counted once, although several calls notice it and the scheduler may list it
-    for a while: it is chosen again only if no other worker comes within `REPLACEMENT` seconds.
+    A dead worker is counted once, although several calls notice it and the scheduler may list it
+    for a while: it is chosen again only if no other worker appears within `REPLACEMENT` seconds.
 
     Parameters
     ----------
     suspect : str
-        What an error asks: a possible reason for repeated losses.
+        A question for error messages: a possible reason for repeated losses.
     """
 
     def __init__(self, suspect):
@@ -56,42 +56,42 @@ class Losses:
         self.clear()
 
     def clear(self):
-        """Begin a new round."""
+        """Start a new round."""
         self.last, self.counts = {}, {}
 
     def add(self, parts, address, made=None):
-        """Count the loss of a worker for its parts, unless it is known.
+        """Count the loss of a worker for its partitions, unless it has been counted.
 
         Parameters
         ----------
         parts : list of Partition
         address : str
         made : float, optional
-            Time when the worker made its actor, if it did.
+            Time when the worker created its actor, if it did.
 
         Raises
         ------
         RuntimeError
-            If a part has lost its worker more than `MOST_LOSSES` times.
+            If a partition has lost its worker more than `MOST_LOSSES` times.
         """
         now = time.monotonic()
         for part in parts:
             where, when = self.last.get(part.number, (None, 0.0))
-            # A worker at the same address is another one if it has worked since.
+            # A worker at the same address is a new one if it has worked since.
             if where == address and (made or 0.0) <= when and now - when <= FIRST:
                 continue
             self.last[part.number] = address, now
             count = self.counts[part.number] = self.counts.get(part.number, 0) + 1
             if count > MOST_LOSSES:
                 raise RuntimeError(
-                    f"workers were lost {count} times with part {part.number} of the data in one "
+                    f"workers were lost {count} times with partition {part.number} in one "
                     f"round of calls: {self.suspect}"
                 )
 
     def threads(self, client):
         """Return the threads of each worker by address, without lost workers if there are others.
 
-        Waits for workers, longer each time.
+        Waits for workers with increasing pauses.
         """
         lost = {address for address, _ in self.last.values()}
         pause, end = LOOK / 10, time.monotonic() + REPLACEMENT
@@ -105,7 +105,7 @@ class Losses:
 
 
 class Round(NamedTuple):
-    """What is asked about some blocks: the version of w, and what goes with it.
+    """The question about some blocks: the version of w and further arguments.
 
     known(block): hashes of the planes that the caller has.
     """
@@ -117,14 +117,14 @@ class Round(NamedTuple):
 
 
 class Group:
-    """Parts that one worker answers for."""
+    """Partitions that one worker serves."""
 
     def __init__(self, parts, future, address):
         self.parts, self.future, self.address = parts, future, address
         self.actor, self.version, self.lost, self.made = None, 0, False, None
 
     def wait(self, client):
-        """Wait for the actor; it takes its time where Dask must first make the parts again."""
+        """Wait for the actor, which may take long if Dask must recompute the partitions."""
         while self.actor is None:
             try:
                 self.actor = self.future.result(timeout=LOOK)
@@ -138,14 +138,14 @@ class Group:
         self.made = time.monotonic()
 
     def call(self, name, *args):
-        """Begin to call a method of the actor; return what `result` takes."""
+        """Start a call of a method of the actor; return the argument of `result`."""
         try:
             return getattr(self.actor, name)(*args)
         except Exception:
             return None
 
     def result(self, call):
-        """Wait for the end of a call."""
+        """Wait for the result of a call."""
         while call is not None and not self.lost:
             try:
                 return call.result(timeout=LOOK)
@@ -153,18 +153,18 @@ class Group:
                 if self.future.status != "finished":
                     break
             except Exception:
-                # Methods raise nothing.
+                # The methods themselves never raise.
                 break
         raise Lost
 
 
 class Cluster:
-    """Workers of a Dask cluster that answer oracle calls about parts of the data.
+    """Workers of a Dask cluster that answer oracle calls about partitions of the data.
 
-    Each worker has its parts in an actor. With a call goes what has changed in w since the worker
-    was last asked, or all of w where that is less; back come the planes that are not known here,
-    and of the others a hash. Where a worker is lost, its parts go to others, and what it was asked
-    is asked again: from the futures, of which Dask makes anew what it can, or from the lists here.
+    Each worker holds its partitions in an actor. A call sends the changes of w since the last call
+    to this worker, or all of w if that is smaller. The answers are planes, or hashes of planes that
+    the caller has. If a worker is lost, other workers take its partitions, from the futures, which
+    Dask recomputes if possible, or from the caller's lists, and its calls are repeated.
 
     Parameters
     ----------
@@ -177,11 +177,11 @@ class Cluster:
     form : tuple of (int, bool)
         Number of weights, and whether features are sparse.
     n_workers : int
-        Threads of all workers.
+        Number of threads of all workers.
     at_once : int
-        Blocks to ask about at the same time.
+        Number of blocks to ask about at the same time.
     sent, received : int
-        Bytes of weights and block numbers, and of answers, so far.
+        Bytes so far of weights and block numbers, and of answers.
     """
 
     def __init__(self, client, oracle, parts):
@@ -196,7 +196,7 @@ class Cluster:
         self.weights = WeightChanges(self.form[0])
 
     def _addresses(self, parts):
-        """Choose workers for parts: where they are, or else with the fewest samples a thread."""
+        """Choose workers for partitions: where they are, or else by the samples per thread."""
         threads = self.losses.threads(self.client)
         load = dict.fromkeys(sorted(threads), 0.0)
         for group in self.groups:
@@ -218,7 +218,7 @@ class Cluster:
         return chosen, threads
 
     def _place(self, parts):
-        """Have workers take parts, look at their samples and say what they are."""
+        """Assign partitions to workers, which validate their samples."""
         while parts:
             by_address = {}
             chosen, threads = self._addresses(parts)
@@ -253,7 +253,7 @@ class Cluster:
         return Group(parts, future, address)
 
     def _begin(self, groups, threads):
-        """Have parts looked at, the first one first; return those that were lost."""
+        """Validate the partitions on the workers, the first one first; return lost partitions."""
         asked = sorted(
             ((part, group, k) for group in groups for k, part in enumerate(group.parts)),
             key=lambda asked: asked[0].number,
@@ -276,19 +276,19 @@ class Cluster:
                 if part.digests is not None:
                     _check_same_digests(part, found)
                 part.digests = found
-            if self.form is None:  # all over again
+            if self.form is None:  # start again
                 lost, asked = set(groups), []
         self.groups = [group for group in self.groups if group not in lost]
         return [part for group in lost for part in group.parts]
 
     def _check_sources(self, parts):
-        """Raise where partitions are gone for good."""
+        """Raise if partitions are lost and cannot be recomputed."""
         for part in parts:
             if part.source is not None and part.source.status in ("cancelled", "error"):
                 raise lost_for_good(part.number)
 
     def _replace(self):
-        """Give the parts of lost workers to others."""
+        """Assign the partitions of lost workers to others."""
         with self.lock:
             gone = [group for group in self.groups if group.lost]
             if not gone:
@@ -303,7 +303,7 @@ class Cluster:
             self._place(sorted(parts, key=lambda part: part.number))
 
     def _send(self, asking, blocks):
-        """Ask the workers of some blocks; return groups, their blocks and calls."""
+        """Send a question to the workers of some blocks; return groups, their blocks and calls."""
         part_of = {part.number: group for group in self.groups for part in group.parts}
         of_group = {}
         places = np.searchsorted(self.starts, blocks, side="right") - 1
@@ -366,7 +366,7 @@ class Cluster:
         return [answers[i] for i in blocks]
 
     def check_unchanged(self):
-        """Raise where an oracle has changed a sample."""
+        """Raise if an oracle has changed a sample."""
         asked = [
             (group, group.call("check_unchanged", k))
             for group in self.groups
@@ -376,14 +376,14 @@ class Cluster:
             try:
                 fine, _, error = group.result(call)
             except Lost:
-                group.lost = True  # and its samples with it
+                group.lost = True  # with its samples
                 continue
             if not fine:
                 raise error
 
 
 class ClusterCalls(OracleCalls):
-    """What `OracleCalls` is to samples at hand, for those on a cluster."""
+    """`OracleCalls` for samples on a cluster."""
 
     def __init__(self, cluster, oracle):
         self.cluster, self.oracle = cluster, oracle
@@ -413,12 +413,12 @@ class ClusterCalls(OracleCalls):
 
 
 def _check_same_digests(part, found):
-    """Raise if samples of a part differ from those that it had before it was computed again."""
+    """Raise if samples of a partition have changed when it was computed again."""
     pairs = zip(found, part.digests, strict=True)
     differ = [np.frombuffer(new, np.int64) != np.frombuffer(old, np.int64) for new, old in pairs]
     if np.any(differ):
         i = int(np.argmax(differ[0] | differ[1]))
-        raise changed(part.number, f"sample {part.chosen[i]} or its labeling is another one")
+        raise changed(part.number, f"sample {part.chosen[i]} or its labeling is different")
 
 
 def _nothing(i):

@@ -1,4 +1,4 @@
-"""Stateful parts on a Dask cluster: where a worker is lost, its parts are made and asked again."""
+"""Stateful partitions on a Dask cluster, which are recreated if a worker is lost."""
 
 from concurrent.futures import CancelledError
 
@@ -11,9 +11,9 @@ SUSPECT = "do the parts fit in memory?"
 
 
 class Asked:
-    """An actor's side: calls of an object of the part; errors are returned, not raised.
+    """Actor for an object that represents a partition; errors are returned, not raised.
 
-    What is raised is then the cluster's.
+    Raised exceptions therefore always come from the cluster.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Asked:
         Samples and labelings.
     given : tuple
     version : str
-        Of the caller's sstruct.
+        The caller's version of sstruct.
     """
 
     def __init__(self, make, pair, given, version):
@@ -31,12 +31,12 @@ class Asked:
         self.version = version
 
     def ask(self, name, arguments):
-        """Return True and what a method returns, or False and its error."""
+        """Return True and the result of a method, or False and its error."""
         try:
             if self.version != sstruct.__version__:
                 raise RuntimeError(
-                    f"a worker has version {sstruct.__version__} of sstruct, the caller "
-                    f"{self.version}: install the same"
+                    f"the worker has version {sstruct.__version__} of sstruct and the caller "
+                    f"{self.version}; install the same version"
                 )
             if self.part is None:
                 self.part = self.make(*self.pair, *self.given)
@@ -47,7 +47,7 @@ class Asked:
 
 
 class RemotePartition:
-    """A part, where it is, and what makes it again: calls, from the first or the last copy on."""
+    """A partition, its location, and the calls that recreate its state."""
 
     def __init__(self, part, given):
         self.number, self.source, self.given = part.number, part.source, given
@@ -55,16 +55,17 @@ class RemotePartition:
 
     @property
     def calls(self):
-        """All calls that a part made anew has to hear, in their order."""
+        """Calls to replay, in order, when the partition is recreated."""
         return self.first + self.since
 
 
 class DaskPartitions:
-    """Parts that answer calls on a Dask cluster, each an actor.
+    """Partitions on a Dask cluster that answer calls, each in an actor.
 
-    A part's state follows from its calls alone. The caller keeps, of each part, the last copy of
-    its state (``secure``) and the calls since: where a worker is lost, another one makes the part
-    from its partition, takes up the copy and hears those calls again, so that no bit is different.
+    The state of a partition depends only on its calls. For each partition, the caller stores the
+    last copy of its state (``secure``) and the calls since then. If a worker is lost, another one
+    creates the object again, restores the copy and replays these calls, so that results have the
+    same bits.
 
     Parameters
     ----------
@@ -72,16 +73,16 @@ class DaskPartitions:
     make : callable
         See `Asked`.
     parts : list of (Partition, tuple)
-        Partitions on the cluster, and what `make` is given beside the samples.
+        Partitions on the cluster, and further arguments of `make`.
     size_of : callable
-        Bytes of a message.
+        Returns the bytes of a message.
 
     Attributes
     ----------
     sent, received, copied : int
-        Bytes so far: of calls, of answers, and of copies of the parts' states.
+        Bytes so far of calls, of answers, and of copies of states.
     failure : Exception or None
-        What has ended the parts: later calls raise it too.
+        The error that made the partitions unusable; later calls raise it too.
     """
 
     def __init__(self, client, make, parts, size_of):
@@ -95,21 +96,21 @@ class DaskPartitions:
         return len(self.parts)
 
     def keep_only(self, kept):
-        """Release all parts but those at some positions."""
+        """Release all partitions except those at the given positions."""
         self.parts = [self.parts[k] for k in kept]
 
     def begin(self, name, arguments):
-        """Call a method that a part made anew must hear first; return the results."""
+        """Call a method that must always be replayed first; return the results."""
         for part, of_part in zip(self.parts, arguments, strict=True):
             part.first.append((name, of_part))
         return self._results(name, arguments)
 
     def start(self, setups):
-        """Have the parts' dual states made."""
+        """Create the dual states of the partitions."""
         self.begin("start", setups)
 
     def ask(self, name, arguments):
-        """Call a method of each part; return the results, in the order of the parts."""
+        """Call a method of each partition; return the results in the order of the partitions."""
         self.sent += self.size_of(arguments)
         for part, of_part in zip(self.parts, arguments, strict=True):
             part.since.append((name, of_part))
@@ -118,10 +119,10 @@ class DaskPartitions:
         return found
 
     def secure(self, arguments, v):
-        """Return copies of the parts' states; calls before are then forgotten.
+        """Return copies of the partitions' states; previous calls are no longer needed.
 
         v : ndarray
-            That of now, which is in no copy.
+            The current v, which the copies do not include.
         """
         for part, of_part in zip(self.parts, arguments, strict=True):
             part.since.append(("keep", of_part))
@@ -132,25 +133,25 @@ class DaskPartitions:
         return found
 
     def take_up(self, states, v):
-        """Have the parts go on from copies of their states."""
+        """Restore the partitions from copies of their states."""
         calls = [(state, v) for state in states]
         for part, call in zip(self.parts, calls, strict=True):
             part.since = [("take_up", call)]
         self._results("take_up", calls)
 
     def _results(self, name, arguments):
-        """Call, and have the parts of lost workers made again until all have answered."""
+        """Call a method, recreating the partitions of lost workers, until all have answered."""
         if self.failure is not None:
             raise self.failure
         try:
             found = self._answers(name, arguments)
         except Exception as error:
-            # What else is told of a cluster that cannot be reached is not so.
+            # Other information about a cluster that cannot be reached is unreliable.
             gone = self.client.status != "running" or isinstance(error, OSError)
             if not gone:
                 self.failure = error
                 raise
-            self.failure = RuntimeError("the cluster's scheduler is gone, or out of reach")
+            self.failure = RuntimeError("the scheduler of the cluster is not available")
             raise self.failure from error
         for fine, result in found:
             if not fine:
@@ -159,7 +160,7 @@ class DaskPartitions:
         return [result for _, result in found]
 
     def _answers(self, name, arguments):
-        """Return for each part whether the call went well, and its result or error."""
+        """Return, for each partition, whether the call succeeded, and its result or error."""
         calls = [part.group.call("ask", name, some) for part, some in zip(self.parts, arguments)]
         found, lost = {}, []
         for part, call in zip(self.parts, calls):
@@ -173,7 +174,7 @@ class DaskPartitions:
         return [found[part.number] for part in self.parts]
 
     def _place(self, parts):
-        """Have workers make parts, and hear their calls; return the last answers by number."""
+        """Create partitions on workers and replay their calls; return the last answers."""
         answers = {}
         while parts:
             self._check_sources(parts)
@@ -201,7 +202,7 @@ class DaskPartitions:
         return answers
 
     def _addresses(self, parts):
-        """Choose workers: where the partitions are, or else those with the fewest parts."""
+        """Choose workers: where the partitions are, or else those with the fewest partitions."""
         load = dict.fromkeys(sorted(self.losses.threads(self.client)), 0)
         for part in self.parts:
             if part not in parts and part.group is not None and part.group.address in load:
@@ -219,7 +220,7 @@ class DaskPartitions:
         return chosen
 
     def _check_sources(self, parts):
-        """Raise where partitions are gone for good."""
+        """Raise if partitions are lost and cannot be recomputed."""
         for part in parts:
             if part.source.status in ("cancelled", "error"):
                 raise lost_for_good(part.number)

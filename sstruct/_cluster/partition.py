@@ -1,4 +1,4 @@
-"""Training data in parts on a Dask cluster: sent there from lists, or there already."""
+"""Partitions of training data on a Dask cluster: sent from lists, or already there."""
 
 from concurrent.futures import CancelledError
 from itertools import pairwise
@@ -10,18 +10,19 @@ from sstruct._checks.arrays import is_sized
 from sstruct._compat import num_samples
 from sstruct._problems.custom.oracle_calls import samples_of
 
-# Parts of data that are sent, for each worker: what a worker leaves behind goes to several.
+# Number of partitions per worker of data that are sent, so that those of a lost worker can be
+# divided.
 PARTS = 4
 
 
 class Partition:
-    """Some of the samples.
+    """Some of the samples, on a worker or in the caller's memory.
 
     Parameters
     ----------
     number : int
     source : Future or None
-        Lists of samples and labelings, on the cluster; None: they are here, in `samples`.
+        Lists of samples and labelings on the cluster, or None if they are in `samples`.
     samples : tuple of (list, list), optional
 
     Attributes
@@ -31,9 +32,9 @@ class Partition:
     n_samples : int
         Number of its samples, known after `choose`.
     chosen, rows : list of int
-        Places of its samples of positive weight, in it and in what the user gave.
+        Indices of its samples of positive weight, in the partition and in the user's data.
     digests : tuple or None
-        Of samples and features of truths, once they are known.
+        Digests of samples and of features of truths, once they are known.
     """
 
     def __init__(self, number, source, samples=None):
@@ -49,20 +50,20 @@ class Partition:
 
 
 def cuts(n_samples, n_parts):
-    """Return where parts of about the same size begin and end, of at least a sample each."""
+    """Return the boundaries of parts of about equal size, with at least one sample each."""
     ends = np.linspace(0, n_samples, min(n_parts, n_samples) + 1).round().astype(int)
     return list(pairwise(ends.tolist()))
 
 
 def sent_parts(samples, truths, n_parts):
-    """Cut lists into parts; return them and their lengths."""
+    """Cut lists into partitions; return them and their lengths."""
     ends = cuts(len(samples), n_parts)
     parts = [Partition(k, None, (samples[a:b], truths[a:b])) for k, (a, b) in enumerate(ends)]
     return parts, [b - a for a, b in ends]
 
 
 def lists_of(X, y, number):
-    """Task: a partition as two lists."""
+    """Task: return a partition as two lists."""
     if y is not None:
         X, y = samples_of(X, f"partition {number} of X"), samples_of(y, f"partition {number} of y")
         if len(X) != len(y):
@@ -72,14 +73,14 @@ def lists_of(X, y, number):
     for i, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
-                f"partition {number}: item {i} must be a pair of a sample and its labeling, where "
-                f"y is None; found {type(pair).__name__}"
+                f"partition {number}: item {i} must be a pair (sample, labeling), because y is "
+                f"None; found {type(pair).__name__}"
             )
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def parts_there(client, X, y, take=lists_of, rows=False):
-    """Take partitions as they are; return them and their lengths.
+    """Return existing partitions and their lengths.
 
     Parameters
     ----------
@@ -93,12 +94,12 @@ def parts_there(client, X, y, take=lists_of, rows=False):
     Raises
     ------
     TypeError, ValueError
-        Where X and y are not partitions of the same samples.
+        If X and y are not partitions of the same samples.
     RuntimeError
-        Where a partition was lost with its worker, and nobody knows how to make it again.
+        If a partition was lost with its worker and Dask cannot compute it again.
     """
     if rows and y is None:
-        raise TypeError("y is None, expected partitions of labels, beside those of rows in X")
+        raise TypeError("y is None, expected partitions of labels, since X has partitions of rows")
     X = futures(client, X, "X", rows)
     y = None if y is None else futures(client, y, "y", rows)
     if y is not None and len(X) != len(y):
@@ -128,7 +129,7 @@ def gathered(client, tasks, sources):
 
 
 def lost_for_good(number):
-    """Return the error of a partition that neither a worker has nor Dask can make again."""
+    """Return the error for a partition that is lost and cannot be computed again."""
     return RuntimeError(
         f"partition {number} was lost with its worker, and Dask cannot make it again: give futures "
         "of tasks, delayed objects or a bag"
@@ -136,7 +137,7 @@ def lost_for_good(number):
 
 
 def changed(number, difference):
-    """Return the error of a partition that was computed again and has other data than before."""
+    """Return the error for a partition that has other data after it was computed again."""
     return ValueError(
         f"partition {number} was computed again after its worker was lost, and its data have "
         f"changed: {difference}. A partition must be the same each time it is computed: use fixed "
@@ -145,13 +146,13 @@ def changed(number, difference):
 
 
 def check_length(samples, n_samples, number):
-    """Raise if a partition does not have the number of samples that it had first."""
+    """Raise if the number of samples of a partition has changed."""
     if num_samples(samples) != n_samples:
         raise changed(number, f"found {num_samples(samples)} samples, expected {n_samples}")
 
 
 def choose(parts, lengths, weights):
-    """Number the blocks: samples of positive weight, in order; return the parts that have some."""
+    """Number the blocks, samples of positive weight, in order; return the nonempty partitions."""
     first, start = 0, 0
     for part, length in zip(parts, lengths, strict=True):
         part.chosen = np.flatnonzero(weights[first : first + length] > 0).tolist()
@@ -163,14 +164,14 @@ def choose(parts, lengths, weights):
 
 
 def futures(client, values, name, rows):
-    """Return partitions as a list of futures, as `parts_there` takes them."""
+    """Return partitions as a list of futures, in the forms that `parts_there` accepts."""
     from distributed import Future
 
-    if hasattr(values, "rechunk") and values.ndim == 2:  # an array's blocks have whole rows
+    if hasattr(values, "rechunk") and values.ndim == 2:  # chunks must have whole rows
         values = values.rechunk({1: -1})
     if hasattr(values, "to_delayed"):
         values = values.to_delayed()
-        if rows and isinstance(values, np.ndarray):  # of an array's blocks
+        if rows and isinstance(values, np.ndarray):  # of the chunks of an array
             values = values.ravel().tolist()
     if not isinstance(values, list | tuple):
         kind = "an array or a frame of Dask" if rows else "a dask.bag"
@@ -184,13 +185,13 @@ def futures(client, values, name, rows):
                 f"{name}[{k}] must be a partition, a delayed object or a future, as {name}[0] is; "
                 f"found {type(value).__name__}"
             )
-    # In one go: what several partitions are made of is made once.
+    # In one call, so that common inputs of several partitions are computed once.
     computed = iter(client.compute([v for v in values if not isinstance(v, Future)]))
     return [v if isinstance(v, Future) else next(computed) for v in values]
 
 
 def rows_of(X, y, number):
-    """Task: a partition whose samples are rows, as it is."""
+    """Task: return a partition whose samples are rows, after validation."""
     for name, values in (("X", X), ("y", y)):
         if not (sparse.issparse(values) or is_sized(values)):
             raise TypeError(
@@ -204,5 +205,5 @@ def rows_of(X, y, number):
 
 
 def _length(pair):
-    """Task."""
+    """Task: return the number of samples."""
     return num_samples(pair[0])

@@ -1,4 +1,4 @@
-"""Oracle calls in joblib's workers: data sent once, answers in the order of the questions."""
+"""Oracle calls in joblib's workers: data are sent once, answers keep the order of the questions."""
 
 import copy
 import os
@@ -18,35 +18,35 @@ from sstruct._problems.custom.oracle_calls import OracleCalls
 
 try:
     import cloudpickle
-except ImportError:  # joblib before 1.6 brings its own
+except ImportError:  # joblib before 1.6 includes a copy
     from joblib.externals import cloudpickle
 
-# A task is this share of what is left for a worker: the last ones are single calls, so that workers
-# end together, also with oracles, and cores, of unequal speed.
+# A task is this share of the remaining calls per worker. The last tasks are single calls, so that
+# workers finish together although oracles and cores may have different speeds.
 SHARE = 0.5
-# Blocks of a certificate that are asked at the same time, for each worker; and of a pass, at most,
-# the batch.
+# Number of blocks per worker that a certificate asks about at the same time; a pass asks about at
+# most its batch.
 AT_ONCE = 64
-# Fits whose data a worker keeps.
+# Number of fits whose data a worker keeps.
 KEPT = 4
 
-# By token: the data of fits of this process, as long as they live, and those read from files.
+# Data of fits by token: of this process, as long as the fits exist, and those read from files.
 _own = weakref.WeakValueDictionary()
 _read = OrderedDict()
 
 
 class Workers:
-    """Answer oracle calls through joblib, with whichever backend is active when this is made.
+    """Oracle calls through joblib, with the backend that is active when this is created.
 
-    Threads get the data themselves; processes read them once from a file, arrays as memory maps,
-    and keep them for the fits of their last few tokens. What travels with each call is w and the
-    numbers of the samples, and back come planes.
+    Threads use the data directly; processes read them once from a file, with arrays as memory maps,
+    and keep them for the last few tokens. Each call sends w and the numbers of the samples, and
+    returns planes.
 
     Parameters
     ----------
     calls : OracleCalls
     n_jobs : int or None
-        As joblib takes it.
+        As in joblib.
     """
 
     def __init__(self, calls, n_jobs):
@@ -77,44 +77,44 @@ class Workers:
 
 
 class Processes:
-    """joblib's worker processes, without its ``Parallel``: loky's.
+    """joblib's loky processes, without its ``Parallel``.
 
-    ``Parallel`` takes 11 ms a call, against 1, as it sleeps while it waits; and in searches, whose
-    next question is the last answer's, threads would wait for one another.
+    ``Parallel`` takes 11 ms per call instead of 1, because it sleeps while waiting. In searches,
+    where each question depends on the last answer, threads would also wait for each other.
 
     Parameters
     ----------
     n_workers : int
     token, path : str
-        Of the data.
+        Token and file of the data.
     """
 
     def __init__(self, n_workers, token, path):
         self.n_workers, self.data, self.under_way = n_workers, (token, path), []
         self.parallel = Parallel(n_jobs=n_workers)
-        # A copy: `Parallel` takes its pool from a backend where it ends.
+        # A copy, because `Parallel` removes the pool from a backend when it ends.
         self.backend = copy.copy(get_active_backend()[0])
         self.renew()
 
     def renew(self):
-        """Have all worker processes, also where some have died.
+        """Start all worker processes, also if some have died.
 
-        Only where it must be: joblib remembers each call until the process ends.
+        Only if necessary, because joblib remembers each call until the process ends.
         """
-        # With other arguments than those of `Parallel` joblib would start other processes.
+        # With arguments other than those of `Parallel`, joblib would start other processes.
         arguments = getattr(self.parallel, "_backend_kwargs", {})
         self.backend.configure(n_jobs=self.n_workers, parallel=self.parallel, **arguments)
-        # Before joblib 1.5 under another name.
+        # joblib before 1.5 uses another name.
         self.submit = getattr(self.backend, "submit", None) or self.backend.apply_async
 
     def ask_all(self, tasks, w, loss_weight):
         """Return the answers for the blocks of all tasks, as `Workers.ask_all`."""
-        # Bytes: an array of a megabyte would go through a file.
+        # Bytes, because joblib sends large arrays through files.
         given = w.tobytes(), loss_weight
         questions = [partial(_ask, *self.data, blocks, *given) for blocks in tasks]
         try:
             self._submit(questions)
-        except RuntimeError:  # processes have died, or somebody has shut them down
+        except RuntimeError:  # processes have died or have been shut down
             self.renew()
             self._submit(questions)
         try:
@@ -123,19 +123,19 @@ class Processes:
             self.cancel()
 
     def _submit(self, questions):
-        self.cancel()  # what an interruption has left behind
+        self.cancel()  # left over from an interruption
         self.under_way = []
         for question in questions:
             self.under_way.append(self.submit(question))
 
     def cancel(self):
-        """Withdraw what no worker has begun."""
+        """Cancel the tasks that no worker has started."""
         for future in self.under_way:
             future.cancel()
         self.under_way = []
 
     def ask(self, i, w, loss_weight, constraint):
-        """Return what `OracleCalls.ask` returns, for a thread that waits."""
+        """Return the value of `OracleCalls.ask`, for a thread that waits for it."""
         task = partial(_ask, *self.data, [i], w.tobytes(), loss_weight, constraint)
         return self.submit(task).result()[0]
 
@@ -153,9 +153,10 @@ class CallsInProcesses(OracleCalls):
 
 
 def for_searches(calls, n_jobs):
-    """Return calls that as many threads ask as there are workers, where the backend is for that.
+    """Return calls that can be asked by as many threads as there are workers, if possible.
 
-    Threads then make the calls themselves; processes are waited for, each by a thread.
+    With threads, these threads make the calls themselves; with processes, each thread waits for
+    one.
     """
     backend, _ = get_active_backend()
     if getattr(backend, "supports_sharedmem", False):
@@ -166,7 +167,7 @@ def for_searches(calls, n_jobs):
 
 
 def _ends(count, n_workers):
-    """Where tasks of so many calls begin and end."""
+    """Return the boundaries of tasks for `count` calls."""
     ends = [0]
     while ends[-1] < count:
         ends.append(ends[-1] + max(1, int(SHARE * (count - ends[-1]) / n_workers)))
@@ -174,14 +175,14 @@ def _ends(count, n_workers):
 
 
 def _ask(token, path, blocks, w, loss_weight, constraint=None):
-    """Task of a worker."""
+    """Task: return the answers for some blocks."""
     calls = _calls(token, path)
-    w = np.frombuffer(w)  # one that the oracle cannot write to
+    w = np.frombuffer(w)  # read-only for the oracle
     return [calls.ask(i, w, loss_weight, constraint) for i in blocks]
 
 
 def _calls(token, path):
-    """The data of a fit: at hand, or read from its file."""
+    """Return the data of a fit, from memory or from its file."""
     calls = _own.get(token)
     if calls is None:
         calls = _read.get(token)
@@ -193,7 +194,7 @@ def _calls(token, path):
 
 
 def _write(value, token):
-    """Pickle to a file of its own, buffers apart so that they can be mapped; return its path."""
+    """Pickle to a new file, with separate buffers that can be mapped; return its path."""
     buffers = []
     pickled = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     raw = [buffer.raw() for buffer in buffers]
@@ -207,7 +208,7 @@ def _write(value, token):
 
 
 def _load(path):
-    """Undo `_write`; buffers are read-only views of the file."""
+    """Load a file of `_write`; buffers are read-only views of the file."""
     with open(path, "rb") as file:
         sizes = np.load(file).tolist()
         at = file.tell()

@@ -1,15 +1,15 @@
-"""Weights for several readers, each sent only what has changed since it last looked."""
+"""Weights for several receivers, each of which is sent only the changes since its last update."""
 
 import numpy as np
 
 from sstruct._problems.custom.oracle_calls import frozen
 
-# Bytes of a changed weight, with its index; and of one among all.
+# Bytes of a changed weight with its index, and of a weight among all.
 CHANGED, WHOLE = 12, 8
 
 
 class WeightChanges:
-    """The sender's side: versions of w, and in which of them each weight changed last.
+    """The sender: versions of w, and for each weight the version in which it changed last.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class WeightChanges:
         self.changed = np.ones(n_weights, dtype=np.int64)
 
     def update(self, w):
-        """Take the weights of now; return their version, the last one's where no bit is new."""
+        """Set the current weights; return their version, which is unchanged if no bit changed."""
         if w is self.w:
             return self.version
         if self.version == 0:
@@ -35,9 +35,9 @@ class WeightChanges:
         return self.version
 
     def since(self, version):
-        """Return index and value of what has changed since; index None: all weights, less to send.
+        """Return index and value of changes since a version; index None if all weights are smaller.
 
-        Version 0: all.
+        Version 0 means all weights.
         """
         index = np.flatnonzero(self.changed > version)
         if version == 0 or CHANGED * len(index) >= WHOLE * len(self.w):
@@ -46,13 +46,13 @@ class WeightChanges:
 
 
 class ReceivedWeights:
-    """The reader's side.
+    """The receiver.
 
     Parameters
     ----------
     in_place : bool
-        Whether `update` changes the array `w`. Otherwise it makes a new, frozen one, so that who
-        has kept an earlier `w` finds it unchanged.
+        Whether `update` changes the array `w`. Otherwise it creates a new read-only array, so that
+        references to an earlier `w` remain valid.
     """
 
     def __init__(self, in_place=False):
@@ -60,7 +60,7 @@ class ReceivedWeights:
         self.w, self.version = None, 0
 
     def update(self, version, since, index, values):
-        """Take what `WeightChanges.since` gave; return whether that was enough."""
+        """Apply the result of `WeightChanges.since`; return whether it was sufficient."""
         if index is None:
             self.w = values.copy() if self.in_place else frozen(values)
         elif since <= self.version < version:

@@ -1,1 +1,1 @@
-"""Rounds over parts: each part of the blocks advances by itself, and their moves are fitted."""
+"""Distributed fits: in each round every partition makes a pass, and their moves are combined."""

@@ -1,7 +1,7 @@
 # Design:
-# (a) On text, a pass over cached labelings changes about a hundred thousand of two million weights.
-#     NumPy finds them in six sweeps over all weights, which take longer than the pass; this is one.
-"""What a part's pass has changed in v."""
+# (a) On text, a pass over cached labelings changes about 100,000 of two million weights. NumPy needs six
+#     sweeps over all weights to find them, which take longer than the pass; this takes one sweep.
+"""Changes of v by a pass of a partition."""
 
 from libc.stdint cimport int32_t
 
@@ -23,7 +23,7 @@ def compact_change(const double[::1] v not None, const double[::1] before not No
     Returns
     -------
     index : ndarray of int32 or None
-        None: value has all entries, which is less to send.
+            None if `value` has all entries, which is then smaller to send.
     value : ndarray
     """
     cdef Py_ssize_t j, n = v.shape[0], count = 0, most
@@ -31,7 +31,7 @@ def compact_change(const double[::1] v not None, const double[::1] before not No
     cdef int32_t[::1] index
     cdef double[::1] value
     if before.shape[0] != n:
-        raise ValueError(f"{before.shape[0]} weights before, expected {n}")
+        raise ValueError(f"before has {before.shape[0]} weights, expected {n}")
     most = n * WHOLE // CHANGED
     indices, values = np.empty(most, dtype=np.int32), np.empty(most)
     index, value = indices, values
@@ -47,5 +47,5 @@ def compact_change(const double[::1] v not None, const double[::1] before not No
                     count += 1
     if CHANGED * count >= WHOLE * n:
         return None, np.subtract(v, before) / divisor
-    # Copies, so that the room that was not filled is freed.
+    # Copies, so that unused memory is freed.
     return indices[:count].copy(), values[:count].copy()

@@ -1,12 +1,12 @@
 # Design:
-# (a) A part of the blocks has a DualState of its own, but the weights in it are those of all parts:
-#     `place` puts them there. What the part's steps then change in v is the part's move.
-# (b) Of a move the caller takes a share t: v is given anew, and `blend` takes the part's dual weights
-#     to the same point. They are convex combinations of what was and what is, so valid.
-# (c) A labeling that a pass has dropped may have had dual weight when the move began: it comes back.
-# (d) Approximate passes, which are most of all passes, neither add nor drop labelings. To go back
-#     along one, dual weights alone are copied (`dual_weights`, `mix`) and not the labelings.
-"""Take a part's dual state to weights from outside, and back along its own move."""
+# (a) A partition has its own DualState, with the weights of all partitions: `place` sets them. The change
+#     of v by the partition's steps is the partition's move.
+# (b) The caller applies a share t of a move: it sends a new v, and `blend` moves the dual weights of the
+#     partition to the same point. They are valid as convex combinations of the old and new ones.
+# (c) A labeling that a pass has dropped may have had dual weight before the move: it is inserted again.
+# (d) Approximate passes, which are most passes, neither add nor drop labelings. To scale one back, only
+#     the dual weights are copied (`dual_weights`, `mix`) and not the labelings.
+"""Set the weights of a partition's dual state, and scale back its own move."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -18,7 +18,7 @@ import numpy as np
 
 
 def place(DualState state not None, v, double dual):
-    """Set v, and w = clip(v) with it, and the dual value, which passes go on counting from.
+    """Set v, w = clip(v), and the dual value to which passes add their gains.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def place(DualState state not None, v, double dual):
     dual : float
     """
     if state.exact_average is not None:
-        raise ValueError("averages do not follow weights from outside")
+        raise ValueError("a state with averages of iterates cannot be placed at other weights")
     if v.shape != (state.problem.n_weights,):
-        raise ValueError(f"v of shape {v.shape}, expected {(state.problem.n_weights,)}")
+        raise ValueError(f"v has shape {v.shape}, expected {(state.problem.n_weights,)}")
     boxed = np.asarray(state.boxed)
     state.weights_owner[:] = v
     np.asarray(state.hidden)[:] = v[boxed]
@@ -40,17 +40,17 @@ def place(DualState state not None, v, double dual):
 
 
 def blend(DualState state not None, kept, double share):
-    """Set the dual weights to share * those of now + (1 - share) * those of `kept`.
+    """Set the dual weights to share * current + (1 - share) * those of `kept`.
 
-    O(entries of all labelings). v stays as it is.
+    Takes O(entries of all labelings). v does not change.
 
     Parameters
     ----------
     state : DualState
     kept : dict
-        ``state.export()`` of before.
+        Previous result of ``state.export()``.
     share : float
-        From 0 to 1.
+        Between 0 and 1.
     """
     cdef Py_ssize_t i, j, k, at = 0, position = 0, length
     cdef double loss = 0
@@ -83,7 +83,7 @@ def blend(DualState state not None, kept, double share):
 
 
 def dual_weights(DualState state not None):
-    """Return the dual weights of all cached labelings, one block after another."""
+    """Return the dual weights of all cached labelings, concatenated over blocks."""
     cdef Py_ssize_t i, k, at = 0
     cdef WorkingSet* working_set
     cdef double[::1] alpha = np.empty(state.n_labelings)
@@ -96,17 +96,17 @@ def dual_weights(DualState state not None):
 
 
 def mix(DualState state not None, const double[::1] before not None, double share):
-    """Set the dual weights to share * those of now + (1 - share) * those of `before`.
+    """Set the dual weights to share * current + (1 - share) * those of `before`.
 
-    As `blend`, where the cached labelings are those of then.
+    Like `blend`, but requires that the cached labelings have not changed.
 
     Parameters
     ----------
     state : DualState
     before : ndarray of shape (n_labelings,)
-        `dual_weights` of then.
+        Previous result of `dual_weights`.
     share : float
-        From 0 to 1.
+        Between 0 and 1.
     """
     cdef Py_ssize_t i, k, at = 0
     cdef WorkingSet* working_set
@@ -114,7 +114,7 @@ def mix(DualState state not None, const double[::1] before not None, double shar
         raise ValueError(f"share must be between 0 and 1, found {share}")
     if before.shape[0] != state.n_labelings:
         raise ValueError(
-            f"dual weights of {before.shape[0]} labelings, expected {state.n_labelings}")
+            f"before has dual weights of {before.shape[0]} labelings, expected {state.n_labelings}")
     for i in range(state.n_blocks):
         working_set = &state.working_sets[i]
         for k in range(working_set.size):

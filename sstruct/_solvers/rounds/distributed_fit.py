@@ -21,17 +21,17 @@ from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_m
 from sstruct._solvers.rounds.partition_fit import compact
 from sstruct._solvers.rounds.partitioned_blocks import setups_of
 
-# Where the best share of all moves together is this large they are taken whole, which gains 0.89
-# of what that share would: no dual weights have then to be taken back.
+# If the best common share of all moves is at least this, they are applied in full, which gains at
+# least 0.89 of the gain at that share: no dual weights have to be scaled back.
 ENOUGH = 0.75
-# What a checkpoint keeps of these rounds, beside the record of any fit, and of the parts.
+# Values in a checkpoint of a distributed fit, in addition to the common record and the states.
 COUNTS = ("n_rounds", "n_calls")
 TRAFFIC = ("sent", "received", "copied")
 MOST_BYTES = 2**60
-# A file's v, and its linear part of the dual, differ from those of its dual weights by at most this
-# where that is rounding: of some ten passes.
+# Largest relative difference, due to rounding errors of about ten passes, between v and the linear
+# part of the dual in a checkpoint and the values computed from its dual weights.
 ROUNDED = 1e-9
-# What ``DualState.export`` gives.
+# Arrays returned by ``DualState.export``.
 EXPORTED = {
     "size": np.int64, "alpha": np.float64, "loss": np.float64, "last_active": np.int32,
     "code": np.int32,
@@ -39,13 +39,12 @@ EXPORTED = {
 
 
 class DistributedFit(Solver):
-    """One fit: rounds over parts until the certificate is good enough.
+    """One fit: rounds over partitions until the certificate is good enough.
 
-    Where ``FrankWolfe`` makes a pass over all blocks, exact or approximate, here every part makes
-    one over its own blocks, from the same w, as in CoCoA [1]_: a round. What they change in w is
-    added up: whole, or where that would gain too little with the shares in [0, 1] that raise the
-    dual most. Dual weights are then convex combinations of those before and after, so that the dual
-    never falls.
+    In a round, as in CoCoA [1]_, every partition makes an exact or approximate pass over its own
+    blocks, starting from the same w. The changes of w are added: in full, or if that gains too
+    little, multiplied by the shares in [0, 1] that raise the dual most. Dual weights are then
+    convex combinations of those before and after the pass, so that the dual never falls.
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ class DistributedFit(Solver):
         self.changes = WeightChanges(problem.n_weights)
         self.n_calls = self.n_rounds = 0
         self.least_share = 1.0
-        # Gap at the last certificate by its estimate.
+        # Gap at the last certificate, divided by its estimate.
         self.gap_ratio = 1.0
         self.average = None
         if setup.options.pass_average:
@@ -91,7 +90,7 @@ class DistributedFit(Solver):
         self.share = np.ones(n_parts)
 
     def _follow(self):
-        """Compute w and the dual value at v."""
+        """Compute w and the dual value from v."""
         self.last, self.averaged = self._clip(self.v), None
         self.dual = self._checked(
             self.linear
@@ -104,21 +103,21 @@ class DistributedFit(Solver):
 
     @property
     def w(self):
-        """The last iterate, or the averaged one where that had the smaller primal."""
+        """The last iterate, or the average if its primal was smaller."""
         return self.last if self.averaged is None else self.averaged
 
     def _primal(self, w, hinges):
-        """Return P(w) from the parts' hinge losses, and whether they are exact."""
+        """Return P(w) from the hinge losses of the partitions, and whether they are exact."""
         primal = 0.5 * self.lam * squared_norm(w) + sum(hinge for hinge, _ in hinges)
         return self._checked(primal), all(exact for _, exact in hinges)
 
     @property
     def n_oracle_calls(self):
-        """Without those of certificates."""
+        """Number of oracle calls, without those of certificates."""
         return self.n_calls
 
     def _news(self):
-        """Return the arguments of a call of every part, and count them as heard."""
+        """Return the arguments for a call of every partition, and record them as received."""
         version, changes, arguments = self.changes.update(self.v), {}, []
         for k, since in enumerate(self.versions):
             if since not in changes:
@@ -130,7 +129,7 @@ class DistributedFit(Solver):
         return arguments
 
     def _iterate(self):
-        """Make an exact pass with its approximate ones; return the status once there is one."""
+        """Make an exact pass and approximate ones; return the status, None if the fit continues."""
         options, dual = self.options, self.dual
         if self.n_passes >= options.max_iter:  # resumed after the last pass
             self._certify_apart()
@@ -164,9 +163,9 @@ class DistributedFit(Solver):
         return None
 
     def _passes(self):
-        """Make a round of exact passes, and approximate ones while they gain more for their work.
+        """Make a round of exact passes, and approximate ones while their gain per work is larger.
 
-        Return the number of steps, and whether they came before the deadline.
+        Return the number of steps, and whether they ended before the deadline.
         """
         dual = self.dual
         work, n_steps = self._round(0)
@@ -186,7 +185,7 @@ class DistributedFit(Solver):
         return n_steps, seconds() < self.deadline
 
     def _round(self, turn):
-        """Have all parts make a pass, see `PartitionFit.advance`; return its work and its steps."""
+        """Make a pass in all partitions, see `PartitionFit.advance`; return its work and steps."""
         news = [(*of_part, turn) for of_part in self._news()]
         moves = self._ask("advance", news, partial(_is_move, n_numbers=5))
         numbers = np.array([numbers for _, _, numbers in moves])
@@ -199,19 +198,19 @@ class DistributedFit(Solver):
         return float(work), int(n_steps)
 
     def _ask(self, name, arguments, is_answer):
-        """Have all parts answer a call, and their answers looked at: they come from elsewhere."""
+        """Call a method of all partitions and validate the replies, which come from workers."""
         found = self.parts.ask(name, arguments)
         for number, answer in enumerate(found):
             if not is_answer(answer, len(self.v)):
                 self.parts.failure = RuntimeError(
-                    f"part {number}, asked to {name}, answers with what is of no fit with "
-                    f"{len(self.v)} weights: has its worker other code than the caller?"
+                    f"partition {number} returned an invalid reply to {name!r} (expected "
+                    f"{len(self.v)} weights); is the worker running another version of sstruct?"
                 )
                 raise self.parts.failure
         return found
 
     def _move(self, moves, linear):
-        """Add up the parts' moves: whole, or the shares of them that raise the dual most."""
+        """Add the moves of the partitions, in full or with the shares that raise the dual most."""
         total = _added(moves, len(self.v))
         alone = len(self.parts) == 1  # each of its steps has raised the dual
         if alone or self._best_share(total, linear.sum()) >= ENOUGH:
@@ -229,7 +228,7 @@ class DistributedFit(Solver):
         self._follow()
 
     def _best_share(self, total, linear):
-        """Return the share of all moves together that raises the dual most, at most 1."""
+        """Return the common share of all moves that raises the dual most, at most 1."""
         if self.bounds is not None:
             return share_within_bounds(total, linear, self.v, self.lam, self._clip)
         slope = linear - self.lam * float(total @ self.v)
@@ -237,14 +236,14 @@ class DistributedFit(Solver):
         return min(slope / curvature, 1.0) if curvature > 0 else 1.0
 
     def _certify_apart(self):
-        # Against drift, as where a certificate is due.
+        # Rebuild against drift, as for scheduled certificates.
         self._save_apart()
         self._rebuild()
         self._certify()
         self._record()
 
     def _rebuild(self):
-        """Compute v and the dual value from the parts' dual weights, against drift."""
+        """Compute v and the dual value from the dual weights of the partitions, against drift."""
         shares = [(float(share),) for share in self.share]
         found = self._ask("rebuild", shares, partial(_is_move, n_numbers=1))
         self.v = _added(found, len(self.v))
@@ -253,7 +252,7 @@ class DistributedFit(Solver):
         self._follow()
 
     def _evaluate(self, last):
-        """Compute the primal at w and, where asked for, at the average over rounds."""
+        """Compute the primal at w and, if averages are used, at the average over rounds."""
         arguments, average = self._news(), None
         if self.average is not None:
             average = self._clip(self.average.w)
@@ -274,9 +273,9 @@ class DistributedFit(Solver):
         return True
 
     def export(self):
-        """Return what a later fit goes on from, as ``FrankWolfe`` does; None if the parts are gone.
+        """Return the state for a later fit, as ``FrankWolfeFit`` does; None if workers are lost.
 
-        `failure` of the problem then says why.
+        `failure` of the problem is then the reason.
         """
         try:
             found = self._ask("hand_over", self._news(), _is_export)
@@ -288,7 +287,7 @@ class DistributedFit(Solver):
         return {"lam": self.lam, "block_weight": self.block_weight, **arrays}
 
     def _secure(self):
-        """Copy the parts' states, for workers that die, and now and then into the checkpoint."""
+        """Copy the states of the partitions, for lost workers and, if due, for the checkpoint."""
         states = self.parts.secure(self._news(), self.v)
         if self.checkpoint is not None and self.checkpoint.due():
             self._save(states)
@@ -323,8 +322,8 @@ class DistributedFit(Solver):
         linear = kept_array(arrays, "linear", np.float64, 1).item()
         self.parts.take_up(states, v)
         self._rebuild()
-        # Of the file are at most the bits that rounding had left there: no certificate stands on
-        # what a file says of v.
+        # At most rounding errors are taken from the file: certificates must not depend on a v from
+        # a file.
         within = np.abs(v - self.v).max() <= ROUNDED * np.abs(self.v).max()
         if within and abs(linear - self.linear) <= ROUNDED * abs(self.linear):
             self.parts.take_up(states, v)
@@ -334,7 +333,7 @@ class DistributedFit(Solver):
             setattr(self.parts, name, note(notes, name, int, MOST_BYTES))
 
     def _end_early(self):
-        # Who has heard what is not known, and the primal may be that of another w.
+        # It is unknown which partitions received the last call, and the primal may be outdated.
         self._begin_anew()
         self.primal = self.unknown
         super()._end_early()
@@ -356,7 +355,7 @@ class DistributedFit(Solver):
 
 
 def _is_move(answer, n_weights, n_numbers):
-    """Whether an answer is changes of weights, ``compact``, and an array of so many numbers."""
+    """Whether a reply has changes of weights, as `compact`, and an array of `n_numbers` numbers."""
     if not isinstance(answer, tuple) or len(answer) != 3:
         return False
     index, value, numbers = answer
@@ -376,7 +375,7 @@ def _is_move(answer, n_weights, n_numbers):
 
 
 def _is_measure(answer, n_weights, points):
-    """Whether an answer is what `PartitionFit.measure` returns, of so many points."""
+    """Whether a reply is the result of `PartitionFit.measure` for `points` points."""
     if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], list):
         return False
     hinges, size = answer
@@ -390,7 +389,7 @@ def _is_measure(answer, n_weights, points):
 
 
 def _is_export(answer, n_weights):
-    """Whether an answer is what `hand_over` of a part returns; a fit that goes on checks values."""
+    """Whether a reply is the result of `hand_over`; values are validated when a fit resumes."""
     if not isinstance(answer, dict) or answer.keys() != EXPORTED.keys():
         return False
     arrays = all(isinstance(array, np.ndarray) and array.ndim == 1 for array in answer.values())
@@ -398,7 +397,7 @@ def _is_export(answer, n_weights):
 
 
 def _added(found, n_weights):
-    """Add up moves (index, value, ...) of the parts; index None: all entries."""
+    """Add the moves (index, value, ...) of the partitions; index None means all entries."""
     total = aligned_zeros(n_weights)
     for index, value, _ in found:
         total[slice(None) if index is None else index] += value
@@ -406,7 +405,7 @@ def _added(found, n_weights):
 
 
 def joined(states):
-    """Put copies of the parts' states into arrays for a file: of all parts, one after another."""
+    """Concatenate copies of the states of all partitions, for a file."""
     out = {}
     for name in states[0]:
         out[f"parts_{name}"] = np.concatenate([state[name] for state in states])
@@ -415,12 +414,12 @@ def joined(states):
 
 
 def separated(arrays, n_parts):
-    """Undo `joined`.
+    """Split the arrays of `joined`.
 
     Raises
     ------
     ValueError
-        If arrays are not of so many parts; names the field.
+        If arrays do not fit `n_parts` partitions; names the field.
     """
     states = [{} for _ in range(n_parts)]
     for field in arrays:
@@ -435,7 +434,7 @@ def separated(arrays, n_parts):
 
 
 def _rows(found, n_weights):
-    """Put moves (index, value, ...) of the parts, index None: all, into a CSR matrix."""
+    """Return the moves (index, value, ...) of the partitions as the rows of a CSR matrix."""
     columns = [np.arange(n_weights) if index is None else index for index, _, _ in found]
     ends = np.cumsum([0, *map(len, columns)])
     values = np.concatenate([value for _, value, _ in found])

@@ -1,20 +1,19 @@
-"""How far the parts' moves are followed, so that the dual does not fall."""
+"""Shares of the moves of partitions for which the dual does not fall."""
 
 import numpy as np
 
-# Sweeps over the parts; the objective is a quadratic of as many variables.
+# Sweeps over the partitions; the objective is a quadratic with one variable per partition.
 MOST_SWEEPS = 1000
 PRECISE = 1e-9
 BISECTIONS = 50
 
 
 def shares_of_moves(moves, linear, v, lam):
-    r"""Return the share t_k in [0, 1] of each move that together raise the dual most.
+    r"""Return the shares t_k in [0, 1] of the moves that together raise the dual most.
 
     .. math:: \max_t \; t^\top (l - \lambda M v) - \tfrac{\lambda}{2} t^\top M M^\top t
 
-    by coordinate ascent, a coordinate at a time to its optimum. O(P nnz) for the Gram matrix of P
-    moves.
+    by coordinate ascent with exact steps. Takes O(P nnz) for the Gram matrix of P moves.
 
     Parameters
     ----------
@@ -42,7 +41,7 @@ def shares_of_moves(moves, linear, v, lam):
 
 
 def share_within_bounds(move, linear, v, lam, clip):
-    """Return the share of a move that raises the dual most where weights are bounded.
+    """Return the share of a move that raises the dual most if weights are bounded.
 
     The dual is concave along it, with slope ``linear - lam <move, clip(v + t move)>``.
 
@@ -51,7 +50,7 @@ def share_within_bounds(move, linear, v, lam, clip):
     move, v : ndarray of shape (n_weights,)
     linear, lam : float
     clip : function
-        Brings weights between their bounds.
+        Clips weights to their bounds.
     """
 
     def slope(share):

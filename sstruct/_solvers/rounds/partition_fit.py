@@ -1,4 +1,4 @@
-"""A part's side of rounds: passes over its own blocks, at weights that all parts have moved."""
+"""A partition in a distributed fit: passes over its blocks, at the weights of all partitions."""
 
 from functools import partial
 
@@ -17,28 +17,28 @@ from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 
 
 class PartitionFit(FrankWolfeFit):
-    """The blocks of one part, with their dual state.
+    """The blocks of one partition, with their dual state.
 
-    Between two rounds v is that of all parts. In a round the part goes on from it, and sees its own
-    changes `caution` times as large as they are, since the other parts' are alike. What it changes
-    in v is its move, of which it hears in the next call what share was taken. Each call depends on
-    those before and on nothing else, so that a part made again from `keep` and later calls has the
-    same bits.
+    Between two rounds, v is that of all partitions. In a round, the partition starts from it and
+    multiplies the effect of its own changes by `caution`, since other partitions make similar
+    changes. Its change of v is its move; the next call tells which share of it was applied. Each
+    call depends only on previous calls, so that a partition recreated from `keep` and later calls
+    has the same bits.
 
     Parameters
     ----------
     setup : Setup
-        Of the part's blocks; block weights are shares of all parts' sum.
+        Of the partition's blocks; block weights are shares of the sum over all partitions.
     caution : float
-        The factor that CoCoA calls sigma': 1 as if the part were alone, the number of parts where
-        moves may be added up in any case (Ma et al., ICML 2015, Lemma 4).
+        The factor sigma' of CoCoA: 1 treats the partition as the only one; with the number of
+        partitions, moves may be added in all cases (Ma et al., ICML 2015, Lemma 4).
     """
 
-    # A part has one thread, and the caller knows of the dual what its parts tell.
+    # A partition has one thread, and the caller needs its exact dual.
     most_lag = 0
 
     def __init__(self, setup, caution=1.0):
-        # Seen so, changes of v are those at a lambda that is so much smaller.
+        # This is equivalent to changes of v at a lambda divided by `caution`.
         self.caution = caution
         state = DualState(
             setup.problem,
@@ -49,28 +49,28 @@ class PartitionFit(FrankWolfeFit):
         )
         super().__init__(setup, state)
         self.received = ReceivedWeights(in_place=True)
-        # Function of a share: takes the dual weights back to that share of the last move. None:
-        # there is no move whose share is still to come.
+        # Function that scales the dual weights back to a share of the last move, or None if no
+        # share is pending.
         self.go_back = None
 
     def advance(self, share, news, dual, turn):
-        """Settle the last move, then make a pass over the part's blocks.
+        """Apply the share of the last move, then make a pass over the partition's blocks.
 
         Parameters
         ----------
         share : float
-            How much of the part's last move is taken, from 0 to 1.
+            Share of the partition's last move that was applied, from 0 to 1.
         news : tuple
-            What `ReceivedWeights.update` takes: the v of now.
+            Arguments of `ReceivedWeights.update`, for the current v.
         dual : float
-            The dual value of now.
+            The current dual value.
         turn : int
-            0: an exact pass; k: the k-th approximate one after it.
+            0 for an exact pass; k for the k-th approximate pass after it.
 
         Returns
         -------
         index : ndarray of int32 or None
-            Entries of v that change; None: all.
+            Indices of changed entries of v, or None for all.
         value : ndarray
             Their changes.
         numbers : ndarray of float64
@@ -93,20 +93,21 @@ class PartitionFit(FrankWolfeFit):
         return *compact_change(state.live_v, self.received.w, self.caution), numbers
 
     def measure(self, share, news, dual, average=None):
-        """Settle the last move; return what certificates are made of.
+        """Apply the share of the last move; return the values that certificates need.
 
         Parameters
         ----------
         share, news, dual : as in `advance`
         average : tuple of (ndarray or None, ndarray), optional
-            Another w to measure at: index and value.
+            Another w to measure at, as index and value.
 
         Returns
         -------
         hinges : list of (float, bool)
-            At w, and at the average: the sum of hinge losses, and whether all oracles were exact.
+            At w and, if given, at the average: the sum of hinge losses, and whether all oracles
+            were exact.
         n_labelings : int
-            Cached ones.
+            Number of cached labelings.
         """
         self._settle(share, news, dual)
         hinges = [full_pass(self.pool, self.state.live_w, self.block_weight)]
@@ -116,9 +117,9 @@ class PartitionFit(FrankWolfeFit):
         return hinges, self.state.n_labelings
 
     def rebuild(self, share):
-        """Return the part's own share of v, and of the dual's linear part, from its dual weights.
+        """Return the contribution to v and to the dual's linear part, from the dual weights.
 
-        As index (None: all), value, and an array of one number. The next call must bring v.
+        As index (None for all), value, and an array of one number. The next call must send v.
         """
         self._take(share)
         self.state.rebuild()
@@ -127,24 +128,24 @@ class PartitionFit(FrankWolfeFit):
         return *compact(v), np.array([self.state.linear])
 
     def keep(self, share, news, dual):
-        """Settle the last move; return what `take_up` takes: arrays by name, without v."""
+        """Apply the share of the last move; return the state for `take_up`, without v."""
         self._settle(share, news, dual)
         kept = snapshot(self.state)
         del kept["weights"], kept["hidden"]
         return {**kept, "rounds": np.array([self.n_passes, self.received.version])}
 
     def hand_over(self, share, news, dual):
-        """Settle the last move; return what a later fit goes on from, as ``FrankWolfeFit`` does."""
+        """Apply the share of the last move; return the state for a later fit."""
         self._settle(share, news, dual)
         return self.state.export()
 
     def take_up(self, kept, v):
-        """Go on from where `keep` was called, of a part of the same blocks; v: that of then.
+        """Restore the state of `keep`, of a partition with the same blocks, and its v.
 
         Raises
         ------
         ValueError
-            If the arrays, which may come from a file, are none of such a part; names the field.
+            If the arrays, which may come from a file, are invalid; names the field.
         """
         state = self.state
         weights = {"weights": state.w, "hidden": np.zeros(state.n_boxed)}
@@ -159,7 +160,7 @@ class PartitionFit(FrankWolfeFit):
         return np.array([state.linear, state.work, state.n_steps, state.n_oracle_calls, 0])
 
     def _take(self, share):
-        """Take dual weights to where the caller went along the last move."""
+        """Scale the dual weights back to the applied share of the last move."""
         if self.go_back is not None and share != 1:
             self.go_back(share)
         self.go_back = None
@@ -167,12 +168,12 @@ class PartitionFit(FrankWolfeFit):
     def _settle(self, share, news, dual):
         self._take(share)
         if not self.received.update(*news):
-            raise RuntimeError("a part has not heard of all changes of v before these")
+            raise RuntimeError("the partition has missed previous changes of v")
         place(self.state, self.received.w, dual)
 
 
 def compact(vector):
-    """Return index and value of a vector's nonzeros; index None, value all, where that is less."""
+    """Return index and value of a vector's nonzeros, or None and all values if that is smaller."""
     index = np.flatnonzero(vector).astype(np.int32)
     if CHANGED * len(index) >= WHOLE * len(vector):
         return None, vector
@@ -180,7 +181,7 @@ def compact(vector):
 
 
 def dense(compacted, size):
-    """Undo `compact`; a copy."""
+    """Return the vector of `compact` as a dense array; a copy."""
     index, value = compacted
     vector = aligned_zeros(size)
     vector[slice(None) if index is None else index] = value

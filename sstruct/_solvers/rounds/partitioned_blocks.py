@@ -1,4 +1,4 @@
-"""Parts in this process, and what the caller knows of all blocks."""
+"""Partitions in this process, and the problem of the caller that stands for all partitions."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -9,27 +9,27 @@ from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE
 from sstruct._solvers.rounds.partition_fit import PartitionFit
 
-# A part sees its own changes half as many times as large as there are parts, and this more. With
-# less than half, moves that are alike raise the dual no more when they are added up: OCR letters in
-# 4 parts count 1.79, 1.71, 1.51 and 1.55 times the work of one place with 1.6, 2, 2.3 and 2.5. Of
-# 0.2, 0.3 and 0.5 the work in 2 parts is 1.19, 1.19, 1.25 there; 1.30, 1.24, 1.28 of 20,000 made
-# sequences; 1.06, 1.07, 1.24 of 60,000; 2.11, 2.16, 2.21 of CoNLL-2000. In 4 to 16 parts 0.3 and
-# 0.5 differ by a tenth at most, and 0.2 is now and then too near to half.
+# A partition multiplies its own changes by half the number of partitions plus this. With less than
+# half, adding similar moves no longer raises the dual: OCR letters in 4 partitions take 1.79, 1.71,
+# 1.51 and 1.55 times the work of a single process with 1.6, 2, 2.3 and 2.5. With 0.2, 0.3 and 0.5,
+# the work in 2 partitions is 1.19, 1.19 and 1.25 there; 1.30, 1.24 and 1.28 for 20,000 generated
+# sequences; 1.06, 1.07 and 1.24 for 60,000; 2.11, 2.16 and 2.21 for CoNLL-2000. In 4 to 16
+# partitions, 0.3 and 0.5 differ by at most a tenth, and 0.2 is sometimes too close to half.
 BEYOND_HALF = 0.3
 
 
 class LocalPartitions:
-    """Parts in this process, one after another.
+    """Partitions in this process, which are called in sequence.
 
     Parameters
     ----------
     problems : list of (BlockProblem, ndarray)
-        With the weights of their blocks, as shares of the sum of all parts.
+        With the weights of their blocks, as shares of the sum over all partitions.
 
     Attributes
     ----------
     sent, received, copied : int
-        Bytes of arrays and numbers so far: what there would be to send.
+        Bytes of arrays and numbers so far that a cluster would transfer.
     """
 
     def __init__(self, problems):
@@ -41,10 +41,10 @@ class LocalPartitions:
         return len(self.problems)
 
     def start(self, setups):
-        """Make the parts' dual states.
+        """Create the dual states of the partitions.
 
         setups : list of (float, Options, ndarray or None, float, dict or None)
-            lam, options, bounds, caution, and what an earlier fit left of each part.
+            lam, options, bounds, caution, and the state of an earlier fit, for each partition.
         """
         self.parts = [
             part_of(problem, weight, *setup)
@@ -52,32 +52,32 @@ class LocalPartitions:
         ]
 
     def ask(self, name, arguments):
-        """Call a method of each part; return the results, in the order of the parts."""
+        """Call a method of each partition; return the results in the order of the partitions."""
         self.sent += size_of(arguments)
         found = [getattr(part, name)(*some) for part, some in zip(self.parts, arguments)]
         self.received += size_of(found)
         return found
 
     def secure(self, arguments, v):
-        """Return copies of the parts' states, as `PartitionFit.keep` does; v: that of now."""
+        """Return copies of the partitions' states, as `PartitionFit.keep`; v: the current one."""
         found = [part.keep(*some) for part, some in zip(self.parts, arguments)]
         self.copied += size_of(found)
         return found
 
     def take_up(self, states, v):
-        """Have the parts go on from copies of their states."""
+        """Restore the partitions from copies of their states."""
         for part, state in zip(self.parts, states, strict=True):
             part.take_up(state, v)
 
 
 def part_of(problem, block_weight, lam, options, bounds, caution, warm):
-    """Return the PartitionFit of a part."""
+    """Return the PartitionFit of a partition."""
     return PartitionFit(Setup(problem, lam, block_weight, options, bounds, warm=warm), caution)
 
 
 def setups_of(setup):
-    """Return what ``start`` of parts takes: each has a random generator of its own."""
-    # Drawing by gaps, and caching, would go by gaps at weights that others have moved since.
+    """Return the argument of ``start`` for the partitions, each with its own random generator."""
+    # Sampling by gaps and caching would use gaps at weights that other partitions have changed.
     sampling = setup.options.sampling
     options = replace(
         setup.options, n_jobs=1, max_time=None, average=False, pass_average=False, cache=False,
@@ -103,27 +103,27 @@ def size_of(message):
 
 
 class PartitionedBlocks:
-    """What the caller knows of a problem whose blocks are in parts elsewhere.
+    """The problem of all partitions, for the caller, whose blocks are elsewhere.
 
-    As far as a ``Solver`` asks a ``BlockProblem``.
+    Implements the part of ``BlockProblem`` that ``Solver`` uses.
 
     Parameters
     ----------
     parts : object
-        With ``ask`` and ``failure``, as `LocalPartitions`.
+        Partitions with ``ask`` and ``failure``, as `LocalPartitions`.
     facts : list of dict
-        `facts_of` each part.
+        Result of `facts_of` for each partition.
 
     Attributes
     ----------
     ends : ndarray of shape (n_parts,)
-        Numbers of blocks up to the end of each part.
+        Number of blocks up to the end of each partition.
     padding : ndarray or None
-        `padding_of` the problem, where the fit may go on from a file.
+        Result of `padding_of` for the problem, if the fit may resume from a file.
     """
 
     keeps_planes = False
-    n_choices = 0  # the scores that oracles compute stay with the parts
+    n_choices = 0  # scores computed by oracles stay in the partitions
 
     def __init__(self, parts, facts):
         self.parts = parts
@@ -141,29 +141,29 @@ class PartitionedBlocks:
 
     @property
     def failure(self):
-        """The error that has ended the parts, between two rounds of the caller; None: none has."""
+        """The error that made the partitions unusable, or None."""
         return self.parts.failure
 
     def feature_rows(self):
-        """Return the tables of features that are here: none."""
+        """Return the feature tables in this process: none."""
         return []
 
     def norms(self):
-        """Bounds of ``|phi(x_i, y)|``."""
+        """Return bounds of ``|phi(x_i, y)|``."""
         return self._norms
 
     def fixed_scores(self):
-        """Bounds of what scores have beside ``<w, phi>``."""
+        """Return bounds of the terms of scores other than ``<w, phi>``."""
         return self._fixed_scores
 
     def counts(self):
-        """Return what the problem adds to a row of the history."""
+        """Return the problem's columns of the history."""
         return {}
 
     def cut(self, warm):
-        """Return what an earlier fit left of each part's blocks, None where that had none of them.
+        """Split the state of an earlier fit by partition; None for partitions without blocks in it.
 
-        warm : dict, what ``export`` gave, checked by `kept_warm_start`; or None
+        warm : dict returned by ``export``, validated by `kept_warm_start`; or None
         """
         if warm is None:
             return [None] * len(self.ends)
@@ -171,10 +171,10 @@ class PartitionedBlocks:
         entries = size * self.code_sizes[: len(size)]
         if entries.sum() != len(warm["code"]):
             raise ValueError(
-                "what the last fit left to go on from: code: "
+                "cannot continue from the previous fit: code: "
                 f"{len(warm['code'])} entries, expected {entries.sum()}"
             )
-        # Where each block begins in each array.
+        # First entry of each block in each array.
         starts = {"size": range(len(size) + 1)}
         starts |= {"alpha": np.append(0, size.cumsum()), "code": np.append(0, entries.cumsum())}
         last = np.minimum(self.ends, len(size))
@@ -185,12 +185,12 @@ class PartitionedBlocks:
 
 
 def padding_of(problem):
-    """Return the places in w of those that are none of the model's weights."""
+    """Return the positions in w that are padding and not weights of the model."""
     return np.flatnonzero(problem.without_padding(np.ones(problem.n_weights)) == 0)
 
 
 def facts_of(problem):
-    """Return what `PartitionedBlocks` has to know of a part's problem."""
+    """Return the facts about a partition's problem that `PartitionedBlocks` needs."""
     return {
         "n_weights": problem.n_weights,
         "n_feature_weights": problem.n_feature_weights,
