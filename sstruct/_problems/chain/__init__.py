@@ -1,1 +1,1 @@
-"""Sequences."""
+"""Problems of chains: labeled sequences."""

@@ -4,7 +4,7 @@ from sstruct._oracles.chain._error_table cimport ErrorTable
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
-# Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
+# Up to this number of differing positions, pairs of rows are multiplied; above, planes are summed.
 cdef enum: MAX_PAIRS = 64
 
 
@@ -15,26 +15,26 @@ cdef class ChainProblem(BlockProblem):
     cdef sstruct_rows rows           # a copy of what `features` owns
     cdef const int64_t[::1] start    # first row of each block
     cdef const int64_t[::1] length
-    cdef const int64_t[::1] n_own    # rows of each block that are no copy: all, or all but the last
+    cdef const int64_t[::1] n_own    # rows of each block that are not copies: all, or all but the last
     cdef const int32_t[::1] labels   # true label of each row
-    cdef const int32_t[::1] known    # label that each row must have, -1: free
+    cdef const int32_t[::1] known    # label that each row must have; -1: any
     cdef const double[:, ::1] cost   # K x KP
     cdef const double[::1] loss_scale
-    cdef bint weighted               # whether nodes have weights of their own in the loss
+    cdef bint weighted               # whether nodes have their own weights in the loss
     cdef const double[::1] node_weight   # of each row, or empty
     cdef const unsigned char[::1] starts_here, ends_here
     cdef const double[:, ::1] edge_penalty
     cdef const double[:, ::1] boundary_penalty
-    cdef const int32_t[:, ::1] errors   # `cost` where it is whole numbers, or empty
+    cdef const int32_t[:, ::1] errors   # `cost` as integers, or empty
     cdef const int64_t[::1] most_errors
     cdef readonly Py_ssize_t n_labels, n_features, states_per_label
     cdef readonly bint bias, boundaries, transitions, masked, has_known
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
-    # Scratch of this object.
+    # Scratch memory of this object.
     cdef double[::1] theta, best, table, label_score, accumulator
     cdef int32_t[::1] origin, place, label, where, where_edge
     cdef const double* edge          # scores of transitions: K x KP tables, or NULL
-    cdef Py_ssize_t edge_step        # from one transition's table to the next's; 0: one for all
+    cdef Py_ssize_t edge_step        # distance between the tables of transitions; 0: one table for all
     cdef ErrorTable error_table
     cdef Py_ssize_t n_offsets        # see `offset_nodes`
     cdef const int32_t* offset_position
@@ -54,5 +54,5 @@ cdef class ChainProblem(BlockProblem):
 
 
 cdef inline double node_scale(ChainProblem problem, Py_ssize_t i, Py_ssize_t r) noexcept nogil:
-    """Factor of the cost of row r, of block i."""
+    """Return the factor of the cost of row r, in block i."""
     return problem.loss_scale[i] * (problem.node_weight[r] if problem.weighted else 1.0)

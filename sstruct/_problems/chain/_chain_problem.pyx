@@ -1,19 +1,19 @@
 # Design:
 # (a) A block is a chain of L rows of one flat feature array (dense or CSR, float32 or float64):
-#     phi(x, y) = sum_l x_l (x) e[y_l], and, where asked for, a bias per label, start and end
-#     terms, and transition counts. A code is the L labels.
-# (b) Weights are laid out for the oracle, labels padded to KP: node F x KP, then bias, start,
-#     end (KP each), then transitions K x KP. `ChainModel.layout` has the places.
-# (c) Unlabeled nodes are cut out by the caller; the segments are blocks without a start or end
-#     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]; without node weights a_l whole costs
-#     are tabled for slack rescaling.
-#     Labels that are known forbid all others at their node: -inf, as masks do. Where every label has
-#     S states, k S to k S + S - 1 those of label k, a known label leaves its own.
-# (d) Long chains may be cut into windows, a block each. The last row of a block that `copies_end` is
-#     a copy of the node that the next window begins with: its label is free and takes part in one
-#     transition, and its features, bias and loss belong to that window alone. The sum of the
-#     windows' maxima is then an upper bound of the chain's.
-# (e) Nothing is stored per labeling: scores and distances look only where labelings differ.
+#     phi(x, y) = sum_l x_l (x) e[y_l] and, optionally, a bias per label, start and end terms, and
+#     transition counts. A code consists of the L labels.
+# (b) Weights have the layout that the oracle needs, with labels padded to KP: node F x KP, then bias,
+#     start, end (KP each), then transitions K x KP. `ChainModel.layout` has the positions.
+# (c) The caller removes unlabeled nodes; the remaining segments are blocks without a start or end
+#     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]. Without node weights a_l, integer costs
+#     are tabulated for slack rescaling.
+#     Known labels forbid all others at their node: -inf, as masks do. If every label has S states,
+#     label k has states k S to k S + S - 1, and a known label allows its own states.
+# (d) Long chains may be cut into windows, each a block. The last row of a block with `copies_end` is a
+#     copy of the first node of the next window: its label is free and takes part in one transition,
+#     whereas its features, bias and loss belong only to the next window. The sum of the windows'
+#     maxima is then an upper bound of the maximum of the chain.
+# (e) Nothing is stored per labeling: scores and distances visit only positions where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
 
 from libc.math cimport INFINITY
@@ -51,22 +51,22 @@ cdef class ChainProblem(BlockProblem):
     Parameters
     ----------
     X : ndarray or canonical CSR of shape (n_rows, n_features)
-        Feature rows of all positions; float32 or float64 and contiguous is not copied.
+        Feature rows of all positions; contiguous float32 and float64 arrays are not copied.
     chains : ChainRanges
     model : ChainModel
     labels : array-like of shape (n_rows,), dtype int32, or None
-        True label of each row, -1 where no block covers it. None: the problem can only decode.
+        True label of each row, -1 for rows outside of blocks. With None, the problem can only decode.
     cost : array-like of shape (K, K), optional
-        Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
+        Node cost, with the truth along rows; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's sum of node costs. Default 1.
     node_weight : array-like of shape (n_rows,), optional
         Factor of each node's cost. Default 1.
     known : array-like of shape (n_rows,), dtype int32, optional
-        Label that every labeling must have at a row, -1 where it is free. For decoding: training's
-        working sets do not know it.
+        Label that every labeling must have at a row, or -1. For decoding only: the working sets of
+        training ignore it.
     states_per_label : int
-        Of how many labels of the model, which are then states, each of `known` stands for.
+        Number of labels of the model, which are then states, for each label in `known`.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ cdef class ChainProblem(BlockProblem):
         self.labels = check_labels(
             np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
         if not 1 <= states_per_label <= K or K % states_per_label:
-            raise ValueError(f"{K} states, expected {states_per_label} of each label")
+            raise ValueError(f"found {K} states, expected a multiple of states_per_label={states_per_label}")
         self.states_per_label, self.has_known = states_per_label, known is not None
         self.known = check_known(known, (n_rows,), K // states_per_label)
         self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
@@ -129,7 +129,7 @@ cdef class ChainProblem(BlockProblem):
         self.accumulator, self.error_table = None, ErrorTable()
 
     def _set_layout(self, layout):
-        """Set the places of all weights."""
+        """Set the positions of all weights."""
         at, self._layout, self.n_weights = layout.starts, layout, layout.size
         self.bias_at, self.edge_at = at["intercept"], at["edge"]
         self.start_at, self.end_at = at["start"], at["end"]
@@ -139,11 +139,11 @@ cdef class ChainProblem(BlockProblem):
 
     @property
     def n_feature_weights(self):
-        """Number of the first weights, those of the features of nodes."""
+        """Number of weights of node features, which come first."""
         return self.bias_at
 
     def scale_features(self, double factor):
-        """Multiply the features of nodes by a factor; those of transitions stay as they are."""
+        """Multiply the features of nodes by a factor; those of transitions are not changed."""
         self.features.scale(factor)
         self.rows = self.features.rows
 
@@ -153,14 +153,14 @@ cdef class ChainProblem(BlockProblem):
         return self.arguments["chains"].copies_end is not None
 
     def joined(self):
-        """Return the problem of whole chains, and the first window of each."""
+        """Return the problem of whole chains, and the index of the first window of each."""
         chains, first = self.arguments["chains"].joined()
         scale = self.arguments["loss_scale"]
         scale = None if scale is None else np.asarray(scale)[first]
         return self.with_chains(first, chains=chains, loss_scale=scale), first
 
     def shared_nodes(self):
-        """Return the last rows of windows, copies of the first rows of the blocks after them."""
+        """Return the last rows of windows, which are copies of the first rows of the next blocks."""
         cdef double most = np.max(self.cost)
         blocks = np.flatnonzero(np.asarray(self.n_own) < np.asarray(self.length))
         position = np.column_stack([np.asarray(self.n_own)[blocks], np.zeros_like(blocks)])
@@ -173,15 +173,15 @@ cdef class ChainProblem(BlockProblem):
         return 0
 
     def with_chains(self, blocks, **arguments):
-        """Return a problem with other chains, which begin as some of the blocks do."""
+        """Return a problem with other chains, which start where the given blocks start."""
         return ChainProblem(**(self.arguments | arguments))
 
     def feature_rows(self):
-        """Return the rows of nodes."""
+        """Return the rows of node features."""
         return [(self.features, np.asarray(self.start))]
 
     def norms(self):
-        """Return bounds of |phi|: rows, biases, both ends and transitions."""
+        """Return upper bounds of |phi|, from rows, biases, both ends and transitions."""
         lengths = np.asarray(self.length)
         rows = self.features.norms() + self.bias
         nodes = sums_over_blocks(rows, np.asarray(self.start), np.asarray(self.n_own))
@@ -199,7 +199,7 @@ cdef class ChainProblem(BlockProblem):
         return 0
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
-        """theta = B_i^T w + loss_weight * node costs, in scratch; `edge` the transition scores."""
+        """Compute theta = B_i^T w + loss_weight * node costs, and set `edge` to transition scores."""
         cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP
         cdef Py_ssize_t e, k, l, n_own = self.n_own[i]
         cdef double scale = loss_weight * self.loss_scale[i]
@@ -238,7 +238,7 @@ cdef class ChainProblem(BlockProblem):
         return 0
 
     cdef void forbid_others(self, Py_ssize_t i) noexcept nogil:
-        """theta = -inf at all labels but the known one of a node, or its states."""
+        """Set theta to -inf at all labels except the known label of a node, or its states."""
         cdef Py_ssize_t l, k, S = self.states_per_label
         cdef int32_t known
         for l in range(self.length[i]):
@@ -341,7 +341,7 @@ cdef class ChainProblem(BlockProblem):
     cdef void node_scores(
             self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
             Py_ssize_t count, double* out) noexcept nogil:
-        """Scores of some labels at position l, without transitions."""
+        """Compute the scores of some labels at position l, without transitions."""
         cdef Py_ssize_t k, r = self.start[i] + l
         if l == self.n_own[i]:
             memset(out, 0, count * sizeof(double))
@@ -410,19 +410,19 @@ cdef class ChainProblem(BlockProblem):
     cdef int _accumulated_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
             Py_ssize_t n_nodes, double* out) except -1 nogil:
-        """The same for labelings that differ in many places: linear in their number."""
+        """Compute the distance in linear time, for labelings that differ at many positions."""
         cdef Py_ssize_t first = self.start[i], KP = self.KP
         cdef Py_ssize_t l, p, f, at
         cdef double total = 0
         cdef double* sums
-        if self.accumulator is None:   # as large as w, so only where it is wanted
+        if self.accumulator is None:   # as large as w, so allocated only if needed
             with gil:
                 self.accumulator = np.zeros(self.n_weights)
         sums = &self.accumulator[0]
-        if a[where[0]] > b[where[0]]:   # to the same bits, whichever comes first
+        if a[where[0]] > b[where[0]]:   # the result must not depend on the order
             a, b = b, a
         self.exchange(i, a, b, 1.0, sums)
-        # Every touched entry is squared once and put back to zero.
+        # Every modified entry is squared once and reset to zero.
         for p in range(n_nodes):
             l = where[p]
             for f in range(sstruct_row_size(&self.rows, first + l)):
@@ -465,7 +465,7 @@ cdef class ChainProblem(BlockProblem):
     cdef void add_node(
             self, Py_ssize_t i, Py_ssize_t l, const int32_t* label, const double* change,
             Py_ssize_t count, double* out) noexcept nogil:
-        """out += the joint feature map of position l times changes of some labels' weights."""
+        """Add the joint feature map of position l, times changes of some labels' weights, to `out`."""
         cdef Py_ssize_t k
         if l == self.n_own[i]:
             return
@@ -488,12 +488,13 @@ cdef class ChainProblem(BlockProblem):
                     f"{l - 1} and {l}, which edge_mask forbids")
         if (self.starts_here[i] and self.boundary_penalty[0, code[0]] != 0
                 or self.ends_here[i] and self.boundary_penalty[1, code[L - 1]] != 0):
-            raise ValueError(f"block {i}: a labeling code begins or ends as the masks forbid")
+            raise ValueError(
+                f"block {i}: the first or last label of a labeling code is forbidden by boundary_mask")
         return 0
 
 
 def max_marginals(ChainProblem problem not None, const double[::1] w):
-    """Return, for each row of each block in turn, the best score through each label: (N, K)."""
+    """Return the best score through each label for all rows, concatenated over blocks: (N, K)."""
     problem._check_weights(w)
     cdef Py_ssize_t i, l, k, at = 0, K = problem.n_labels, KP = problem.KP
     out = np.empty((int(np.asarray(problem.length).sum()), K))
@@ -513,11 +514,11 @@ def max_marginals(ChainProblem problem not None, const double[::1] w):
 
 
 def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k):
-    """Rank the labelings of each block at w, without loss.
+    """Return the best labelings of each block at w, without loss.
 
     Returns
     -------
-    list of (codes, values), one a block
+    list of (codes, values), one per block
         ndarrays of shape (m, L) of int32 and (m,), best first; m is k, or the number of
         labelings that the masks allow if that is smaller.
 

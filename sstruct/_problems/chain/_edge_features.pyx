@@ -1,13 +1,13 @@
 # Design:
-# (a) A chain whose transitions have features: beside phi of _chain_problem.pyx
+# (a) A chain whose transitions have features: in addition to phi of _chain_problem.pyx,
 #         sum_{l > 0} f_l (x) e[y_{l-1}, y_l],
-#     f_l row first + l - 1 of a second flat array, dense or CSR.
-# (b) A pair of labels (a, b) is entry a KP + b of a row, as in a table of transitions: so the kernels
-#     of feature rows, which know labels, do all that has to be done with pairs. Their weights, G rows
-#     of TP entries (K KP, padded), are the last.
-# (c) A class of its own, which adds to what the plain chain does: that one's decoders take a table
-#     for each transition already (`edge_step`), and its hot paths stay what they are.
-# (d) A block's tables are all made before it is decoded: (L - 1) TP scores of scratch.
+#     where f_l is row first + l - 1 of a second flat array, dense or CSR.
+# (b) A pair of labels (a, b) is entry a KP + b of a row, as in a table of transitions. The kernels of
+#     feature rows therefore treat pairs as labels. Their weights, G rows of TP entries (K KP, padded),
+#     come last.
+# (c) This is a separate class that extends the plain chain: the decoders of the plain chain already
+#     accept a table for each transition (`edge_step`), and its hot paths remain unchanged.
+# (d) All tables of a block are computed before it is decoded: (L - 1) TP scores of scratch memory.
 """Chains with features of transitions."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -29,7 +29,7 @@ from sstruct._problems.core.node_arguments import sums_over_blocks
 
 
 cdef inline int same_pair(const int32_t* a, const int32_t* b) noexcept nogil:
-    """Whether two transitions, which begin at a and b, are between the same labels."""
+    """Whether two transitions, starting at a and b, are between the same labels."""
     return a[0] == b[0] and a[1] == b[1]
 
 
@@ -38,9 +38,9 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
 
     Parameters
     ----------
-    X, chains, model, labels, **options : as of ChainProblem
+    X, chains, model, labels, **options : as for ChainProblem
     edges : EdgeFeatureRows
-        The features of transitions; float32 or float64 and contiguous is not copied.
+        The features of transitions; contiguous float32 and float64 arrays are not copied.
     """
 
     cdef dict own_arguments
@@ -48,7 +48,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
     cdef sstruct_rows edge_rows      # a copy of what `edge_features` owns
     cdef const int64_t[::1] edge_start
     cdef Py_ssize_t TP, feature_at
-    # Scratch of this object: tables of a block's transitions; pairs of labels.
+    # Scratch memory of this object: tables of a block's transitions; pairs of labels.
     cdef double[::1] tables, pair_score
     cdef int32_t[::1] pair, pair_place
 
@@ -84,17 +84,17 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         return EdgeFeatureChainProblem(**(self.own_arguments | arguments | {"edges": edges}))
 
     def feature_rows(self):
-        """Return the rows of nodes and of transitions."""
+        """Return the rows of node features and of transition features."""
         return [*super().feature_rows(), (self.edge_features, np.asarray(self.edge_start))]
 
     def norms(self):
-        """Return bounds of |phi|: those of a plain chain and the features of transitions."""
+        """Return upper bounds of |phi|: those of a plain chain plus the features of transitions."""
         edges = sums_over_blocks(
             self.edge_features.norms(), np.asarray(self.edge_start), np.asarray(self.length) - 1)
         return super().norms() + edges
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
-        """`edge` has the table of each transition: features times weights, and what all share."""
+        """Set `edge` to the table of each transition: features times weights, plus common scores."""
         cdef Py_ssize_t l, k, TP = self.TP, size = self.n_labels * self.KP
         cdef Py_ssize_t n_edges = self.length[i] - 1
         cdef double* table
@@ -111,7 +111,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         return 0
 
     cdef double table_work(self, Py_ssize_t i) noexcept nogil:
-        """What the tables of a block's transitions cost."""
+        """Return the work of computing the tables of a block's transitions."""
         cdef Py_ssize_t first = self.edge_start[i], n_edges = self.length[i] - 1
         cdef double n_values = (
             sstruct_row_start(&self.edge_rows, first + n_edges)
@@ -134,7 +134,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
 
     cdef int32_t collect_pairs(
             self, const int32_t** codes, Py_ssize_t count, Py_ssize_t l) noexcept nogil:
-        """Number of pairs of labels at l - 1 and l; see `collect_labels`. One alone is not listed."""
+        """Return the number of pairs of labels at l - 1 and l, see `collect_labels`; list 2 or more."""
         cdef Py_ssize_t k
         cdef int32_t y, n_pairs = 0, KP = <int32_t> self.KP
         for k in range(1, count):
@@ -162,7 +162,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         cdef int32_t n_pairs
         cdef double spent = 0
         ChainProblem.scores(self, i, w, loss_weight, codes, count, out, work)
-        if w == NULL:    # `edge` has all
+        if w == NULL:    # included in `edge`
             return 0
         for l in range(1, self.length[i]):
             n_pairs = self.collect_pairs(codes, count, l)
@@ -189,13 +189,13 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         ChainProblem.squared_distance(self, i, a, b, out)
         for l in range(self.n_own[i]):
             n_nodes += a[l] != b[l]
-        if n_nodes > MAX_PAIRS:    # whole planes were added up, by `scatter`
+        if n_nodes > MAX_PAIRS:    # whole planes have been summed by `scatter`
             return 0
         for l in range(self.length[i] - 1):
             if not same_pair(a + l, b + l):
                 where[n_edges] = <int32_t> l
                 n_edges += 1
-        # As for nodes, with pairs of labels in the place of labels.
+        # As for nodes, with pairs of labels instead of labels.
         for p in range(n_edges):
             l = where[p]
             total += 2 * sstruct_row_product(&self.edge_rows, first + l, first + l)

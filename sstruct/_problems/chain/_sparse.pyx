@@ -1,8 +1,9 @@
 # Design:
-# (a) Prediction and hinge losses of chains whose transition weights are mostly 0: the weights as
-#     rows of what is not 0, once, and the decoder of _oracles/_sparse_viterbi for every block, in
-#     threads. Beside _chain_problem.pyx: where weights move between blocks, the rows would be old.
-# (b) Without masks: what they forbid has no weight, but a score. One table for all transitions.
+# (a) Prediction and hinge losses of chains whose transition weights are mostly 0: the nonzero weights
+#     are stored as sparse rows once, and every block is decoded by _oracles/chain/_sparse_viterbi.pyx,
+#     in threads. This is not part of _chain_problem.pyx, where weights change between blocks.
+# (b) Requires that there are no masks, because forbidden transitions have scores but no weights, and
+#     that there is one table for all transitions.
 """Decoding of chains with sparse transitions."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -19,18 +20,19 @@ from sstruct._checks.arrays import contiguous
 from sstruct._oracles.chain._sparse_viterbi import row_maxima
 from sstruct._problems.core._rows import csr_arrays
 
-# From so many labels on, and with at most this share of transitions not 0, sparse decoding wins:
-# twice as fast at 200 labels (0.02), 60 times at 3,000 (0.03); at 0.3 it takes longer up to 800.
+# Sparse decoding is faster for at least this many labels and at most this share of nonzero
+# transitions: twice as fast at 200 labels (0.02), 60 times at 3,000 (0.03); at 0.3 it is slower up to
+# 800.
 LEAST_LABELS = 200
 MOST_DENSITY = 0.1
 
 
 cdef struct SparseDecoding:
-    Py_ssize_t chunk            # blocks of a ticket
+    Py_ssize_t chunk            # number of blocks per ticket
     const double* weights
     double loss_weight
     const SparseTransitions* edge
-    SparseScratch* scratches    # one a thread
+    SparseScratch* scratches    # one per thread
     const Py_ssize_t* start
     int32_t* codes
     double* hinge               # of each block, or NULL
@@ -62,7 +64,7 @@ cdef int decode_chunk(
 
 
 def sparse_transitions(table):
-    """Return (indptr, indices, values) of a (K, K) table's rows where that is worth it, or None."""
+    """Return (indptr, indices, values) of the rows of a (K, K) table, or None if it is not sparse."""
     K = len(table)
     if K < LEAST_LABELS or np.count_nonzero(table) > int(MOST_DENSITY * K * K):
         return None
@@ -77,14 +79,14 @@ def decode_sparse(ChainProblem problem not None, const double[::1] w, transition
     problem : ChainProblem
         Without masks and edge features.
     w : ndarray of shape (n_weights,)
-    transitions : as of `sparse_transitions`
-        Of these weights.
+    transitions : result of `sparse_transitions`
+        For these weights.
     n_threads : int
 
     Returns
     -------
     codes : ndarray of int32
-        The labels of all blocks, one after another.
+        The labels of all blocks, concatenated.
     """
     return _decode(problem, w, transitions, n_threads, None)
 
@@ -95,8 +97,8 @@ def sparse_hinges(ChainProblem problem not None, const double[::1] w, n_threads=
     Returns
     -------
     hinges : ndarray of shape (n_blocks,), or None
-        None: too many have, or there are masks or edge features; the problem's own oracle is to be
-        taken.
+        None if too many transitions have weights, or if there are masks or edge features; the
+        problem's own oracle must then be used.
     """
     problem.need_labels()
     problem._check_weights(w)
@@ -114,10 +116,10 @@ def sparse_hinges(ChainProblem problem not None, const double[::1] w, n_threads=
 
 cdef object _decode(
         ChainProblem problem, const double[::1] w, transitions, n_threads, double[::1] hinges):
-    """The best labeling of every block: with loss where hinge losses are asked for."""
+    """Find the best labeling of every block, with the loss if hinge losses are requested."""
     problem._check_weights(w)
     if problem.masked or problem.edge_step != 0:
-        raise ValueError("transitions with a mask or with features are not sparse")
+        raise ValueError("sparse decoding does not support masks or features of transitions")
     cdef ThreadPool pool = ThreadPool(problem, n_threads)
     cdef Py_ssize_t i, n = problem.n_blocks, K = problem.n_labels, chunk = blocks_a_ticket(n)
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk

@@ -1,4 +1,4 @@
-"""What a ChainProblem is given, checked and brought into the layout of its compiled code."""
+"""Arguments of ChainProblem, validated and converted to the layout of its compiled code."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +13,7 @@ from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, labe
 
 @dataclass(frozen=True)
 class ChainRanges:
-    """Which rows are chains.
+    """The rows that form chains.
 
     Attributes
     ----------
@@ -23,8 +23,8 @@ class ChainRanges:
         Whether a chain has a start and an end term. Default True.
     copies_end : array-like of bool of shape (n_blocks,), optional
         Whether the block is a window of a chain that the next block continues. Its last row is then
-        a copy of the next block's first: it has the transition to it, and neither features nor
-        loss. Default False.
+        a copy of the first row of the next block, with the transition to it, but without features
+        and loss. Default False.
     """
 
     start: np.ndarray
@@ -34,7 +34,7 @@ class ChainRanges:
     copies_end: np.ndarray | None = None
 
     def joined(self):
-        """Return the ChainRanges without windows, and the first block of each."""
+        """Return the ChainRanges without windows, and the index of the first block of each."""
         copied = np.asarray(self.copies_end, dtype=bool)
         first = np.flatnonzero(np.r_[True, ~copied[:-1]])
         length = np.add.reduceat(self.length - copied, first)
@@ -52,7 +52,7 @@ class EdgeFeatureRows:
     Attributes
     ----------
     rows : ndarray or canonical CSR of shape (n_edge_rows, G)
-        Of the transitions of all chains.
+        Features of the transitions of all chains.
     start : array-like of shape (n_blocks,)
         Row of each chain's first transition; a chain of L nodes has L - 1 of them.
     """
@@ -70,7 +70,7 @@ class ChainModel:
     n_labels : int
         K.
     bias, boundaries, transitions : bool
-        Which weights exist beside the node weights.
+        Which weights exist in addition to the node weights.
     edge_mask, boundary_mask : array-like of bool of shape (K, K) and (2, K), optional
         Which transitions are allowed; which labels may start and end a chain.
     """
@@ -83,7 +83,7 @@ class ChainModel:
     boundary_mask: np.ndarray | None = None
 
     def layout(self, n_features, n_edge_features=0):
-        """Return the WeightLayout of a model with features of nodes and of transitions."""
+        """Return the WeightLayout for given numbers of node and transition features."""
         terms = self.bias, self.boundaries, self.transitions
         return chain_layout(self.n_labels, n_features, *terms, n_edge_features)
 
@@ -108,17 +108,17 @@ def chain_layout(n_labels, n_features, bias, boundaries, transitions, n_edge_fea
 
 
 def check_copies(copies_end, length, ends_here):
-    """Return the number of rows of each block that are its own, without a copy at its end."""
+    """Return the number of rows of each block without a copy at its end."""
     if copies_end is None:
         return length
     copied = of_blocks(copies_end, len(length), np.uint8).astype(bool)
     if (copied & ((length < 2) | (np.asarray(ends_here) != 0))).any():
-        raise ValueError("a block that ends with a copy must have another row and no end term")
+        raise ValueError("a block with copies_end must have at least 2 rows and no end term")
     return length - copied
 
 
 def penalties(mask, shape, width, name):
-    """Return 0 where a mask allows and -inf where it forbids; None allows everything."""
+    """Return 0 for allowed and -inf for forbidden entries of a mask; None allows everything."""
     if mask is None:
         mask = np.ones(shape, dtype=bool)
     return padded(np.where(mask, 0.0, -np.inf), shape, width, name)
@@ -127,32 +127,32 @@ def penalties(mask, shape, width, name):
 def check_edge_rows(start, length, n_rows, n_features, n_labels):
     """Return the row of each block's first transition as an int64 array."""
     if n_labels * padded_labels(n_labels) > np.iinfo(np.int32).max:
-        raise ValueError(f"{n_labels} labels are too many for features of transitions")
+        raise ValueError(f"found {n_labels} labels, too many for features of transitions")
     start, n_edges = contiguous(start, dtype=np.int64), np.asarray(length) - 1
     if n_features < 1:
         raise ValueError("transitions have 0 features, expected at least 1")
     if start.shape != n_edges.shape:
-        raise ValueError(f"{start.shape} first transitions for {len(n_edges)} blocks")
+        raise ValueError(f"start has shape {start.shape}, expected {n_edges.shape}")
     if (start < 0).any() or (n_edges > n_rows - start).any():
-        raise ValueError(f"every block's transitions must be among the {n_rows} given")
+        raise ValueError(f"the transitions of a block are not among the {n_rows} rows of edges")
     return start
 
 
-# A table by number of errors costs about (errors + 1) / 2 times what Viterbi does, a search by
-# bisection about ten times; and so many entries of 2 bytes.
+# A table by number of errors costs about (errors + 1) / 2 times as much as Viterbi, and a search by
+# bisection about ten times as much; MOST_ENTRIES limits its entries of 2 bytes.
 MOST_VITERBIS = 100
 MOST_ENTRIES = 2**25
 
 
 def error_counts(cost, n_labels, labels, start, length):
-    """Read node costs as whole numbers of errors, where a table by their number is worth it.
+    """Return node costs as integer numbers of errors, if a table by their number is affordable.
 
     Returns
     -------
     errors : ndarray of int32 of the shape of `cost`, or None
-        None where a cost is no whole number or the table would be too costly.
+        None if a cost is not an integer or the table would be too large.
     most : ndarray of int64 of shape (n_blocks,), or None
-        The most errors of a labeling of each block.
+        The largest number of errors of a labeling of each block.
     """
     cost = np.asarray(cost)
     if (cost != np.floor(cost)).any() or cost.max() > MOST_ENTRIES or n_labels > 2**16:
@@ -167,5 +167,5 @@ def error_counts(cost, n_labels, labels, start, length):
 
 
 def table_work(length, most, n_labels, width):
-    """Return the multiply-adds over labels of a block's table, on average."""
+    """Return the mean number of multiply-adds over labels for the table of a block."""
     return float((length * (most + 1)).mean()) * n_labels * width / 2
