@@ -1,1 +1,1 @@
-"""User-defined structures."""
+"""Problems of user-defined structures."""

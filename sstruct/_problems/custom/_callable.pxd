@@ -6,18 +6,18 @@ from sstruct._problems.custom._plane_table cimport PlaneTable, StoredPlane
 
 cdef class CallableProblem(BlockProblem):
     cdef readonly object calls
-    cdef object workers              # who answers ahead, or None
+    cdef object workers              # answer the calls of a batch, or None
     # Shared by forks.
     cdef PlaneTable table
-    cdef int64_t[::1] poor           # answers that were not the best known, of each block
-    cdef int64_t[::1] wrong          # answers other than the truth
-    cdef double[::1] norm, most      # largest norm and loss of the planes met, of each block
-    cdef list failures               # exceptions of the oracle, or of a look at its answers
-    cdef signed char[::1] open       # whether answers may stay in the table
+    cdef int64_t[::1] poor           # number of answers worse than the best known one, per block
+    cdef int64_t[::1] wrong          # number of answers that differ from the truth, per block
+    cdef double[::1] norm, most      # largest norm and loss of the planes found, per block
+    cdef list failures               # exceptions of the oracle, or of the validation of its answers
+    cdef signed char[::1] open       # whether answers may be stored in the table
     # Of this object.
-    cdef PlaneTable passing          # answers of certificates: gone with the next block
+    cdef PlaneTable passing          # answers of certificates, kept until the next block
     cdef Py_ssize_t passing_block
-    cdef double[::1] difference      # scratch of distances
+    cdef double[::1] difference      # scratch memory for distances
     cdef object frozen_w
     cdef const double* last_w
     cdef double last_loss_weight

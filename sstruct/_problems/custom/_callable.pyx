@@ -1,15 +1,14 @@
 # Design:
-# (a) A user's oracle behind the seam. A labeling's code is the number of its plane in a table
-#     (_plane_table.pyx); scores, distances and scatters go by planes, without the GIL. Python is asked
-#     for nothing but labelings, their features and losses (oracle_calls.py, which checks them).
+# (a) A user's oracle as a BlockProblem. The code of a labeling is the number of its plane in a table
+#     (_plane_table.pyx); scores, distances and scatters use planes, without the GIL. Python is called
+#     only for labelings, their features and losses (oracle_calls.py, which validates them).
 # (b) Scores are relative to the truth's: loss_weight L(y) - <w, psi(y)>.
-# (c) An answer is compared with the planes at hand. Where one of them is better, the oracle is not a
-#     max-oracle: the better one is the answer, and is counted.
-# (d) Where workers answer, a pass says beforehand whose oracles it will ask (`ask_ahead`); what
-#     they found waits for `maximize`, for those very weights. Of planes that the table has they may
-#     send hashes. Who they are and how they are reached is their own affair.
-# (e) Answers of certificates stay out of the table.
-"""A problem given by a Python object."""
+# (c) An answer is compared with the known planes. If one of them is better, the oracle is not exact: the
+#     better plane is used as the answer, and the event is counted.
+# (d) If workers make the calls, a pass announces the blocks (`ask_ahead`); the answers are stored until
+#     `maximize` is called at the same weights. For planes in the table, workers may return hashes.
+# (e) Answers of certificates are not stored in the table.
+"""A problem defined by a Python object."""
 
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
@@ -27,7 +26,8 @@ import numpy as np
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 from sstruct._problems.custom.oracle_calls import Constraint
 
-# Shares of score and loss: less is rounding, perhaps of float32; by more no truth may be better.
+# Shares of score and loss: smaller differences are rounding errors, perhaps of float32; a truth that is
+# better by more is an error.
 cdef double ROUNDING = 1e-6
 cdef double REFUSED = 1e-3
 
@@ -38,21 +38,21 @@ cdef class CallableProblem(BlockProblem):
     Parameters
     ----------
     calls : OracleCalls
-        Or what answers in its place: a length; `n_weights`, `sparse` and `constrained`; ``ask``,
-        ``wrong_value`` and ``outside``. Forks call them in several threads.
+        Or an object with the same interface: a length; `n_weights`, `sparse` and `constrained`;
+        ``ask``, ``wrong_value`` and ``outside``. Forks call them in several threads.
     oracle_work : float
-        What a call of the oracle counts for, in multiply-adds.
+        Work of a call of the oracle, in multiply-adds.
     batch_size : int, optional
         Default: an eighth of the blocks, at most 64.
     workers : object, optional
-        Answers the oracle calls of a batch. Has `at_once`, how many blocks to ask about at the
+        Answers the oracle calls of a batch. Has `at_once`, the number of blocks to ask about at the
         same time, and ``ask_all(blocks, w, loss_weight, known)``, which returns for each block
         the value of ``calls.ask``, or only the plane's hash if it is in the array ``known(block)``.
 
     Attributes
     ----------
     n_wrong : int
-        Answers other than the truth.
+        Number of answers that differ from the truth.
     """
 
     def __init__(self, calls, *, oracle_work=1e6, batch_size=None, workers=None):
@@ -70,11 +70,11 @@ cdef class CallableProblem(BlockProblem):
 
     @property
     def in_order(self):
-        """True: users' oracles are what takes time, and have batches and workers."""
+        """True: users' oracles dominate the time, and use batches and workers."""
         return True
 
     def _open(self):
-        """Make what forks do not share."""
+        """Create the attributes that forks do not share."""
         self.bounded = self.keeps_planes = True
         self.has_between = self.calls.constrained
         self.ahead_size = 0 if self.workers is None else self.workers.at_once
@@ -88,7 +88,7 @@ cdef class CallableProblem(BlockProblem):
         return other
 
     cdef int share(self, CallableProblem other) except -1:
-        """Take over what forks share with `other`."""
+        """Set the attributes that forks share with `other`."""
         self.calls, self.workers, self.table = other.calls, other.workers, other.table
         self.poor, self.wrong, self.failures = other.poor, other.wrong, other.failures
         self.open, self.norm, self.most = other.open, other.norm, other.most
@@ -103,7 +103,7 @@ cdef class CallableProblem(BlockProblem):
 
     @property
     def failure(self):
-        """The exception on its way, where it is the oracle's: threads may raise several."""
+        """The exception being handled, if the oracle raised it; threads may raise several."""
         error = sys.exc_info()[1]
         return error if any(error is one for one in self.failures) else None
 
@@ -117,7 +117,7 @@ cdef class CallableProblem(BlockProblem):
     cdef double score(
             self, const StoredPlane* plane, const double* w, double loss_weight,
             double* size) noexcept nogil:
-        """loss_weight L - <w, psi>; size: how large these are."""
+        """Return loss_weight L - <w, psi>; set `size` to the magnitude of these terms."""
         cdef double product = plane_product(plane, w)
         size[0] = fabs(product) + loss_weight * plane.loss
         return loss_weight * plane.loss - product
@@ -127,7 +127,7 @@ cdef class CallableProblem(BlockProblem):
         return 0
 
     cdef object weights_of(self, const double* w):
-        """Those weights as an array that nobody can write to; the same object while they are the same."""
+        """Return the weights as a read-only array; the same object while they do not change."""
         cdef const double[::1] known
         if self.frozen_w is not None:
             known = self.frozen_w
@@ -137,7 +137,7 @@ cdef class CallableProblem(BlockProblem):
         return self.frozen_w
 
     cdef int32_t take(self, Py_ssize_t i, taken) except? -1:
-        """Put a plane, as `calls.ask` returns it or its hash, where it belongs; return the code."""
+        """Store a plane given by `calls.ask`, or find it by its hash; return the code."""
         cdef double loss
         cdef const int32_t[::1] indices
         cdef const double[::1] values
@@ -167,7 +167,7 @@ cdef class CallableProblem(BlockProblem):
 
     cdef int ask(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code) except -1 nogil:
-        """Write the code of the labeling that the oracle finds."""
+        """Write the code of the labeling that the oracle returns."""
         with gil:
             try:
                 code[0] = self.take(i, self.answer(i, w, loss_weight))
@@ -176,7 +176,7 @@ cdef class CallableProblem(BlockProblem):
         return 0
 
     cdef object answer(self, Py_ssize_t i, const double* w, double loss_weight):
-        """The plane that a worker has found, or the oracle finds now."""
+        """Return the plane of a worker if there is one; otherwise call the oracle."""
         cdef const double[::1] known
         if self.ahead:
             known = self.ahead_w
@@ -226,8 +226,8 @@ cdef class CallableProblem(BlockProblem):
                 continue
             value = self.score(&self.table.planes[i][k], w, loss_weight, &best_size)
             if value > answer.value:
-                # The best known, even where it is better by what may be rounding: of scores, or
-                # of their terms where these cancel out.
+                # Use the best known labeling, even if it is better only by rounding errors of scores,
+                # or of their terms if these cancel.
                 if value > first + ROUNDING * (size + best_size):
                     terms = plane_terms(self.plane(i, found), w) + plane_terms(
                         &self.table.planes[i][k], w)
@@ -253,7 +253,7 @@ cdef class CallableProblem(BlockProblem):
                     code[0] = self.take(i, taken)
                     plane = self.plane(i, code[0])
                     h = margin - plane_product(plane, w)
-                    # Up to rounding: the oracle has sums of its own.
+                    # Up to rounding, since the oracle computes its own sums.
                     slack = ROUNDING * (fabs(margin) + fabs(h - margin))
                     if not (h + slack > 0 and plane.loss >= lower * (h - slack)
                             and plane.loss <= upper * (h + slack)):
@@ -270,7 +270,7 @@ cdef class CallableProblem(BlockProblem):
                 continue
             h = margin - plane_product(plane, w)
             slack = ROUNDING * (fabs(margin) + fabs(h - margin))
-            # Well inside, lest rounding be taken for an error.
+            # With a margin, so that rounding is not taken for an error.
             if h > slack and plane.loss > lower * (h + slack) and plane.loss < upper * (h - slack) and (
                     not answer.found or h + loss_weight * plane.loss > answer.value + 2 * (
                         slack + ROUNDING * loss_weight * plane.loss)):
@@ -321,40 +321,40 @@ cdef class CallableProblem(BlockProblem):
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         BlockProblem.check_code(self, i, code)
         if not self.table.holds(i, code[0]):
-            raise ValueError(f"block {i}: no plane has the number {code[0]}")
+            raise ValueError(f"block {i}: there is no plane with code {code[0]}")
         return 0
 
     cpdef remember(self, bint kept):
         self.open[0] = kept
 
     def counts(self):
-        """Answers so far that were not the best known."""
+        """Return the number of answers so far that were worse than the best known labeling."""
         return {"suboptimal": int(np.sum(self.poor))}
 
     def norms(self):
-        """Return the largest norms of planes met so far."""
+        """Return the largest norms of the planes found so far."""
         return np.array(self.norm)
 
     def largest_losses(self):
-        """Return those met so far."""
+        """Return the largest losses found so far."""
         return np.array(self.most)
 
     def planes(self):
-        """Return what codes stand for, as a dict of arrays."""
+        """Return the planes that codes refer to, as a dict of arrays."""
         return self.table.export()
 
     def restore_planes(self, kept):
-        """Take back what `planes` gave."""
+        """Restore the planes of `planes`."""
         self.table.restore(kept, not self.calls.sparse)
 
     def memory(self):
-        """Return planes and counts."""
+        """Return the planes and the counts."""
         return {
             **self.planes(),
             "suboptimal_answers": np.array(self.poor), "wrong_answers": np.array(self.wrong)}
 
     def restore_memory(self, kept):
-        """Take back what `memory` gave."""
+        """Restore the state of `memory`."""
         for count, name in ((self.poor, "suboptimal_answers"), (self.wrong, "wrong_answers")):
             np.asarray(count)[:] = kept_array(
                 kept, name, np.int64, self.n_blocks, least=0, most=MOST_COUNTED // self.n_blocks)
@@ -375,6 +375,6 @@ cdef class CallableProblem(BlockProblem):
 
     def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
-        # `scores` reads the weights again: they must still be there.
+        # `scores` reads the weights again, so that they must still exist.
         self._check_weights(w)
         return BlockProblem.best_code(self, i, self.weights_of(&w[0]), loss_weight)

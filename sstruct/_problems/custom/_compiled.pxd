@@ -14,7 +14,7 @@ ctypedef double (*LossFunction)(
 
 cdef class CompiledProblem(CallableProblem):
     # Data, shared by forks.
-    cdef readonly object samples     # PackedSamples: owns what the views below read
+    cdef readonly object samples     # PackedSamples, which owns the memory of the views below
     cdef tuple functions
     cdef ArgmaxFunction argmax
     cdef FeatureFunction joint_feature
@@ -27,7 +27,7 @@ cdef class CompiledProblem(CallableProblem):
     cdef const int64_t[::1] offsets      # of codes
     cdef const int32_t[::1] truths
     cdef const int32_t[::1] n_labels     # of each sample
-    cdef const int32_t[::1] most         # entries that its joint feature vector has
+    cdef const int32_t[::1] most         # largest number of entries of its joint feature vector
     # Of this object.
     cdef int32_t[::1] labeling, entry, touched, index
     cdef double[::1] entry_value, true_sum, sum, value

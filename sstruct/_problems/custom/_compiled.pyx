@@ -1,13 +1,14 @@
 # Design:
-# (a) A user's oracle of C functions behind the seam: what CallableProblem is, with a call through a
-#     pointer, without the GIL, in place of one of a Python method. So oracles run in threads.
-# (b) A labeling is an array of labels, of a length that the sample fixes; its features come as index
-#     and value, an index perhaps more than once. All that a function writes is checked before use: its
-#     return value, labels, indices, numbers. What it reads and where it writes is its own affair.
-# (c) The plane of an answer is phi(truth) - phi(answer), summed up apart in two vectors of the size of w
-#     that are zero between calls: a plane costs its entries (and their sorting), not n_weights.
-# (d) Data and functions are laid out by c_functions.py.
-"""A problem given by C functions."""
+# (a) A user's oracle of C functions as a BlockProblem: like CallableProblem, but calls use function
+#     pointers without the GIL instead of Python methods, so that oracles run in threads.
+# (b) A labeling is an array of labels whose length is determined by the sample; its features are given
+#     as index and value, possibly with repeated indices. Everything that a function writes is validated
+#     before use: return value, labels, indices, numbers. Its memory accesses cannot be checked.
+# (c) The plane of an answer is phi(truth) - phi(answer), accumulated in two vectors of the size of w that
+#     are zero between calls: the cost of a plane depends on its entries (and on sorting them), not on
+#     n_weights.
+# (d) c_functions.py arranges data and functions.
+"""A problem defined by C functions."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
@@ -32,7 +33,7 @@ cdef int ascending(const void* a, const void* b) noexcept nogil:
 
 
 cdef void* pointer_of(function, void** data) except NULL:
-    """The address in a LowLevelCallable, and its user data."""
+    """Return the address in a LowLevelCallable, and its user data."""
     capsule = capsule_of(function)
     data[0] = PyCapsule_GetContext(capsule)
     return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
@@ -45,16 +46,16 @@ cdef class CompiledProblem(CallableProblem):
     ----------
     samples : PackedSamples
     functions : tuple of three scipy.LowLevelCallable
-        argmax, joint_feature, loss; of the right signatures.
+        argmax, joint_feature, loss; with validated signatures.
     oracle_work : float
-        What a call of the oracle counts for, in multiply-adds.
+        Work of a call of the oracle, in multiply-adds.
     batch_size : int, optional
-        As of CallableProblem.
+        As for CallableProblem.
 
     Raises
     ------
     ValueError
-        Where the functions refuse a true labeling, or its loss is not 0.
+        If the functions reject a true labeling, or its loss is not 0.
     """
 
     def __init__(self, samples, functions, *, oracle_work, batch_size=None):
@@ -62,7 +63,7 @@ cdef class CompiledProblem(CallableProblem):
         cdef double loss = 0
         self.samples, self.functions = samples, functions
         self._take_data()
-        # An object of the kind that CallableProblem asks for errors, and the sizes.
+        # `samples` has the sizes and error methods that CallableProblem needs.
         CallableProblem.__init__(self, samples, oracle_work=oracle_work, batch_size=batch_size)
         self.set_scratch()
         if self.has_labels:
@@ -104,7 +105,7 @@ cdef class CompiledProblem(CallableProblem):
 
     cdef int find(
             self, Py_ssize_t i, const double* w, double loss_weight, bint plain) except -1 nogil:
-        """Ask argmax for a labeling, into scratch."""
+        """Call argmax; write the labeling to scratch memory."""
         cdef Py_ssize_t k, size = self.offsets[i + 1] - self.offsets[i]
         cdef const int32_t* truth = NULL
         cdef int status
@@ -122,14 +123,14 @@ cdef class CompiledProblem(CallableProblem):
             if not 0 <= self.labeling[k] < self.n_labels[i]:
                 with gil:
                     raise self._failed(self.samples.error(
-                        i, "argmax", f"wrote label {self.labeling[k]} at place {k}, expected 0 to "
+                        i, "argmax", f"wrote label {self.labeling[k]} at position {k}, expected 0 to "
                         f"{self.n_labels[i] - 1}"))
         return 0
 
     cdef Py_ssize_t features(
             self, Py_ssize_t i, const int32_t* labeling, double* sums,
             Py_ssize_t n_touched) except -1 nogil:
-        """sums += phi(x_i, y); return how many weights were touched, `n_touched` of them before."""
+        """Add phi(x_i, y) to `sums`; return the number of modified weights, `n_touched` before."""
         cdef Py_ssize_t k
         cdef int32_t j, n_entries = self.joint_feature(
             <const void*> self.address[i], &self.shape[i, 0], labeling, &self.entry[0],
@@ -146,7 +147,7 @@ cdef class CompiledProblem(CallableProblem):
                     self._forget(n_touched)
                     raise self._failed(self.samples.error(
                         i, "joint_feature", f"wrote index {j} and value {self.entry_value[k]} at "
-                        f"place {k}, expected finite values at 0 to {self.n_weights - 1}, of at most "
+                        f"position {k}, expected finite values at 0 to {self.n_weights - 1}, of at most "
                         f"{MOST:g}"))
             sums[j] += self.entry_value[k]
             if not self.seen[j]:
@@ -156,7 +157,7 @@ cdef class CompiledProblem(CallableProblem):
         return n_touched
 
     def _forget(self, Py_ssize_t n_touched):
-        """Scratch to zero after an error."""
+        """Reset scratch memory to zero after an error."""
         cdef Py_ssize_t k
         for k in range(n_touched):
             j = self.touched[k]
@@ -176,7 +177,7 @@ cdef class CompiledProblem(CallableProblem):
 
     cdef int32_t put_plane(
             self, Py_ssize_t i, double loss, Py_ssize_t n_touched) except? -1 nogil:
-        """Number of the plane in scratch, in the table that is open; scratch is zero again."""
+        """Store the plane in scratch memory in the open table; reset scratch; return the code."""
         cdef Py_ssize_t k, size = 0
         cdef int32_t j
         cdef double value
@@ -194,7 +195,7 @@ cdef class CompiledProblem(CallableProblem):
         if 2 * size < self.n_weights:
             index = &self.index[0] if size > 0 else NULL
         else:
-            # Dense: spread out, from behind, since each entry moves up.
+            # Dense: expand in place, starting at the end, since each entry moves up.
             k = size - 1
             for j in range(<int32_t> self.n_weights - 1, -1, -1):
                 if k >= 0 and self.index[k] == j:
@@ -238,6 +239,6 @@ cdef class CompiledProblem(CallableProblem):
         """Return the loss of a labeling of a sample."""
         cdef double loss = 0
         if labeling.shape[0] != self.offsets[i + 1] - self.offsets[i] or labeling.shape[0] == 0:
-            raise self.samples.error(i, "loss", f"was asked about {labeling.shape[0]} labels")
+            raise self.samples.error(i, "loss", f"was called with {labeling.shape[0]} labels")
         self.compute_loss(i, &labeling[0], &loss)
         return loss

@@ -5,7 +5,7 @@ cdef struct StoredPlane:
     bint used
     double loss
     uint64_t hash
-    Py_ssize_t size         # stored entries
+    Py_ssize_t size         # number of stored entries
     double* value           # one allocation with `index`
     int32_t* index          # ascending; NULL: dense
 
@@ -17,7 +17,7 @@ cdef void plane_add(const StoredPlane* plane, double c, double* out) noexcept no
 
 cdef class PlaneTable:
     cdef readonly Py_ssize_t n_blocks, n_weights
-    cdef StoredPlane** planes        # of each block
+    cdef StoredPlane** planes        # one array per block
     cdef int32_t* counts
     cdef int32_t* rooms
 

@@ -1,13 +1,13 @@
 # Design:
-# (a) Planes psi_i(y), L_i(y) of labelings that nothing but Python can make again, by block and number:
-#     the number is the labeling's code. Number 0 is the truth, whose plane is zero.
-# (b) Labelings of equal planes, to the bit, are one: no solver can tell them apart. So labelings
-#     themselves are never kept, compared or copied.
-# (c) A plane is stored without its zeros where at least half of it are; a plane that came as index
-#     and value always.
-# (d) Who uses the table says what it still needs (`retain`); the numbers of the others are given
-#     away again.
-"""Planes by block and number."""
+# (a) Planes psi_i(y), L_i(y) of labelings that only Python can recompute, by block and number. The number
+#     is the code of the labeling. Number 0 is the truth, whose plane is zero.
+# (b) Labelings whose planes have equal bits are identified, since they are equivalent for solvers.
+#     Labelings themselves are therefore never stored, compared or copied.
+# (c) A plane is stored without zeros if at least half of its entries are zero; a plane given as index and
+#     value is always stored that way.
+# (d) Users of the table announce which planes they still need (`retain`); the numbers of the others are
+#     reused.
+"""Tables of planes, by block and number."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -18,7 +18,7 @@ import numpy as np
 
 from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
 
-# A block has about a thousand planes at most, and all blocks together so many more.
+# A block has at most about a thousand planes, and all blocks together at most MOST_PLANES more.
 MANY_PLANES = 1100
 MOST_PLANES = 2**20
 
@@ -30,7 +30,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 
 cdef double plane_product(const StoredPlane* plane, const double* w) noexcept nogil:
-    """<w, psi>."""
+    """Return <w, psi>."""
     cdef Py_ssize_t j
     cdef double total = 0
     if plane.index == NULL:
@@ -43,7 +43,7 @@ cdef double plane_product(const StoredPlane* plane, const double* w) noexcept no
 
 
 cdef double plane_terms(const StoredPlane* plane, const double* w) noexcept nogil:
-    """sum_j |w_j psi_j|, which rounding of <w, psi> is in proportion to."""
+    """Return sum_j |w_j psi_j|, to which the rounding error of <w, psi> is proportional."""
     cdef Py_ssize_t j
     cdef double total = 0
     for j in range(plane.size):
@@ -52,7 +52,7 @@ cdef double plane_terms(const StoredPlane* plane, const double* w) noexcept nogi
 
 
 cdef void plane_add(const StoredPlane* plane, double c, double* out) noexcept nogil:
-    """out += c * psi."""
+    """Add c * psi to `out`."""
     cdef Py_ssize_t j
     if plane.index == NULL:
         for j in range(plane.size):
@@ -63,7 +63,7 @@ cdef void plane_add(const StoredPlane* plane, double c, double* out) noexcept no
 
 
 cdef uint64_t mixed(uint64_t h, const void* memory, Py_ssize_t size) noexcept nogil:
-    """FNV-1a over words of 32 bits."""
+    """Update an FNV-1a hash with 32-bit words."""
     cdef const int32_t* word = <const int32_t*> memory
     cdef Py_ssize_t k
     for k in range(size // <Py_ssize_t> sizeof(int32_t)):
@@ -79,7 +79,7 @@ cdef uint64_t hashed(
 
 
 def plane_hash(double loss, const int32_t[::1] index, const double[::1] value not None):
-    """Return the hash by which a table knows a plane; index None: dense, or zero."""
+    """Return the hash of a plane in a table; with index None it is dense, or zero."""
     cdef Py_ssize_t size = value.shape[0]
     return hashed(
         loss, size, &index[0] if index is not None and size > 0 else NULL,
@@ -87,7 +87,7 @@ def plane_hash(double loss, const int32_t[::1] index, const double[::1] value no
 
 
 def dense_difference(const double[::1] a, const double[::1] b):
-    """Return a - b as index and value, without zeros; whole, index None, where half are not zero."""
+    """Return a - b as index and value of nonzeros; index None, all values, if half are nonzero."""
     cdef Py_ssize_t j, k = 0, size = 0
     values = np.empty(a.shape[0])
     cdef double[::1] value = values
@@ -107,7 +107,7 @@ def dense_difference(const double[::1] a, const double[::1] b):
 
 def sparse_difference(
         const int32_t[::1] at, const double[::1] a, const int32_t[::1] bt, const double[::1] b):
-    """Return a - b as index and value, without zeros, of vectors whose indices ascend."""
+    """Return a - b as index and value of nonzeros, for vectors with ascending indices."""
     cdef Py_ssize_t j = 0, k = 0, size = 0
     indices = np.empty(a.shape[0] + b.shape[0], dtype=np.int32)
     values = np.empty(len(indices))
@@ -129,7 +129,7 @@ def sparse_difference(
 
 
 cdef class PlaneTable:
-    """Planes of blocks; block by block it may be used in several threads.
+    """Planes of blocks; different blocks may be used in different threads.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ cdef class PlaneTable:
         self.counts = <int32_t*> calloc(n_blocks, sizeof(int32_t))
         self.rooms = <int32_t*> calloc(n_blocks, sizeof(int32_t))
         if self.planes == NULL or self.counts == NULL or self.rooms == NULL:
-            raise MemoryError("no memory left for planes")
+            raise MemoryError("not enough memory for planes")
         for i in range(n_blocks):
             self.put(i, 0, 0, NULL, NULL)
 
@@ -159,15 +159,15 @@ cdef class PlaneTable:
         free(self.rooms)
 
     cdef bint holds(self, Py_ssize_t i, int32_t code) noexcept nogil:
-        """Whether there is a plane of that number."""
+        """Whether there is a plane with this number."""
         return 0 <= code < self.counts[i] and self.planes[i][code].used
 
     cdef int32_t put(
             self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
             const double* value) except -1 nogil:
-        """Return the number of a plane, which is copied in where it is new.
+        """Return the number of a plane, which is copied if it is new.
 
-        index NULL: dense, of n_weights entries, or of none where the plane is zero.
+        index NULL: dense with n_weights entries, or without entries if the plane is zero.
         """
         cdef const StoredPlane* slot
         cdef int32_t k, at = -1
@@ -191,7 +191,7 @@ cdef class PlaneTable:
     cdef int store(
             self, Py_ssize_t i, int32_t code, double loss, Py_ssize_t size, const int32_t* index,
             const double* value, uint64_t h) except -1 nogil:
-        """Copy a plane to the place of a number that is free."""
+        """Copy a plane to a free number."""
         cdef StoredPlane* slot
         cdef void* memory
         cdef Py_ssize_t room = 2 * (<Py_ssize_t> code + 1)
@@ -199,7 +199,7 @@ cdef class PlaneTable:
             memory = realloc(self.planes[i], room * sizeof(StoredPlane))
             if memory == NULL:
                 with gil:
-                    raise MemoryError("no memory left for planes")
+                    raise MemoryError("not enough memory for planes")
             self.planes[i], self.rooms[i] = <StoredPlane*> memory, <int32_t> room
         while self.counts[i] <= code:
             memset(&self.planes[i][self.counts[i]], 0, sizeof(StoredPlane))
@@ -209,7 +209,7 @@ cdef class PlaneTable:
             size * (sizeof(double) + (sizeof(int32_t) if index != NULL else 0)) + 1)
         if slot.value == NULL:
             with gil:
-                raise MemoryError("no memory left for planes")
+                raise MemoryError("not enough memory for planes")
         slot.index = NULL
         if size > 0:
             memcpy(slot.value, value, size * sizeof(double))
@@ -220,7 +220,7 @@ cdef class PlaneTable:
         return 0
 
     cdef int retain(self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
-        """Forget the planes of block i, but for those numbers and the truth."""
+        """Remove the planes of block i except the given numbers and the truth."""
         cdef int32_t k
         cdef Py_ssize_t c
         cdef bint wanted
@@ -244,7 +244,7 @@ cdef class PlaneTable:
     cdef int squared_distance(
             self, const StoredPlane* a, const StoredPlane* b, double* scratch,
             double* out) except -1 nogil:
-        """|psi_a - psi_b|^2; scratch: n_weights doubles."""
+        """Write |psi_a - psi_b|^2; scratch: n_weights doubles."""
         cdef Py_ssize_t j = 0, k = 0
         cdef double difference, total = 0
         if (a.index != NULL or a.size == 0) and (b.index != NULL or b.size == 0):
@@ -269,22 +269,22 @@ cdef class PlaneTable:
         return 0
 
     cdef int32_t with_hash(self, Py_ssize_t i, uint64_t h) except -1:
-        """Number of the plane of that hash."""
+        """Return the number of the plane with a given hash."""
         cdef int32_t k
         for k in range(self.counts[i]):
             if self.planes[i][k].used and self.planes[i][k].hash == h:
                 return k
-        raise RuntimeError(f"block {i}: a worker's answer is a plane that was never sent")
+        raise RuntimeError(f"block {i}: a worker returned the hash of an unknown plane")
 
     def hashes(self, Py_ssize_t i):
-        """Return the hashes of the planes of block i, the truth's first."""
+        """Return the hashes of the planes of block i, starting with the truth."""
         cdef int32_t k
         return np.array(
             [self.planes[i][k].hash for k in range(self.counts[i]) if self.planes[i][k].used],
             dtype=np.uint64)
 
     def export(self):
-        """Return all planes but the truths' as a dict of arrays; `restore` takes it."""
+        """Return all planes except the truths' as a dict of arrays for `restore`."""
         cdef Py_ssize_t i, j, at = 0, entry = 0, n = 0, total = 0, n_indices = 0
         cdef int32_t k
         cdef const StoredPlane* slot
@@ -322,7 +322,7 @@ cdef class PlaneTable:
             "plane_loss": losses, "plane_value": values, "plane_index": indices}
 
     def checked(self, kept, bint may_be_dense):
-        """Return the arrays of `export`, checked: block, code, size, dense, loss, value and index."""
+        """Return the validated arrays of `export`: block, code, size, dense, loss, value and index."""
         value, index = kept_array(kept, "plane_value", np.float64), kept_array(
             kept, "plane_index", np.int32, least=0, most=self.n_weights - 1)
         n = len(kept_array(kept, "plane_block", np.int64))
@@ -335,32 +335,32 @@ cdef class PlaneTable:
             return block, code, size, dense, loss, value, index
         same = np.diff(block) == 0
         if (np.diff(block) < 0).any() or (np.diff(code)[same] <= 0).any():
-            raise ValueError("plane_code: planes are not in the order of their blocks and numbers")
-        # A number of a block is the place of its plane, and places are memory.
+            raise ValueError("plane_code: planes are not sorted by blocks and numbers")
+        # The number of a plane is its position in an array, so that it must be limited.
         last = code[np.r_[~same, True]]
         if last.sum() > MANY_PLANES * len(last) + MOST_PLANES:
-            raise ValueError(f"plane_code: {last.max()} is more than the planes of any fit")
+            raise ValueError(f"plane_code: {last.max()} exceeds the number of planes of any fit")
         whole = dense != 0
         if not np.isin(size[whole], (0, self.n_weights if may_be_dense else 0)).all():
-            raise ValueError(f"plane_size: a whole plane has {self.n_weights} entries, or none")
+            raise ValueError(f"plane_size: a dense plane must have {self.n_weights} entries, or none")
         ends = np.cumsum(size[~whole])
         if ends.max(initial=0) != len(index):
-            raise ValueError("plane_index: expected as many entries as planes have that are not whole")
+            raise ValueError("plane_index: expected one entry for each entry of sparse planes")
         ascends = np.diff(index) > 0
         ascends[ends[(ends > 0) & (ends < len(index))] - 1] = True
         if not ascends.all():
-            raise ValueError("plane_index: the indices of a plane do not ascend")
+            raise ValueError("plane_index: the indices of a plane are not ascending")
         return block, code, size, dense, loss, value, index
 
     def restore(self, kept, bint may_be_dense=True):
-        """Take the planes of `export`, with their numbers, in place of all but the truths'.
+        """Restore the planes of `export`, with their numbers, replacing all except the truths'.
 
-        may_be_dense : whether there is scratch to compare planes that are kept whole
+        may_be_dense : whether there is scratch memory for comparing dense planes
 
         Raises
         ------
         ValueError
-            If the arrays are no planes of such a table.
+            If the arrays are not valid planes of such a table.
         """
         cdef const int64_t[::1] block, code, size
         cdef const signed char[::1] dense

@@ -1,4 +1,4 @@
-"""What C functions of a user's oracle are given: arrays and labelings, checked and laid out."""
+"""Arguments of the C functions of a user's oracle: arrays and labelings, validated and packed."""
 
 import re
 
@@ -8,7 +8,7 @@ from scipy import LowLevelCallable
 from sstruct._checks.arrays import contiguous
 from sstruct._checks.shown import shortened
 
-# Of the sample's array: dtypes by the type that a function declares; None: any.
+# dtype of a sample's array by the type in the function's signature; None for any.
 ELEMENTS = {"void *": None, "double *": np.float64, "float *": np.float32, "int *": np.int32}
 SIGNATURES = {
     "argmax": "int (double *, {x}, int *, int *, double, int *, void *)",
@@ -18,12 +18,12 @@ SIGNATURES = {
 
 
 def capsule_of(function):
-    """Return the capsule that a LowLevelCallable is about."""
+    """Return the capsule in a LowLevelCallable."""
     return tuple.__getitem__(function, 0)
 
 
 def check_function(name, function):
-    """Refuse what is no such LowLevelCallable; return the type of a sample's elements."""
+    """Check that a function is a LowLevelCallable; return the type of a sample's elements."""
     if not isinstance(function, LowLevelCallable):
         raise TypeError(f"{name} must be a scipy.LowLevelCallable, found {type(function).__name__}")
     found = re.sub(r"\bconst\b", "", function.signature)
@@ -41,21 +41,21 @@ def check_function(name, function):
 
 
 class PackedSamples:
-    """Samples and labelings as C functions read them.
+    """Samples and labelings in the form that C functions read.
 
     Parameters
     ----------
     X : list of arrays
-        Of one number of dimensions; made contiguous, of the dtype that the functions declare, or
-        else all of one.
+        With equal numbers of dimensions; converted to contiguous arrays of the dtype that the
+        functions declare, otherwise of a common dtype.
     y : list of sequences of int, or None
     rows : list of int
-        Places of the samples in what the user gave, for errors.
+        Indices of the samples in the user's data, for error messages.
     element : str
         A key of ELEMENTS.
     n_weights : int
     n_labels, code_size, max_features : int or callable of x, or None
-        As in ``CompiledOracle``.
+        As for ``CompiledOracle``.
 
     Attributes
     ----------
@@ -63,14 +63,14 @@ class PackedSamples:
     address : ndarray of intp of shape (n,)
     shape : ndarray of int32 of shape (n, ndim)
     offsets : ndarray of int64 of shape (n + 1,)
-        Where labelings begin and end.
+        Boundaries of the labelings.
     truths : ndarray of int32, or None
         All labelings.
     n_labels, most : ndarray of int32 of shape (n,)
-        Of each sample: number of labels; most entries of a joint feature vector.
+        For each sample: number of labels; largest number of entries of a joint feature vector.
     """
 
-    # For CallableProblem: planes are kept as they come out; nothing of Python's is called.
+    # For CallableProblem: planes are stored as they are, and no Python oracle is called.
     sparse = constrained = False
 
     def __init__(self, X, y, rows, element, n_weights, n_labels, code_size, max_features):
@@ -92,8 +92,8 @@ class PackedSamples:
             given.add((array.ndim, array.dtype))
             if len(given) > 1:
                 raise ValueError(
-                    f"X[{rows[i]}] has {array.ndim} dimensions of dtype {array.dtype}, other "
-                    "samples have not: expected one kind"
+                    f"X[{rows[i]}] has {array.ndim} dimensions and dtype {array.dtype}, unlike "
+                    "other samples; all samples must have the same dtype and number of dimensions"
                 )
             self.arrays.append(contiguous(array))
         self.address = np.array([array.ctypes.data for array in self.arrays], dtype=np.intp)
@@ -110,15 +110,15 @@ class PackedSamples:
         return len(self.arrays)
 
     def _check_integers(self, i, array):
-        """Refuse what a conversion to int32 would change."""
+        """Raise if a conversion to int32 would change values."""
         limits = np.iinfo(np.int32)
         if array.dtype.kind == "f":
             raise TypeError(f"X[{self.rows[i]}] has dtype {array.dtype}, expected integers")
         if array.size and not limits.min <= array.min() <= array.max() <= limits.max:
-            raise ValueError(f"X[{self.rows[i]}] has numbers that int32 cannot hold")
+            raise ValueError(f"X[{self.rows[i]}] has values out of the range of int32")
 
     def _numbers(self, name, rule):
-        """Positive integers, one a sample: a constant, or a function of x."""
+        """Return positive integers, one per sample, from a constant or a function of x."""
         values = [rule(x) for x in self.arrays] if callable(rule) else [rule] * len(self)
         for i, value in enumerate(values):
             if not isinstance(value, int | np.integer) or not 1 <= value < 2**30:
@@ -134,7 +134,7 @@ class PackedSamples:
         return out
 
     def labeling(self, i, values):
-        """Check a labeling of sample i; return it as an int32 array."""
+        """Validate a labeling of sample i; return it as an int32 array."""
         labels = np.asarray(values)
         size = int(self.offsets[i + 1] - self.offsets[i])
         if labels.ndim == 0:
@@ -152,11 +152,11 @@ class PackedSamples:
         return labels.astype(np.int32)
 
     def error(self, i, name, what):
-        """The error of a function's result."""
+        """Return the error for an invalid result of a function."""
         return ValueError(f"X[{self.rows[i]}]: {name} {what}")
 
     def wrong_value(self, i, value):
-        """The error of an answer that the true labeling beats."""
+        """Return the error for an answer that is worse than the true labeling."""
         return self.error(
             i,
             "argmax",

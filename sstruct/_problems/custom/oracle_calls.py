@@ -1,4 +1,4 @@
-"""Calls of a user's oracle: what goes in cannot be written to, what comes out is checked."""
+"""Calls of a user's oracle, with read-only arguments and validated results."""
 
 import numbers
 from collections.abc import Mapping, Set
@@ -16,16 +16,16 @@ from sstruct._checks.scalars import is_real
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 
 METHODS = ("joint_feature", "loss", "argmax")
-# Containers in containers that tell samples apart.
+# Limit of nested containers in digests of samples.
 MOST_NESTED = 200
-# Each needs the other.
+# Methods that must both be implemented, or none of them.
 FORMS = ("encode", "decode")
 
 
 class Constraint(NamedTuple):
-    """What ``constrained_argmax`` keeps to: h > 0, and loss / h from `lower` to `upper`.
+    """Constraint of ``constrained_argmax``: h > 0, and loss / h between `lower` and `upper`.
 
-    With h = margin - <w, psi>; `above`, `below`: without `lower` itself, without `upper`.
+    h = margin - <w, psi>; `above` and `below` tell whether `lower` and `upper` are excluded.
     """
 
     margin: float
@@ -36,7 +36,7 @@ class Constraint(NamedTuple):
 
 
 def samples_of(values, name):
-    """Return samples as a list, without a look at them."""
+    """Return samples as a list, without validating them."""
     if sparse.issparse(values):
         check_compressed(values, name)
         values = as_csr(values)
@@ -51,31 +51,31 @@ def samples_of(values, name):
         or not (has_shape or hasattr(values, "__len__"))
     ):
         raise TypeError(
-            f"{name} must be a list with an item a sample, found {type(values).__name__}"
+            f"{name} must be a list with one item per sample, found {type(values).__name__}"
         )
     if isinstance(values, list | tuple):
-        return list(iter(values))  # not as many as a class of its own says
+        return list(iter(values))  # do not rely on the length of subclasses
     rows = values.iloc if hasattr(values, "iloc") else values
     return [rows[i] for i in range(shape[0] if has_shape else len(values))]
 
 
 def frozen(w):
-    """Return a copy of weights that nobody can write to."""
+    """Return a read-only copy of weights."""
     return np.frombuffer(w.tobytes())
 
 
 def encoded(oracle, x, y):
-    """Return a labeling as the oracle's methods take it."""
+    """Return a labeling in the form that the oracle's methods use."""
     return oracle.encode(x, y) if hasattr(oracle, "encode") else y
 
 
 def decoded(oracle, x, labeling):
-    """Return a labeling of the oracle's as users give and get it."""
+    """Return a labeling of the oracle in the form that users pass and receive."""
     return oracle.decode(x, labeling) if hasattr(oracle, "decode") else labeling
 
 
 def real_loss(found, what):
-    """Return as a float what a method, called `what` in an error, returned as a loss."""
+    """Return the result of a loss method, named `what` in errors, as a float."""
     if isinstance(found, np.ndarray) and found.ndim == 0:
         found = found[()]
     if not (is_real(found) or isinstance(found, bool | np.bool_)):
@@ -84,7 +84,7 @@ def real_loss(found, what):
 
 
 def best_labelings(oracle, samples, w, truths=None):
-    """Return the labelings of largest score; with true labelings, of largest score plus loss."""
+    """Return the labelings with the largest score, plus the loss if true labelings are given."""
     found = []
     for i, x in enumerate(samples):
         at = oracle.potentials(x, w) if hasattr(oracle, "potentials") else w
@@ -94,36 +94,36 @@ def best_labelings(oracle, samples, w, truths=None):
 
 
 class OracleCalls:
-    """A user's oracle over samples.
+    """A user's oracle applied to samples.
 
-    Pickles, with cloudpickle: worker processes have one each.
+    Can be pickled with cloudpickle: each worker process has a copy.
 
     Parameters
     ----------
     oracle : object
-        With the methods ``joint_feature``, ``loss`` and ``argmax``, and perhaps others.
+        With the methods ``joint_feature``, ``loss`` and ``argmax``, and optional ones.
     X, y : list
-        Labelings as users give them.
+        Samples and labelings as users pass them.
     rows : list of int
-        Places of the samples in what the user gave, for errors.
+        Indices of the samples in the user's data, for error messages.
     form : tuple of (int, bool), optional
-        `n_weights` and `sparse`, where another part of the samples has settled them.
+        `n_weights` and `sparse`, if another partition of the samples has determined them.
 
     Attributes
     ----------
     y : list
-        True labelings as the oracle takes them.
+        True labelings in the form that the oracle uses.
     n_weights : int
     sparse : bool
-        Whether features are kept as index and value: where the first ones came as a sparse vector.
+        Whether features are stored as index and value: True if the first ones were a sparse vector.
     truths : list
-        Features of the true labelings, as ``features`` returns them.
+        Features of the true labelings, as returned by ``features``.
     digests : list of bytes
-        Of each sample, so that a change is noticed.
+        Digest of each sample, to detect changes.
     constrained : bool
         Whether the oracle has ``constrained_argmax``.
     n_threads : int
-        Threads that may call ``ask`` at the same time, to some purpose.
+        Number of threads that may usefully call ``ask`` at the same time.
     """
 
     n_threads = 1
@@ -132,7 +132,7 @@ class OracleCalls:
         self.oracle, self.X, self.y, self.rows = oracle, X, y, rows
         self.n_weights, self.sparse = form
         self.looked_at = bytearray(len(X))
-        # Potentials that a thread asked for last, with the block and the weights.
+        # Last potentials of each thread, with their block and weights.
         self.known = {}
         self._take_digests()
         if hasattr(oracle, "encode"):
@@ -149,14 +149,14 @@ class OracleCalls:
 
     @property
     def truth_digests(self):
-        """A digest of the features of each true labeling."""
+        """Digests of the features of each true labeling."""
         return [digest(features) for features in self.truths]
 
     def _take_digests(self):
         self.digests = [digest((x, y)) for x, y in zip(self.X, self.y, strict=True)]
 
     def _encoded(self, i):
-        """The true labeling in the oracle's form, which must stand for the same there and back."""
+        """Return the true labeling in the oracle's form, after checking the round trip."""
         truth = self._call(i, "encode", self.X[i], self.y[i])
         if truth is None:
             raise TypeError(f"{self._at(i, 'encode')} returned None, expected a labeling")
@@ -164,21 +164,21 @@ class OracleCalls:
         loss = self._loss_between(i, truth, again)
         if loss != 0:
             raise ValueError(
-                f"{self._at(i, 'encode')} of what decode returned for the true labeling has loss "
+                f"{self._at(i, 'encode')} of the decoded true labeling has loss "
                 f"{loss:g}, expected 0"
             )
         self.check_unchanged(i)
         return truth
 
     def _truth(self, i):
-        """Features of the true labeling; its loss must be 0, and a second call return the same."""
+        """Return the features of the true labeling, after checking them and its loss."""
         truth = self.y[i]
         features = self.features(i, truth)
         again = self.features(i, truth)
         pairs = zip(features, again) if self.sparse else [(features, again)]
         if not all(np.array_equal(a, b) for a, b in pairs):
             raise ValueError(
-                f"{self._at(i, 'joint_feature')} returned another vector the second time"
+                f"{self._at(i, 'joint_feature')} returned different vectors for the same labeling"
             )
         loss = self.loss(i, truth)
         if loss != 0:
@@ -192,7 +192,7 @@ class OracleCalls:
         return f"X[{self.rows[i]}]: {name}"
 
     def _call(self, i, name, *args, **keywords):
-        """Call a method; an exception in it goes out as it is, with a note."""
+        """Call a method; add a note to an exception raised in it."""
         try:
             return getattr(self.oracle, name)(*args, **keywords)
         except Exception as error:
@@ -200,7 +200,7 @@ class OracleCalls:
             raise
 
     def features(self, i, labeling):
-        """Return phi(x_i, y): an array, or where they are kept so, index and value."""
+        """Return phi(x_i, y) as an array or, if stored sparsely, as index and value."""
         found = self._call(i, "joint_feature", self.X[i], labeling)
         is_sparse = sparse.issparse(found)
         if is_sparse:
@@ -209,7 +209,7 @@ class OracleCalls:
             try:
                 found = np.asarray(found)
             except ValueError:
-                raise TypeError(f"{self._at(i, 'joint_feature')} returned no vector") from None
+                raise TypeError(f"{self._at(i, 'joint_feature')} did not return a vector") from None
         shape = found.shape
         if self.n_weights is None:
             if len(shape) == 0 or shape[-1] == 0 or shape[:-1] not in ((), (1,) * is_sparse):
@@ -232,7 +232,7 @@ class OracleCalls:
             index, value = _entries(found)
             index = index.astype(np.int32)
         else:
-            # A copy: an oracle may hand out the same array again.
+            # A copy, because an oracle may reuse its array.
             value = np.array(found, dtype=np.float64)
         wrong = first_beyond(value)
         if wrong is not None:
@@ -264,21 +264,22 @@ class OracleCalls:
         return found
 
     def ask(self, i, w, loss_weight, constraint=None):
-        """Return the plane of the labeling that the max-oracle finds: index, value and loss.
+        """Return the plane of the labeling that the max-oracle returns: index, value and loss.
 
         Parameters
         ----------
         i : int
         w : ndarray
-            From `frozen`.
+            Result of `frozen`.
         loss_weight : float
         constraint : Constraint, optional
-            Ask the constrained oracle, whose labeling is to keep to it.
+            If given, call the constrained oracle, whose labeling must satisfy the constraint.
 
         Returns
         -------
         tuple or None
-            Index None: the plane is dense. None: no labeling keeps to the constraint.
+            Index None means that the plane is dense; None that no labeling satisfies the
+            constraint.
         """
         x, y, scores = self.X[i], self.y[i], self.potentials(i, w)
         if constraint is None:
@@ -302,7 +303,7 @@ class OracleCalls:
         return *dense_difference(self.truths[i], features), loss
 
     def potentials(self, i, w):
-        """Return what the oracle's searches take in place of w: w, where it does not say."""
+        """Return the argument of the oracle's searches: its potentials, or w by default."""
         if not hasattr(self.oracle, "potentials"):
             return w
         thread = get_ident()
@@ -316,26 +317,26 @@ class OracleCalls:
         return found
 
     def check_all_unchanged(self):
-        """Raise where any sample is not what it was."""
+        """Raise if any sample has changed."""
         for i in range(len(self)):
             self.check_unchanged(i)
 
     def check_unchanged(self, i):
-        """Raise where a sample is not what it was before the first call."""
+        """Raise if a sample has changed since the first call."""
         if digest((self.X[i], self.y[i])) != self.digests[i]:
             raise ValueError(
                 f"X[{self.rows[i]}]: the oracle has changed the sample or its labeling"
             )
 
     def wrong_value(self, i, value):
-        """The error of an answer that the true labeling beats."""
+        """Return the error for an answer that is worse than the true labeling."""
         return ValueError(
             f"{self._at(i, 'argmax')} returned a labeling whose score plus loss is {-value:g} "
-            "below the true labeling's score: an oracle that is not exact must compare with y_true"
+            "below the true labeling's score; an inexact oracle must compare its answer with y_true"
         )
 
     def outside(self, i, loss, h, constraint):
-        """The error of a constrained answer that does not keep to the constraint."""
+        """Return the error for a constrained answer that violates the constraint."""
         return ValueError(
             f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and "
             f"h = {h:g}, expected h > 0 and loss / h from {constraint.lower:g} to "
@@ -344,14 +345,14 @@ class OracleCalls:
 
 
 def _freeze(potentials):
-    """Make arrays read-only: they are for several calls."""
+    """Make arrays read-only, since they are used for several calls."""
     for one in potentials if isinstance(potentials, list | tuple) else [potentials]:
         if isinstance(one, np.ndarray):
             one.setflags(write=False)
 
 
 def _entries(vector):
-    """Index, ascending and without double ones, and value of a sparse vector, as copies."""
+    """Return index, ascending without duplicates, and value of a sparse vector, as copies."""
     vector = vector if vector.format == "csr" and vector.ndim == 2 else vector.tocoo()
     if vector.format == "csr":
         if not vector.has_canonical_format:
@@ -365,20 +366,20 @@ def _entries(vector):
 
 
 def public(oracle):
-    """Attributes of an oracle but those it keeps to itself, such as caches."""
+    """Return the public attributes of an oracle, without private ones such as caches."""
     found = getattr(oracle, "__dict__", {})
     return {name: found[name] for name in sorted(found) if not name.startswith("_")}
 
 
 def digest(value):
-    """A digest of arrays, numbers, strings and containers of them; of others the type's name."""
+    """Return a digest of arrays, numbers, strings and containers, or of the type's name."""
     state = blake2b(digest_size=8)
     _feed(state, value)
     return state.digest()
 
 
 def _feed(state, value, above=()):
-    """Add a value to a digest; `above` are the ids of the containers that it is in."""
+    """Add a value to a digest; `above` has the ids of the containers that contain it."""
     if id(value) in above or len(above) == MOST_NESTED:
         state.update(b"...")
         return
