@@ -1,1 +1,1 @@
-"""Blocks that share nodes, with multipliers on the labels of these."""
+"""Problems whose blocks share nodes, with multipliers on the labels of these nodes."""

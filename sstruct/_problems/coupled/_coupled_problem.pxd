@@ -6,14 +6,14 @@ from sstruct._problems.core._block_problem cimport WrappedProblem
 cdef class CoupledProblem(WrappedProblem):
     # Data, shared by forks.
     cdef dict arguments
-    cdef const int64_t[::1] start    # (n_blocks + 1,) first of each block's ends
+    cdef const int64_t[::1] start    # (n_blocks + 1,) first end of each block
     cdef const int32_t[::1] position
-    cdef const int64_t[::1] copy     # of each end
+    cdef const int64_t[::1] copy     # index of the copy of each end
     cdef const double[::1] sign      # 1: the copy, -1: the node
-    cdef const double[::1] scale     # (n_copies,) of the features of a copy
+    cdef const double[::1] scale     # (n_copies,) size of the features of a copy
     cdef double[:, ::1] center       # (n_copies, n_labels)
     cdef readonly Py_ssize_t n_model_weights, n_labels
-    # Scratch of this object.
+    # Scratch memory of this object.
     cdef double[:, ::1] offsets      # of the ends of a block
     cdef int32_t[::1] true_labeling
 

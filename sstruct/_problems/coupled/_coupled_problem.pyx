@@ -3,11 +3,11 @@
 #     are added to the scores of the copy's labels and subtracted from the scores of the node's labels.
 #     For every m the sum of the blocks' maxima is an upper bound of the maximum over labelings of the
 #     whole sample, in which both have the same label.
-# (b) m_c(k) = center[c, k] + scale_c w[n + c K + k], n the number of the model's weights. The second
-#     term makes multipliers weights of a feature of size scale_c, that of a label of the copy; the
-#     first is added to every score, for any weight of the loss, and is a part of the losses of planes.
-#     A solver that regularizes these weights, too, penalizes the distance of the multipliers from the
-#     center, which it moves.
+# (b) m_c(k) = center[c, k] + scale_c w[n + c K + k], where n is the number of the model's weights. The
+#     second term makes multipliers weights of a feature of size scale_c, that of a label of the copy; the
+#     first is added to every score, for any loss weight, and is a part of the losses of planes. A solver
+#     that regularizes these weights too penalizes the distance of the multipliers from the center, which
+#     it moves.
 # (c) The wrapped problem reads the first n weights only, and adds given offsets to scores of nodes.
 """A problem whose blocks share nodes, with multipliers that make their labels agree."""
 
@@ -48,7 +48,7 @@ cdef class CoupledProblem(WrappedProblem):
             n = len(shared.cost)
             scale = contiguous(scale, dtype=np.float64)
             if scale.shape != (n,):
-                raise ValueError(f"{len(scale)} scales of {n} copies")
+                raise ValueError(f"scale has {len(scale)} entries, expected one for each of {n} copies")
             if (shared.block[:, 0] == shared.block[:, 1]).any():
                 raise ValueError("a block has both a node and its copy")
             arguments = dict(
@@ -104,13 +104,13 @@ cdef class CoupledProblem(WrappedProblem):
         np.asarray(self.center).ravel()[:len(center)] = center
 
     def multipliers(self, w):
-        """Return the multipliers at some weights, (n_copies, n_labels)."""
+        """Return the multipliers at given weights, (n_copies, n_labels)."""
         self._check_weights(w)
         own = np.asarray(w)[self.n_model_weights:].reshape(-1, self.n_labels)
         return np.asarray(self.center) + np.asarray(self.scale)[:, np.newaxis] * own
 
     def move_center(self, w):
-        """Move the center to the multipliers at some weights."""
+        """Move the center to the multipliers at given weights."""
         np.asarray(self.center)[:] = self.multipliers(w)
 
     def norms(self):
@@ -135,7 +135,7 @@ cdef class CoupledProblem(WrappedProblem):
 
     cdef double multiplier(
             self, Py_ssize_t end, Py_ssize_t label, const double* w) noexcept nogil:
-        """Return what an end of a copy adds to the score of a label."""
+        """Return the amount that an end of a copy adds to the score of a label."""
         cdef Py_ssize_t c = self.copy[end]
         return self.sign[end] * (
             self.center[c, label]
@@ -143,7 +143,7 @@ cdef class CoupledProblem(WrappedProblem):
 
     cdef bint end_differs(
             self, Py_ssize_t end, const int32_t** codes, Py_ssize_t count) noexcept nogil:
-        """Whether some labelings differ at an end."""
+        """Whether any labelings differ at an end."""
         cdef Py_ssize_t k, v = self.position[end]
         for k in range(1, count):
             if codes[k][v] != codes[0][v]:

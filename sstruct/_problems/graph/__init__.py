@@ -1,1 +1,1 @@
-"""Graphs and grids."""
+"""Problems of graphs and grids."""

@@ -10,8 +10,8 @@ from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 
 cdef class LastLabelings:
-    cdef int32_t[::1] labels                    # of all blocks, one after another
-    cdef const int64_t[::1] first               # (n_blocks,) where a block's labels begin
+    cdef int32_t[::1] labels                    # of all blocks, concatenated
+    cdef const int64_t[::1] first               # (n_blocks,) position of the first label of each block
     cdef unsigned char[::1] is_known            # (n_blocks,)
     cdef bint is_used, is_open
 
@@ -22,28 +22,28 @@ cdef class GraphProblem(BlockProblem):
     cdef FeatureRows features
     cdef sstruct_rows rows                      # a copy of what `features` owns
     cdef const int64_t[::1] start, length       # node rows of each block
-    cdef const int64_t[::1] n_copies            # nodes of each block after these, without rows
-    cdef const int64_t[::1] copy_start, copies  # first copy of each block; row that a copy is of
+    cdef const int64_t[::1] n_copies            # number of additional nodes of each block, without rows
+    cdef const int64_t[::1] copy_start, copies  # first copy of each block; row of the copied node
     cdef const int64_t[::1] edge_start, n_edges, feature_start
-    cdef const int32_t[:, ::1] edges            # ends numbered within the block
+    cdef const int32_t[:, ::1] edges            # ends, numbered within the block
     cdef const int64_t[:, ::1] grids
     cdef const int32_t[::1] labels              # true label of each row
     cdef const double[:, ::1] cost              # K x KP
     cdef const double[::1] node_weight
-    cdef const double[:, ::1] node_scores       # (n_rows, K), or one row where there are none
-    cdef const int32_t[::1] label_counts        # (n_rows,), or one where all nodes have K labels
+    cdef const double[:, ::1] node_scores       # (n_rows, K), or one row if there are none
+    cdef const int32_t[::1] label_counts        # (n_rows,), or one entry if all nodes have K labels
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias, has_scores, has_counts
     cdef Py_ssize_t KP, bias_at, edge_at
     cdef readonly Py_ssize_t n_copied
     cdef LastLabelings last
-    cdef bint has_partial                       # of the decoder, unless a call starts from `last`
-    # Scratch of this object.
+    cdef bint has_partial                       # setting of the decoder, unless a call starts from `last`
+    # Scratch memory of this object.
     cdef readonly PairwiseModel pairwise
     cdef GraphDecoder decoder
     cdef GraphCosts costs                       # of the last maximize
-    cdef GraphCosts own_costs                   # the same without copies: what is decoded
-    cdef bint has_copy_costs                    # of offsets at copies; see `offset_nodes`
+    cdef GraphCosts own_costs                   # without copies, in the form that is decoded
+    cdef bint has_copy_costs                    # whether copies have offsets; see `offset_nodes`
     cdef double[::1] copy_costs                 # (copies of a block, K)
     cdef Py_ssize_t n_offsets
     cdef const int32_t* offset_position

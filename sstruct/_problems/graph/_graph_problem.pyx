@@ -1,34 +1,34 @@
 # Design:
 # (a) A block is a graph: V rows of one flat feature array (dense or CSR, float32 or float64) and E
 #     edges with ends numbered within the block. phi(x, y) = sum_v x_v (x) e[y_v], a bias per
-#     label, and a pairwise model (_pairwise.pyx). A code is the V labels.
-# (b) Weights are laid out for the kernels, labels padded to KP: node F x KP, then bias (KP), then
-#     the pairwise part, not padded. `graph_layout` has the places.
-# (c) Scores are maximized here, costs minimized by the decoder: it is given minus the potentials.
-#     Whatever it answers, what is returned is never worse than the truth, and its value is computed
-#     here, by the same sums as the truth's: a hinge is never negative.
-# (d) A fixed cost f of neighbours that differ is no weight. It stands in every score, and so
+#     label, and a pairwise model (_pairwise.pyx). A code consists of the V labels.
+# (b) Weights have the layout that the kernels need, with labels padded to KP: node F x KP, then bias
+#     (KP), then the pairwise part, without padding. `graph_layout` has the positions.
+# (c) Scores are maximized here, costs are minimized by the decoder: its costs are minus the potentials.
+#     Whatever the decoder returns, the answer is never worse than the truth, and its value is computed
+#     here by the same sums as the truth's, so that a hinge is never negative.
+# (d) A fixed cost f of neighbors with different labels is not a weight. It is part of every score, so that
 #     L(y) = sum_v c_v cost[truth_v, y_v] - f(y) + f(truth) in planes.
-# (e) Where labels are known, the caller leaves their nodes out, and gives what their edges add to
-#     the neighbours' scores as scores of nodes.
-# (f) Max-marginals: by cuts or forests where these are exact, else single changes of what the decoder
-#     finds; all scores are minus costs.
-# (g) Blocks may share edges, and their features: all images of one size have the same.
-# (h) In a fit, expansion moves of Potts costs of more than two labels start from the labeling that
-#     the block's last training call has found, if that costs less than each node's cheapest label.
-#     Fusion moves do not: they find too little beyond such a start. Training calls stop early, and if
-#     they start from such a labeling they skip the cuts for partial optimality. A labeling found
-#     from the truth is not kept, see `maximize`. Certificates use the labelings, but do not replace
+# (e) If labels are known, the caller removes their nodes and passes the contributions of their edges to
+#     the neighbors as node scores.
+# (f) Max-marginals are computed by cuts or forests if these are exact; otherwise by single changes of the
+#     decoder's labeling. All scores are minus costs.
+# (g) Blocks may share edges and their features: all images of one size have the same.
+# (h) During a fit, expansion moves for Potts costs with more than two labels start from the labeling found
+#     by the block's last training call, if it costs less than the cheapest label of each node. Fusion
+#     moves do not, since they find too few improvements of such a start. Training calls stop early, and
+#     if they start from such a labeling, they skip the cuts for partial optimality. A labeling found from
+#     the truth is not stored, see `maximize`. Certificates use the stored labelings, but do not replace
 #     them, and make all moves.
-# (i) A block may be a tile of an image. An edge to a pixel of another tile ends at a copy of that
-#     pixel, one for each such edge, with a free label and without features and loss. A copy has one
-#     neighbour: its best label is known for each label of the neighbour, so that decoders see only
-#     costs of that node. Each edge is in exactly one tile, so the sum of the tiles' maxima is an
-#     upper bound of the image's.
-# (j) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
-#     know of one K: the other labels cost a node more than all that it and its edges could gain by
-#     them, so that no minimum has one, and a lower bound of these costs is one of the nodes' own
-#     labelings. What a heuristic leaves of them is replaced, at a gain.
+# (i) A block may be a tile of an image. An edge to a pixel of another tile ends at a copy of that pixel,
+#     one for each such edge, with a free label and without features and loss. A copy has one neighbor, so
+#     that its best label is known for each label of the neighbor, and decoders only see costs of the
+#     neighbor. Each edge is in exactly one tile; the sum of the tiles' maxima is therefore an upper bound
+#     of the image's.
+# (j) Nodes of different types have different label sets: the first ones of the K labels. Decoders use the
+#     same K for all nodes; the other labels get a cost at the node that exceeds any gain at the node and
+#     its edges, so that no minimum contains them, and a lower bound of these costs is one for the valid
+#     labelings. If a heuristic leaves such labels, they are replaced, with a gain.
 """Graphs: the joint feature map, the loss and the max-oracle of GraphCRFSSVM and GridCRFSSVM."""
 
 from libc.math cimport fabs
@@ -59,13 +59,13 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 
 cdef class LastLabelings:
-    """The labeling that the last training call of each block has found; shared by forks.
+    """The labeling found by the last training call of each block; shared by forks.
 
-    A block is processed by one thread at a time, so that nothing is locked.
+    Only one thread processes a block at a time, so that there is no lock.
     """
 
     def begin(self, length):
-        """Forget all labelings and keep those of the following calls."""
+        """Forget all labelings, and store those of the following calls."""
         self.first = np.cumsum(length) - length
         self.labels = np.zeros(length.sum(), dtype=np.int32)
         self.is_known = np.zeros(len(length), dtype=np.uint8)
@@ -78,23 +78,25 @@ cdef class GraphProblem(BlockProblem):
     Parameters
     ----------
     X : ndarray or canonical CSR of shape (n_rows, n_features)
-        Feature rows of all nodes; float32 or float64 and contiguous is not copied.
+        Feature rows of all nodes; contiguous float32 and float64 arrays are not copied.
     graphs : GraphRanges
     pairwise : PairwiseModel
         With the features of all edges.
     decoder : GraphDecoder
     labels : array-like of shape (n_rows,), dtype int32, or None
-        True label of each row, anything where no block covers it. None: the problem only decodes.
+        True label of each row; ignored for rows outside of blocks. With None, the problem can only
+        decode.
     cost : array-like of shape (K, K), optional
-        Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
+        Node cost, with the truth along rows; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
     node_weight : array-like of shape (n_rows,), optional
         Factor of each node's cost. Default 1.
     bias : bool
         Whether each label has a bias.
     node_scores : array-like of shape (n_rows, K), optional
-        What is added to the scores of each node's labels. For decoding: it belongs to no weights.
+        Values added to the scores of each node's labels. For decoding only, as they do not belong to
+        weights.
     label_counts : array-like of shape (n_rows,), dtype int32, optional
-        How many of the K labels, the first ones, each node may have. Default: all.
+        Number of labels, the first of the K, that each node may have. Default: all.
     """
 
     def __init__(
@@ -116,10 +118,10 @@ cdef class GraphProblem(BlockProblem):
         if self.n_copied and (self.has_counts or labels is None):
             raise ValueError("copies are supported only with labels and without label_counts")
         if self.n_copied and not ((labels[graphs.copies] >= 0) & (labels[graphs.copies] < K)).all():
-            raise ValueError(f"labels of nodes with copies must lie between 0 and {K - 1}")
+            raise ValueError(f"labels of nodes with copies must be between 0 and {K - 1}")
 
     def _set(self, arguments):
-        """Take checked arguments."""
+        """Set validated arguments."""
         cdef FeatureRows features = arguments["X"]
         graphs = arguments["graphs"]
         self.arguments, self.features, self.rows = arguments, features, features.rows
@@ -173,13 +175,13 @@ cdef class GraphProblem(BlockProblem):
 
     cpdef BlockProblem fork(self):
         cdef GraphProblem other = GraphProblem.__new__(GraphProblem)
-        self.decoder.has_partial = self.has_partial    # which the last call may have changed
+        self.decoder.has_partial = self.has_partial    # the last call may have changed it
         own = {"decoder": self.decoder.fork(), "pairwise": self.pairwise.fork()}
         other._set({**self.arguments, **own})
         return other
 
     def begin_fit(self):
-        """Forget the labelings found before; from now on keep those of expansion moves."""
+        """Forget the labelings found before; store those of expansion moves from now on."""
         is_potts = self.pairwise.name not in ("full", "directed")
         if self.has_labels and is_potts and self.n_labels > 2 and self.decoder.method == "expansion":
             self.last.begin(np.asarray(self.length))
@@ -188,7 +190,7 @@ cdef class GraphProblem(BlockProblem):
         self.last.is_open = kept
 
     def memory(self):
-        """Return the last labelings, and what the decoder remembers of graphs."""
+        """Return the last labelings, and the decoder's state of graphs."""
         kept = self.decoder.memory(self.n_blocks)
         if self.last.is_used:
             kept["last_labels"] = np.array(self.last.labels)
@@ -196,7 +198,7 @@ cdef class GraphProblem(BlockProblem):
         return kept
 
     def restore_memory(self, kept):
-        """Restore what `memory` returned, checked."""
+        """Restore the state of `memory` after validating it."""
         cdef Py_ssize_t i, at
         cdef int32_t[::1] labels
         if self.last.is_used:
@@ -215,11 +217,11 @@ cdef class GraphProblem(BlockProblem):
             for i in range(self.n_blocks)])
 
     def feature_rows(self):
-        """Return the rows of nodes."""
+        """Return the rows of node features."""
         return [(self.features, np.asarray(self.start))]
 
     def norms(self):
-        """Return bounds of |phi|: rows, biases and the features of edges."""
+        """Return upper bounds of |phi|, from rows, biases and edge features."""
         n_edges = np.asarray(self.n_edges)
         rows = self.features.norms() + self.bias
         edges = n_edges.astype(np.float64)
@@ -229,7 +231,7 @@ cdef class GraphProblem(BlockProblem):
         return sums_over_blocks(rows, np.asarray(self.start), np.asarray(self.length)) + edges
 
     def fixed_scores(self):
-        """Return those of fixed pairwise costs."""
+        """Return the magnitudes of fixed pairwise costs."""
         return self.pairwise.strength * np.asarray(self.n_edges, dtype=np.float64)
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
@@ -241,7 +243,7 @@ cdef class GraphProblem(BlockProblem):
         return 0
 
     cdef const int32_t* true_code_of(self, Py_ssize_t i) noexcept nogil:
-        """Return the true labels of a block's nodes and copies; in scratch if there are copies."""
+        """Return the true labels of a block's nodes and copies, in scratch memory if it has copies."""
         cdef Py_ssize_t c, n_nodes = self.length[i]
         cdef const int32_t* labels = &self.labels[0] + self.start[i]
         if self.n_copies[i] == 0:
@@ -252,9 +254,9 @@ cdef class GraphProblem(BlockProblem):
         return &self.true_labels[0]
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
-        """costs: minus the scores of labels and of pairs, minus loss_weight times the node losses.
+        """Set the costs: minus the scores of labels and of pairs, minus loss_weight times node losses.
 
-        node_costs = -(X @ W + bias + loss_weight * node_weight * cost[truth]); own_costs too.
+        node_costs = -(X @ W + bias + loss_weight * node_weight * cost[truth]); also sets own_costs.
         """
         cdef Py_ssize_t v, k, first = self.start[i], n_nodes = self.length[i], KP = self.KP
         cdef const double* loss
@@ -299,7 +301,7 @@ cdef class GraphProblem(BlockProblem):
     cdef double add_offsets(self, Py_ssize_t i) noexcept nogil:
         """Add offsets to the scores of nodes, and subtract those of copies from copy_costs.
 
-        Return the sum of the magnitudes of the latter.
+        Return the sum of the magnitudes of the offsets of copies.
         """
         cdef Py_ssize_t e, k, v, K = self.n_labels
         cdef double total = 0
@@ -350,7 +352,7 @@ cdef class GraphProblem(BlockProblem):
             np.where(cost > 0, cost, usual))
 
     cdef void leave_copies_out(self, Py_ssize_t i) noexcept nogil:
-        """Add the least cost of each copy's edge to the node costs of its neighbour, in own_costs.
+        """Add the minimum cost of each copy's edge to the node costs of its neighbor, in own_costs.
 
         own_costs.node_costs[u, a] += cost_e(a, :).min() for the edges e from a node u to a copy
         """
@@ -364,7 +366,7 @@ cdef class GraphProblem(BlockProblem):
             if costs.tables != NULL or costs.edge_weights[e] < 0 or self.has_copy_costs:
                 break
         else:
-            return    # Potts: a copy has its neighbour's label, which costs nothing
+            return    # Potts: a copy has its neighbor's label, at no cost
         memcpy(own, costs.node_costs, costs.n_nodes * costs.stride * sizeof(double))
         self.own_costs.node_costs = own
         for e in range(n_own, costs.n_edges):
@@ -376,7 +378,7 @@ cdef class GraphProblem(BlockProblem):
                 node[a] += least
 
     cdef void label_copies(self, Py_ssize_t i, int32_t* y) noexcept nogil:
-        """Give each copy its best label given its neighbour's; of equally good ones that label."""
+        """Give each copy its best label for its neighbor's label, preferring the same label."""
         cdef const GraphCosts* costs = &self.costs
         cdef Py_ssize_t c, e, b
         cdef int32_t a, best
@@ -392,9 +394,9 @@ cdef class GraphProblem(BlockProblem):
             y[costs.n_nodes + c] = best
 
     cdef void forbid_labels(self, Py_ssize_t i) noexcept nogil:
-        """Give the labels that a node may not have costs that no labeling gains by. O(V K + E G + G K^2).
+        """Give labels that a node may not have a cost that no labeling can gain. O(V K + E G + G K^2).
 
-        most_of_edges[v]: the sum over the edges at v of the largest cost that they may have.
+        most_of_edges[v]: the sum of the largest costs of the edges at v.
         """
         cdef GraphCosts* costs = &self.costs
         cdef Py_ssize_t v, e, g, k, K = self.n_labels, KP = self.KP, G = costs.n_features
@@ -419,14 +421,14 @@ cdef class GraphProblem(BlockProblem):
             least = most = node[0]
             for k in range(1, n_own):
                 least, most = min(least, node[k]), max(most, node[k])
-            # Another label at v changes its edges' costs by less than twice their largest; as much
-            # again, and the range of its own, for rounding.
+            # Another label at v changes the costs of its edges by less than twice their largest values.
+            # The same again, and the range of the node's own costs, allow for rounding.
             most += 1 + (most - least) + 4 * edges[v] + 1e-6 * fabs(most)
             for k in range(n_own, K):
                 node[k] = most
 
     cdef void replace_forbidden(self, Py_ssize_t i, int32_t* y) noexcept nogil:
-        """Give nodes with a label that they may not have their best one beside their neighbours'."""
+        """Replace labels that a node may not have by the best one given its neighbors' labels."""
         cdef const GraphCosts* costs = &self.costs
         cdef const int32_t* ends
         cdef Py_ssize_t v, e, k
@@ -450,7 +452,7 @@ cdef class GraphProblem(BlockProblem):
             y[v] = best
 
     cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil:
-        """y = own_costs.node_costs.argmin(axis=1)"""
+        """Set y = own_costs.node_costs.argmin(axis=1)."""
         cdef Py_ssize_t v, k
         cdef const double* node
         for v in range(self.length[i]):
@@ -461,7 +463,7 @@ cdef class GraphProblem(BlockProblem):
                     y[v] = <int32_t> k
 
     cdef bint start_from_last(self, Py_ssize_t i, int32_t* y) noexcept nogil:
-        """Replace labels by those of the last training call, if they cost less; return whether."""
+        """Use the labels of the last training call if they cost less; return whether they do."""
         cdef const int32_t* last
         if not self.last.is_used or not self.last.is_known[i]:
             return False
@@ -509,10 +511,10 @@ cdef class GraphProblem(BlockProblem):
             truth = self.true_code_of(i)
             of_truth = self.total_cost(i, truth)
         if of_truth < cost:
-            # Only now from the truth: moves that start there find little but its neighbourhood,
-            # and training would end with hinges that are too small.
+            # Start from the truth only now: moves from the truth find little beyond its neighborhood,
+            # and training would end with hinge losses that are too small.
             memcpy(y, truth, self.code_size(i) * sizeof(int32_t))
-            # Bounded: a bound does not depend on the start.
+            # If bounded, the bound does not depend on the start.
             cost = of_truth if answer.exact or self.bounded else self.descend(i, y, answer)
             if cost > of_truth:    # by rounding
                 memcpy(y, truth, self.code_size(i) * sizeof(int32_t))
@@ -532,10 +534,10 @@ cdef class GraphProblem(BlockProblem):
 
     cdef int marginals(
             self, Py_ssize_t i, const double* w, bint is_forest, double* out) except -1 nogil:
-        """out[v, k] = the best score of a labeling with label k at node v, or of one known: (V, K).
+        """Set out[v, k] to the best known score of a labeling with label k at node v: (V, K).
 
-        Exact without edges, for forests, and for two labels that attract each other; else the
-        labeling that the decoder finds with one label changed. ValueError if a forest is none.
+        Exact without edges, for forests, and for two labels with attractive edges; otherwise that of the
+        decoder's labeling with one label changed. Raises ValueError if is_forest is wrong.
         """
         cdef Py_ssize_t k
         cdef bint is_done = False
@@ -555,7 +557,7 @@ cdef class GraphProblem(BlockProblem):
 
     cdef void find_differing_copies(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) noexcept nogil:
-        """Write at which of a block's copies some labelings differ."""
+        """List the copies of a block at which any labelings differ."""
         cdef Py_ssize_t k, v
         for v in range(self.length[i], self.code_size(i)):
             self.differs[v] = False
@@ -565,7 +567,7 @@ cdef class GraphProblem(BlockProblem):
                     break
 
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil:
-        """Whether the labelings last looked at differ at an end of an edge."""
+        """Whether the labelings compared last differ at an end of an edge."""
         return self.differs[edge[0]] or self.differs[edge[1]]
 
     cdef int scores(
@@ -616,7 +618,7 @@ cdef class GraphProblem(BlockProblem):
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         cdef Py_ssize_t v, e, first = self.start[i]
-        cdef int64_t more = 0      # neighbours that differ, beyond those that do in the truth
+        cdef int64_t more = 0      # neighbors that differ, minus those that differ in the truth
         cdef const int32_t* truth
         cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
         cdef double total = 0
@@ -638,17 +640,17 @@ cdef class GraphProblem(BlockProblem):
         cdef double total = 0
         cdef double* sums
         cdef const int32_t* column
-        if self.accumulator is None:   # as large as w, so only where it is wanted
+        if self.accumulator is None:   # as large as w, so allocated only if needed
             with gil:
                 self.accumulator = np.zeros(self.n_weights)
         sums = &self.accumulator[0]
-        # The bits are the same whichever comes first: every entry is only negated.
+        # The bits do not depend on the order: every entry is only negated.
         self.exchange(i, a, b, 1.0, sums)
         if self.rows.indices == NULL:
             out[0] = sstruct_squared_norm(sums, self.n_weights)
             memset(sums, 0, self.n_weights * sizeof(double))
             return 0
-        # Every touched entry is squared once and put back to zero.
+        # Every modified entry is squared once and reset to zero.
         for v in range(self.length[i]):
             if a[v] == b[v]:
                 continue

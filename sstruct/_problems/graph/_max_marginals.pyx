@@ -1,5 +1,5 @@
 # Design:
-# (a) Max-marginals of all graphs, in threads; each block writes to its own rows.
+# (a) Max-marginals of all graphs, in threads; each block has its own rows in the result.
 """For each node and label, the best score of a labeling that gives the node the label."""
 
 from sstruct._problems.core._block_problem cimport BlockProblem
@@ -10,9 +10,9 @@ import numpy as np
 
 
 cdef struct Marginals:
-    Py_ssize_t chunk                    # blocks of a ticket
+    Py_ssize_t chunk                    # number of blocks per ticket
     const double* weights
-    const unsigned char* is_forest      # of each block
+    const unsigned char* is_forest      # whether each block is a forest
     const Py_ssize_t* start             # first node of each block
     double* out
 
@@ -39,26 +39,26 @@ def max_marginals(GraphProblem problem not None, const double[::1] w, is_forest,
         Without labels.
     w : ndarray of shape (n_weights,)
     is_forest : array-like of bool of shape (n_blocks,)
-        Whether a graph is without cycles: these are decoded exactly. One with a cycle must not be
-        said to have none.
+        Whether a graph has no cycles, so that it is decoded exactly. Must not be true for a graph
+        with a cycle.
     n_threads : int
         Number of threads; the scores do not depend on it.
 
     Returns
     -------
     ndarray of shape (n_nodes, K)
-        One row a node, graph by graph. Exact for forests, and for two labels that attract each
-        other, else of the decoder's labeling with the node's label changed.
+        One row per node, concatenated over graphs. Exact for forests, and for two labels with attractive
+        edges; otherwise scores of the decoder's labeling with the label of the node changed.
     """
     problem._check_weights(w)
     if problem.has_labels:
-        raise ValueError("max-marginals are those of a problem without labels")
+        raise ValueError("max-marginals require a problem without labels")
     cdef ThreadPool pool = ThreadPool(problem, n_threads)
     cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef const unsigned char[::1] forests = np.ascontiguousarray(is_forest, dtype=np.uint8)
     if forests.shape[0] != n:
-        raise ValueError(f"is_forest has {forests.shape[0]} entries for {n} blocks")
+        raise ValueError(f"is_forest has {forests.shape[0]} entries, expected {n}")
     cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
     for i in range(n):
         start[i + 1] = start[i] + problem.length[i]

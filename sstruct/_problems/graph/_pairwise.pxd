@@ -15,11 +15,11 @@ cdef class PairwiseModel:
     # Shared by forks.
     cdef readonly str name
     cdef readonly Py_ssize_t n_labels, n_features, n_weights, n_rows
-    cdef readonly tuple shape                   # of the weights, () where there are none
+    cdef readonly tuple shape                   # of the weights, () if there are none
     cdef readonly double strength
     cdef const double[:, ::1] features
     cdef PairwiseKind kind
-    # Scratch of this object.
+    # Scratch memory of this object.
     cdef double[::1] weight, table
 
     cdef int reserve(self, Py_ssize_t n_edges) except -1

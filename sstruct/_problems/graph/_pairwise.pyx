@@ -1,13 +1,13 @@
 # Design:
-# (a) What the labels a and b of two neighbours add to a score, with f the features of their edge:
+# (a) Score of the labels a and b of two neighbors, where f are the features of their edge:
 #         fixed     -strength [a != b]                no weights
 #         potts     w [a != b]                        w (1,)
 #         contrast  <w, f> [a != b]                   w (G,)
 #         full      (w[a, b] + w[b, a]) / 2           w (K, K)
 #         directed  sum_g f_g w[g, a, b]              w (G, K, K)
-# (b) The same thrice: as a number (`score`), as costs for a decoder, which minimizes (`price`), and
-#     its adjoint (`add`). Edges are rows of `features`; where their ends are is the caller's.
-# (c) Weights are a pointer to the pairwise part of the caller's vector.
+# (b) It is implemented three times: as a number (`score`), as costs for a decoder, which minimizes
+#     (`price`), and as its adjoint (`add`). Edges are rows of `features`; the caller knows their ends.
+# (c) Weights are a pointer to the pairwise part of the caller's weight vector.
 """Pairwise models of graphs."""
 
 from libc.stdint cimport int32_t
@@ -28,15 +28,15 @@ cdef class PairwiseModel:
     n_labels : int
         K.
     features : array-like of shape (n_rows, G), optional
-        Edge features, for ``"contrast"`` (not negative) and ``"directed"``; not copied if they
-        are contiguous float64.
+        Edge features, for ``"contrast"`` (nonnegative) and ``"directed"``; contiguous float64 arrays
+        are not copied.
     strength : float
-        The cost, at least 0, of two neighbours with different labels; for ``"fixed"``.
+        Nonnegative cost of two neighbors with different labels; for ``"fixed"``.
 
     Attributes
     ----------
     shape : tuple
-        Shape of the weights, () where there are none.
+        Shape of the weights, () if there are none.
     n_weights : int
     """
 
@@ -45,11 +45,11 @@ cdef class PairwiseModel:
         if n_labels < 1:
             raise ValueError(f"n_labels must be at least 1, found {n_labels}")
         if not (np.isfinite(strength) and strength >= 0):
-            raise ValueError(f"strength must be finite and not negative, found {strength}")
+            raise ValueError(f"strength must be finite and nonnegative, found {strength}")
         self.name, self.kind = name, PAIRWISE.index(name)
         self.n_labels, self.strength = n_labels, strength
         self.n_rows, self.n_features = features.shape
-        # Never empty, so that there is a first entry to point at.
+        # Never empty, so that its address exists.
         self.features = features if len(features) else np.zeros((1, self.n_features))
         self.shape = edge_shape(name, n_labels, self.n_features)
         self.n_weights = int(np.prod(self.shape)) if self.shape else 0
@@ -58,8 +58,8 @@ cdef class PairwiseModel:
         self.weight = np.ones(1)
 
     def fork(self):
-        """Return the same model with scratch of its own, for another thread."""
-        # Of features that were checked already.
+        """Return the same model with separate scratch memory, for another thread."""
+        # The features have already been validated.
         cdef PairwiseModel other = PairwiseModel(
             self.name, self.n_labels, np.zeros((1, self.n_features)), self.strength)
         other.features, other.n_rows = self.features, self.n_rows
@@ -67,11 +67,11 @@ cdef class PairwiseModel:
 
     @property
     def has_features(self):
-        """Whether every edge has features of its own."""
+        """Whether each edge has its own features."""
         return self.name in WITH_FEATURES
 
     cdef int reserve(self, Py_ssize_t n_edges) except -1:
-        """Make room for the costs of so many edges."""
+        """Allocate memory for the costs of `n_edges` edges."""
         if self.kind != DIRECTED and self.weight.shape[0] < n_edges:
             self.weight = np.ones(n_edges)
         return 0
@@ -79,7 +79,7 @@ cdef class PairwiseModel:
     cdef void price(
             self, Py_ssize_t first, Py_ssize_t n_edges, const double* w,
             GraphCosts* costs) noexcept nogil:
-        """Set the edge costs to minus the scores of the edges from row `first` on."""
+        """Set the edge costs to minus the scores of the edges that start at row `first`."""
         cdef Py_ssize_t e, g, a, b, K = self.n_labels, G = self.n_features
         cdef const double* feature = &self.features[0, 0] + G * first
         cdef double* weight = &self.weight[0]
@@ -93,7 +93,7 @@ cdef class PairwiseModel:
                     value -= w[g] * feature[e * G + g]
                 weight[e] = value
         elif self.kind == FULL:
-            costs.tables = table     # every edge has weight 1, from the start
+            costs.tables = table     # every edge has weight 1, set at the start
             for a in range(K):
                 for b in range(K):
                     table[a * K + b] = -0.5 * (w[a * K + b] + w[b * K + a])
@@ -108,7 +108,7 @@ cdef class PairwiseModel:
 
     cdef double score(
             self, Py_ssize_t row, int32_t a, int32_t b, const double* w) noexcept nogil:
-        """What the labels a and b of the ends of an edge add to the score."""
+        """Return the score of the labels a and b at the ends of an edge."""
         cdef Py_ssize_t g, K = self.n_labels, G = self.n_features
         cdef const double* feature
         cdef double value = 0
@@ -131,7 +131,7 @@ cdef class PairwiseModel:
     cdef void add(
             self, Py_ssize_t row, Py_ssize_t u, Py_ssize_t v, const int32_t** codes,
             const double* coefficient, Py_ssize_t count, double* out) noexcept nogil:
-        """out += sum_k coefficient_k times the indicator of one edge u, v: adjoint of `score`."""
+        """Add sum_k coefficient_k times the indicator of one edge u, v to `out`: adjoint of `score`."""
         cdef Py_ssize_t k, g, K = self.n_labels, G = self.n_features
         cdef const double* feature = &self.features[0, 0] + G * row
         cdef int32_t a, b
@@ -145,7 +145,7 @@ cdef class PairwiseModel:
             elif self.kind == DIRECTED:
                 for g in range(G):
                     out[(g * K + a) * K + b] += feature[g] * coefficient[k]
-            elif (a != b) != first:    # against the first: the coefficients sum to zero
+            elif (a != b) != first:    # relative to the first, since the coefficients sum to zero
                 change += coefficient[k] if a != b else -coefficient[k]
         if self.kind == POTTS:
             out[0] += change

@@ -1,4 +1,4 @@
-"""What a GraphProblem is given, checked and brought into the layout of its compiled code."""
+"""Arguments of GraphProblem, validated and converted to the layout of its compiled code."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,25 +18,25 @@ WITH_FEATURES = ("contrast", "directed")
 
 @dataclass(frozen=True)
 class GraphRanges:
-    """Which rows of the features of nodes, of the edges and of their features are each graph's.
+    """The rows of nodes, edges and edge features that belong to each graph.
 
     Attributes
     ----------
     start, length : array-like of shape (n_blocks,)
         First row and number of rows (at least 1) of each graph's nodes.
     edges : array-like of shape (E, 2)
-        Of all graphs, ends 0 ... length - 1.
+        Edges of all graphs, with ends 0 ... length - 1.
     edge_start, n_edges : array-like of shape (n_blocks,)
-        First of the rows of `edges` that are a graph's, and their number; graphs may share them.
+        First row of `edges` and number of edges of each graph; graphs may share them.
     feature_start : array-like of shape (n_blocks,), optional
         First row of a graph's edge features. Default: `edge_start`.
     grids : array-like of shape (n_blocks, 3), optional
         Height, width and connectivity of blocks that are whole grids, with the edges of
-        `grid_edges` (and those to copies after them); connectivity 0: no grid.
+        `grid_edges` (followed by those to copies); connectivity 0 for other blocks.
     n_copies : array-like of shape (n_blocks,), optional
-        Number of edges whose second end is in another block; they are the block's last edges. The
-        second end of the c-th of them is node length + c, a free copy of that other node, without
-        features and loss. Default 0.
+        Number of edges whose second end is in another block; they are the last edges of the block.
+        The second end of the c-th of them is node length + c, a free copy of that other node,
+        without features and loss. Default 0.
     copies : array-like of shape (sum of n_copies,), optional
         Row of the copied node, for all copies in the order of blocks. Its label is the true label
         of the copy.
@@ -53,9 +53,9 @@ class GraphRanges:
     copies: np.ndarray | None = None
 
     def checked(self, n_rows, n_feature_rows):
-        """Return the same in the layout of compiled code.
+        """Return these ranges in the layout of compiled code.
 
-        n_feature_rows : of edges; None: they have no features of their own.
+        n_feature_rows : number of rows of edge features; None if edges have no features
         """
         start, length = check_blocks(self.start, self.length, n_rows)
         edges, edge_start, n_edges = check_edges(
@@ -65,7 +65,7 @@ class GraphRanges:
         check_ends(edges, edge_start, n_edges, n_copies, length)
         copies = contiguous([] if self.copies is None else self.copies, dtype=np.int64)
         if len(copies) != n_copies.sum() or ((copies < 0) | (copies >= n_rows)).any():
-            raise ValueError(f"copies must be {n_copies.sum()} rows of the {n_rows} of X")
+            raise ValueError(f"copies must have {n_copies.sum()} entries from 0 to {n_rows - 1}")
         feature_start, _ = row_ranges(
             edge_start if self.feature_start is None else self.feature_start,
             n_edges,
@@ -76,7 +76,7 @@ class GraphRanges:
         if n_feature_rows is None:
             feature_start = np.zeros_like(edge_start)
         grids = check_grids(self.grids, length, edges, edge_start, n_edges - n_copies)
-        # Never empty, so that there is a first entry to point at.
+        # Never empty, so that its address exists.
         edges = edges if len(edges) else np.zeros((1, 2), dtype=np.int32)
         copies = copies if len(copies) else np.zeros(1, dtype=np.int64)
         return GraphRanges(
@@ -85,7 +85,7 @@ class GraphRanges:
 
 
 def edge_shape(pairwise, n_labels, n_features):
-    """Return the shape of a model's pairwise weights, () where there are none."""
+    """Return the shape of a model's pairwise weights, () if there are none."""
     K = n_labels
     return {
         "fixed": (),
@@ -98,7 +98,7 @@ def edge_shape(pairwise, n_labels, n_features):
 
 @lru_cache
 def graph_layout(pairwise, n_labels, n_features, bias, n_edge_features):
-    """Return the WeightLayout of a model of graphs with a pairwise model."""
+    """Return the WeightLayout of a graph model."""
     shape, pair = edge_shape(pairwise, n_labels, n_edge_features), ("label", "other_label")
     axes = {
         "potts": (None,),
@@ -111,9 +111,9 @@ def graph_layout(pairwise, n_labels, n_features, bias, n_edge_features):
 
 
 def attractive_edges(pairwise, shape):
-    """Return lower and upper bounds of pairwise weights that leave no edge repulsive.
+    """Return lower and upper bounds of pairwise weights for which no edge is repulsive.
 
-    Scores of neighbors are then highest where they agree: for a (K, K) table, diagonal entries
+    Scores of neighbors are then highest if their labels agree: for a (K, K) table, diagonal entries
     are at least 0 and the others at most 0.
     """
     if pairwise in ("potts", "contrast"):
@@ -123,27 +123,27 @@ def attractive_edges(pairwise, shape):
 
 
 def check_edges(edges, edge_start, n_edges, n_blocks):
-    """Return edges as int32 (E, 2), and first row and number of each block's.
+    """Return edges as int32 (E, 2), and the first row and number of edges of each block.
 
     Blocks may share rows; ends are numbered within the block.
     """
     edges = contiguous(edges, dtype=np.int32)
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"edges of shape {edges.shape}, expected (E, 2)")
+        raise ValueError(f"edges has shape {edges.shape}, expected (E, 2)")
     first, count = row_ranges(edge_start, n_edges, n_blocks, len(edges), "edges")
     if len(edges) and (edges.min() < 0 or (edges[:, 0] == edges[:, 1]).any()):
-        raise ValueError("edges must join two different nodes, numbered from 0")
+        raise ValueError("edges must join two different nodes with nonnegative numbers")
     return edges, first, count
 
 
 def check_ends(edges, edge_start, n_edges, n_copies, length):
-    """Raise unless edges join a block's own nodes, and its last `n_copies` its copies, in order."""
+    """Raise unless edges join the nodes of a block, and the last ones its copies, in order."""
     if (n_copies < 0).any() or (n_copies > n_edges).any():
-        raise ValueError("n_copies must be numbers of edges of the blocks")
+        raise ValueError("n_copies must be between 0 and the number of edges of each block")
     n_inner = n_edges - n_copies
     some = n_inner > 0
     if some.any():
-        # The largest end in each range; the entry at the end is there so that ranges may end.
+        # The largest end in each range; the last entry allows ranges to reach the end.
         first = edge_start[some]
         borders = np.stack([first, first + n_inner[some]], axis=1).ravel()
         largest = np.maximum.reduceat(np.append(edges.max(axis=1), 0), borders)[::2]
@@ -158,45 +158,45 @@ def check_ends(edges, edge_start, n_edges, n_copies, length):
 
 
 def row_ranges(start, count, n_blocks, n_rows, name):
-    """Return first row and number of rows of each block as int64 arrays."""
+    """Return the first row and the number of rows of each block as int64 arrays."""
     start = contiguous(start, dtype=np.int64)
     count = contiguous(count, dtype=np.int64)
     if start.shape != (n_blocks,) or count.shape != (n_blocks,):
-        raise ValueError(f"first row and number of {name} are needed for each of {n_blocks} blocks")
+        raise ValueError(f"expected a first row and a number of {name} per block, ({n_blocks},)")
     if (start < 0).any() or (count < 0).any() or (count > n_rows - start).any():
-        raise ValueError(f"every block's {name} must be among the {n_rows} given")
+        raise ValueError(f"the {name} of a block are not among the {n_rows} rows")
     return start, count
 
 
 def check_edge_features(pairwise, features):
-    """Return edge features as float64 (rows, G); one row of one where a model has none."""
+    """Return edge features as float64 (rows, G); a single 1 if the model has none."""
     if pairwise not in PAIRWISE:
         raise ValueError(f"pairwise must be one of {PAIRWISE}, found {shortened(pairwise)}")
     if pairwise not in WITH_FEATURES:
         return np.ones((1, 1))
     if features is None:
-        raise ValueError(f'pairwise="{pairwise}" needs edge features')
+        raise ValueError(f'pairwise="{pairwise}" requires edge features')
     features = contiguous(features, dtype=np.float64)
     if features.ndim != 2 or features.shape[1] == 0:
-        raise ValueError(f"edge features of shape {features.shape}, expected (E, G)")
+        raise ValueError(f"edge features have shape {features.shape}, expected (E, G)")
     if not np.isfinite(features).all() or (pairwise == "contrast" and (features < 0).any()):
-        raise ValueError("edge features must be finite, those of contrast not negative")
+        raise ValueError('edge features must be finite, and nonnegative for pairwise="contrast"')
     return features
 
 
 def check_grids(grids, length, edges, edge_start, n_edges):
-    """Return (n, 3) heights, widths and connectivities; 0 where a block is no whole grid."""
+    """Return heights, widths and connectivities (n, 3); 0 for blocks that are not whole grids."""
     if grids is None:
         return np.zeros((len(length), 3), dtype=np.int64)
     grids = contiguous(grids, dtype=np.int64)
     if grids.shape != (len(length), 3):
-        raise ValueError(f"grids of shape {grids.shape}, expected {(len(length), 3)}")
+        raise ValueError(f"grids has shape {grids.shape}, expected {(len(length), 3)}")
     known = set()
     for i in np.flatnonzero(grids[:, 2]):
         height, width, connectivity = shape = tuple(grids[i].tolist())
         first, count = int(edge_start[i]), int(n_edges[i])
         if connectivity not in (4, 8) or min(height, width) < 1 or height * width != length[i]:
-            raise ValueError(f"block {i} is no grid of height, width and connectivity {shape}")
+            raise ValueError(f"block {i} is not a grid with height, width and connectivity {shape}")
         if (shape, first, count) in known:
             continue
         if not np.array_equal(edges[first : first + count], grid_edges(*shape)):
@@ -206,7 +206,7 @@ def check_grids(grids, length, edges, edge_start, n_edges):
 
 
 def check_node_scores(scores, n_rows, n_labels):
-    """Return what is added to the scores of nodes as float64 (n_rows, K); None: nothing."""
+    """Return the values added to node scores as float64 (n_rows, K); None means zero."""
     if scores is None:
         return None
     scores = contiguous(scores, dtype=np.float64)
@@ -218,13 +218,13 @@ def check_node_scores(scores, n_rows, n_labels):
 
 
 def check_label_counts(counts, labels, n_rows, n_labels):
-    """Return how many labels each node has as int32 (n_rows,), and check `labels`; None: all K."""
+    """Return the number of labels of each node as int32 (n_rows,), and validate `labels`."""
     if counts is None:
         return None
     counts = contiguous(counts, dtype=np.int32)
     if counts.shape != (n_rows,) or (counts < 1).any() or (counts > n_labels).any():
-        raise ValueError(f"label_counts must be {n_rows} numbers from 1 to {n_labels}")
+        raise ValueError(f"label_counts must have {n_rows} entries from 1 to {n_labels}")
     if labels is not None and (labels >= counts).any():
         row = int((labels >= counts).argmax())
-        raise ValueError(f"row {row} has label {labels[row]}, expected one of {counts[row]}")
+        raise ValueError(f"row {row} has label {labels[row]}, expected 0 to {counts[row] - 1}")
     return counts

@@ -1,10 +1,10 @@
-"""The edges of grids of pixels, in the one order that all of the package goes by."""
+"""The edges of grids of pixels, in the order that the whole package uses."""
 
 import numpy as np
 
 
 def grid_edges(height, width, connectivity=4):
-    """List the edges of a grid; its nodes are numbered row by row.
+    """Return the edges of a grid whose nodes are numbered row by row.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def grid_directions(height, width, connectivity=4):
 
 
 def _neighbors(node, connectivity):
-    """First and second nodes of the edges of each direction."""
+    """Return the first and second nodes of the edges of each direction."""
     pairs = [(node[:, :-1], node[:, 1:]), (node[:-1], node[1:])]
     if connectivity == 8:
         pairs += [(node[:-1, :-1], node[1:, 1:]), (node[:-1, 1:], node[1:, :-1])]

@@ -1,4 +1,4 @@
-"""Models of graphs with several types of nodes, in terms of those of a GraphProblem."""
+"""Models of graphs with several types of nodes, expressed by those of a GraphProblem."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,26 +7,26 @@ from itertools import accumulate
 from sstruct._problems.core._rows import padded_labels
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout
 
-# Design: nodes of all types are rows of one matrix, whose columns are a type's own: those of its
-# features and, for its biases, one of ones. Labels are numbered type by type from 0, so that K is
-# that of the largest set, and a node may have the first ones. Edge features have columns for each
-# pair of types. What is left is a GraphProblem with "directed" edges and no bias of its own, in
-# which weights that no type has stay 0: nothing is ever added to them.
+# Design: nodes of all types are rows of one matrix with separate columns for each type: its
+# features and, for its biases, a column of ones. The labels of each type are numbered from 0, so
+# that K is the size of the largest set, and a node may have the first ones. Edge features have
+# separate columns for each pair of types. The result is a GraphProblem with "directed" edges and
+# without a bias. Weights that belong to no type stay 0, since nothing is ever added to them.
 
 
 @dataclass(frozen=True)
 class TypedModel:
-    """The sizes of a model of T types of nodes.
+    """The sizes of a model with T types of nodes.
 
     Attributes
     ----------
     n_features : tuple of int
-        Of the nodes of each type.
+        Number of features of the nodes of each type.
     n_labels : tuple of int
-        Of each type.
+        Number of labels of each type.
     pairs : tuple of (int, int, int)
-        The pairs of types that edges join, in order: the type of an edge's first node, of its
-        second, and how many features such edges have.
+        The pairs of types that edges join, in order: the type of an edge's first node, that of its
+        second node, and the number of features of such edges.
     bias : bool
     """
 
@@ -49,7 +49,7 @@ class TypedModel:
 
         The tables are ``coef_t`` (K_t, F_t) and ``intercept_t`` (K_t,) of each type, and
         ``edge_t_u`` (G_tu, K_t, K_u) of each pair. On the axes "label", "feature" and
-        "edge_feature" the entries of all types, or pairs, follow one another.
+        "edge_feature", the entries of all types, or pairs, are concatenated.
         """
         K, width, blocks = self.K, padded_labels(self.K), {}
         feature = accumulate(self.n_features, initial=0)

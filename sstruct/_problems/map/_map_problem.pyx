@@ -105,7 +105,7 @@ cdef class MapProblem(BlockProblem):
         self.recentre(np.array(self.centre))
 
     def recentre(self, const double[::1] centre):
-        """Move mu, also in forks; losses of labelings change, but codes do not."""
+        """Move the center mu, also in forks; losses of labelings change, but codes do not."""
         cdef Py_ssize_t t
         self._check_weights(centre)
         self.centre[:] = centre
