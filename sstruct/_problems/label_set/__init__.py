@@ -1,1 +1,1 @@
-"""Label sets and single labels."""
+"""Problems of label sets and of single labels."""

@@ -1,7 +1,7 @@
-# What listed edges between labels add to scores, planes and distances. Header only.
+# Contributions of listed edges between labels to scores, planes and distances. Header only.
 #
-# Whole labels have one outcome, found by two look-ups; halves have masses on several. `model` holds
-# what all calls have in common.
+# Integral labels have one outcome, found by two look-ups; halves have masses on several outcomes. `model`
+# contains the arguments that all calls have in common.
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.label_set._codes cimport twice_masses
@@ -10,14 +10,14 @@ from sstruct._oracles.label_set._codes cimport twice_masses
 cdef struct LabelEdges:
     const int32_t* edges        # (E, 2)
     Py_ssize_t n_labels
-    bint full                   # four weights an edge, or one
-    bint relaxed                # whether halves may occur
+    bint full                   # whether an edge has four weights, or one
+    bint relaxed                # whether labels may be halves
 
 
 cdef inline double edge_scores(
         const LabelEdges* model, const int32_t* code, const int32_t* listed, Py_ssize_t count,
         const double* w) noexcept nogil:
-    """Twice the score of the listed edges; w: the weights of all."""
+    """Return twice the score of the listed edges; w: the weights of all edges."""
     cdef Py_ssize_t j, o
     cdef int32_t e, u, v
     cdef int32_t[4] mass
@@ -39,9 +39,9 @@ cdef inline double edge_scores(
 cdef inline void add_edges(
         const LabelEdges* model, const int32_t** codes, const double* coefficient, Py_ssize_t count,
         const int32_t* listed, Py_ssize_t n_listed, double* out) noexcept nogil:
-    """Add the listed edges' parts of planes to the weights of all.
+    """Add the contributions of the listed edges to planes, to the weights of all edges.
 
-    Changes from the first labeling, which is what coefficients of sum zero come to.
+    Uses changes relative to the first labeling, since the coefficients sum to zero.
     """
     cdef Py_ssize_t j, k, o
     cdef int32_t e, u, v
@@ -73,7 +73,7 @@ cdef inline void add_edges(
 cdef inline int64_t edge_distance(
         const LabelEdges* model, const int32_t* a, const int32_t* b, const int32_t* listed,
         Py_ssize_t count) noexcept nogil:
-    """Four times the squared distance of the listed edges' masses."""
+    """Return four times the squared distance of the masses of the listed edges."""
     cdef Py_ssize_t j, o
     cdef int32_t e, u, v
     cdef int64_t change, total = 0

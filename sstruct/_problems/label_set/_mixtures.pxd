@@ -7,9 +7,9 @@ from sstruct._problems.core._scored_codes cimport ScoredCodes
 
 
 cdef class MixtureProblem(WrappedProblem):
-    cdef MultilabelProblem sets                  # `problem`, by its type
-    cdef Py_ssize_t corner_size                  # entries of a corner's code
-    # Scratch of this object.
+    cdef MultilabelProblem sets                  # `problem`, with its type
+    cdef Py_ssize_t corner_size                  # number of entries of a corner's code
+    # Scratch memory of this object.
     cdef RelaxedPolygon polygon
     cdef ScoredCodes corners
     cdef double[::1] weights                     # (K,): cost of an error at each label

@@ -1,22 +1,22 @@
 # Design:
-# (a) Under slack rescaling the best point of the local polytope lies on an edge of the polygon of
-#     (score, loss), between two of its corners (_oracles/_relaxed_polygon). So a labeling here is a
-#     mixture (1 - t) a + t b of two half-integral ones. Its code: t as a double in two entries, the
-#     code of a, the code of b; one code a mixture, a before b, and a twice for t = 0.
-# (b) Features and loss are linear on the polytope: scores and losses of mixtures are those of their
-#     corners, mixed, and scatters hand on coefficients (1 - t) c and t c. The inner problem does all
-#     that, and never hears of mixtures.
-# (c) Squared distances: p the shares of up to four corners, sum p = 0, then |sum_k p_k phi_k|^2 is
-#     -sum_{k<l} p_k p_l d_kl, d the distances of corners. Working sets keep them, and fits that go
-#     on compute them anew, in another order: they must be the same to the bit.
-# (d) `maximize_product` and the constrained lambda-oracle are searches of the polygon, exact to
-#     rounding. A polygon is closed, and what is strictly inside an angle has no best point on its
-#     border: a border that is excluded moves in by OPEN of itself, and at 0, where that is nothing, to
-#     a slope that the best product's is not below. With S the scale of scores, moving the label of
-#     the largest cost c from the truth alone gives a product of margin^2 c / (4 S); the best is no
-#     less, has h <= S, and so a slope g / h of at least margin^2 c / (4 S^3).
+# (a) Under slack rescaling, the best point of the local polytope lies on an edge of the polygon of
+#     (score, loss), between two of its corners (_oracles/label_set/_polygon.pyx). A labeling here is
+#     therefore a mixture (1 - t) a + t b of two half-integral ones. Its code consists of t as a double in
+#     two entries, the code of a and the code of b. Codes are unique: a precedes b, and b = a for t = 0.
+# (b) Features and loss are linear on the polytope: scores and losses of mixtures are mixtures of those of
+#     their corners, and scatters use coefficients (1 - t) c and t c. The inner problem does all this and
+#     has no notion of mixtures.
+# (c) Squared distances: let p be the shares of up to four corners, with sum p = 0; then |sum_k p_k phi_k|^2
+#     is -sum_{k<l} p_k p_l d_kl, where d are the distances of corners. Working sets store them, and
+#     resumed fits recompute them in another order: they must have the same bits.
+# (d) `maximize_product` and the constrained lambda-oracle search the polygon, exactly up to rounding. A
+#     polygon is closed, so that the interior of an angle has no best point on its border: an excluded
+#     border is moved inwards by the share OPEN, and a border at 0 to a positive slope that is at most that
+#     of the best product. With S the scale of scores, turning only the label of largest cost c, from the
+#     truth, gives a product of margin^2 c / (4 S). The best product is at least that and has h <= S, and
+#     so its slope g / h is at least margin^2 c / (4 S^3).
 # (e) The lambda-oracle is the inner max-oracle; its answers are corners.
-"""Label sets of the local polytope, mixed in twos: relaxed decoders under slack rescaling."""
+"""Mixtures of two label sets of the local polytope, for relaxed decoders under slack rescaling."""
 
 from libc.math cimport isinf
 from libc.stdint cimport int32_t
@@ -31,16 +31,16 @@ from sstruct._problems.core._scored_codes cimport ScoredCodes
 
 import numpy as np
 
-cdef enum: HEAD = 2              # entries of the share
+cdef enum: HEAD = 2              # number of entries of the share
 cdef double OPEN = 1e-12
-# The least loss, as a share of all labels', that a mixture with the truth can have beside rounding.
+# Smallest loss, as a share of the sum over labels, that a mixture with the truth has beyond rounding.
 cdef double LEAST_SHARE = 1e-15
-# Cuts of a search of the polygon, about: for sizes of batches and choices of solvers.
+# Approximate number of cuts of a polygon search, for batch sizes and choices of solvers.
 cdef double CUTS = 6
 
 
 cdef inline double share_of(const int32_t* code) noexcept nogil:
-    """The t of a mixture."""
+    """Return the share t of a mixture."""
     cdef double share
     memcpy(&share, code, sizeof(double))
     return share
@@ -52,12 +52,12 @@ cdef class MixtureProblem(WrappedProblem):
     Parameters
     ----------
     problem : MultilabelProblem
-        With a decoder that answers over the local polytope. Its other attributes are this one's too.
+        With a decoder over the local polytope. Its other attributes are also available here.
     """
 
     def __init__(self, MultilabelProblem problem not None):
         if not problem.decoder.relaxed:
-            raise ValueError("mixtures are of relaxed labelings, found a decoder of whole ones")
+            raise ValueError("mixtures require a relaxed decoder, found one of integral label sets")
         WrappedProblem.__init__(self, problem)
         self.sets, self.corner_size = problem, problem.max_code_size
         self.max_code_size = mixture_code_size(problem.n_labels, problem.n_edges)
@@ -69,7 +69,7 @@ cdef class MixtureProblem(WrappedProblem):
 
     @property
     def convex(self):
-        """Whether a labeling may lie anywhere between two others: it may, among the best ones."""
+        """Whether labelings exist anywhere between two others; True for the best ones."""
         return True
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
@@ -78,7 +78,7 @@ cdef class MixtureProblem(WrappedProblem):
         return 0
 
     cdef void repeat(self, int32_t* code) noexcept nogil:
-        """Make the code of a corner, already in its first place, that of a mixture."""
+        """Convert the code of a corner, already in its first place, to that of a mixture."""
         cdef double share = 0
         memcpy(code, &share, sizeof(double))
         memcpy(code + HEAD + self.corner_size, code + HEAD, self.corner_size * sizeof(int32_t))
@@ -91,7 +91,7 @@ cdef class MixtureProblem(WrappedProblem):
         return 0
 
     cdef double load(self, Py_ssize_t i, const double* w, double margin) except? -1 nogil:
-        """Give the polygon the scores and losses of a block; return the inner problem's work."""
+        """Load the scores and losses of a block into the polygon; return the inner problem's work."""
         cdef LabelLoss loss
         cdef Py_ssize_t k
         if not margin > 0:
@@ -106,7 +106,7 @@ cdef class MixtureProblem(WrappedProblem):
         return self.sets.oracle_work - self.sets.decoder.work
 
     cdef double flattest(self, double margin) noexcept nogil:
-        """A slope that is positive and at most the best product's, but for rounding."""
+        """Return a positive slope that is at most that of the best product, up to rounding."""
         cdef double most = 0, scale = margin / self.polygon.score_scale
         cdef Py_ssize_t k
         for k in range(self.sets.n_labels):
@@ -118,7 +118,7 @@ cdef class MixtureProblem(WrappedProblem):
     cdef int value_of(
             self, Py_ssize_t i, double margin, const int32_t* code, double* h, double* g,
             double* work) except -1 nogil:
-        """Compute h and g of a mixture from its code, as everybody else will: from potentials."""
+        """Compute h and g of a mixture from its code and potentials, as all other callers do."""
         cdef double score = 0, of_truth
         cdef const int32_t* codes[1]
         codes[0] = code
@@ -170,7 +170,7 @@ cdef class MixtureProblem(WrappedProblem):
 
     cdef Py_ssize_t list_corners(
             self, const int32_t** codes, Py_ssize_t count) except -1 nogil:
-        """List the corners of mixtures: of each its first, and its second where there are two."""
+        """List the corners of mixtures: the first of each, and the second if it is different."""
         cdef Py_ssize_t k, n = 0
         self.corners.reserve(2 * count)
         for k in range(count):
@@ -211,12 +211,12 @@ cdef class MixtureProblem(WrappedProblem):
         cdef double part[4]
         cdef double share_a, share_b, between = 0
         cdef Py_ssize_t k, j, size = self.corner_size
-        # Always in the same order: the same bits from a to b as from b to a.
+        # Always in the same order, so that the distances from a to b and from b to a have equal bits.
         if memcmp(a, b, self.max_code_size * sizeof(int32_t)) > 0:
             a, b = b, a
         share_a, share_b, out[0] = share_of(a), share_of(b), 0
         if memcmp(a + HEAD, b + HEAD, 2 * size * sizeof(int32_t)) == 0:
-            # Between the same two: nothing cancels.
+            # Both mix the same corners, so that nothing cancels.
             if share_a != share_b:
                 self.sets.squared_distance(i, a + HEAD, a + HEAD + size, &between)
                 out[0] = (share_a - share_b) * (share_a - share_b) * between
@@ -252,17 +252,17 @@ cdef class MixtureProblem(WrappedProblem):
         cdef double share
         BlockProblem.check_code(self, i, code)
         share = share_of(&code[0])
-        # Of the two zeros the positive one.
+        # -0.0 is not allowed.
         if not 0 <= share < 1 or (share == 0 and (code[0] or code[1])):
-            raise ValueError(f"block {i}: a mixture's share is {share}, expected it in [0, 1)")
+            raise ValueError(f"block {i}: the share of a mixture is {share}, expected a value in [0, 1)")
         self.sets.check_code(i, code[HEAD:HEAD + size])
         self.sets.check_code(i, code[HEAD + size:])
         for k in range(HEAD, HEAD + size):
             if code[k] != code[k + size]:
                 if share == 0 or code[k] > code[k + size]:
                     raise ValueError(
-                        f"block {i}: the labelings of a mixture are not in order, or there are two "
-                        "where one has all")
+                        f"block {i}: the labelings of a mixture are not sorted, or there are two for "
+                        "share 0")
                 return 0
         if share != 0:
             raise ValueError(f"block {i}: a mixture of a labeling with itself has share {share}")

@@ -16,7 +16,7 @@ cdef class MulticlassProblem(BlockProblem):
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias
     cdef Py_ssize_t KP, bias_at
-    # Scratch of this object.
+    # Scratch memory of this object.
     cdef double[::1] theta, lazy_theta
     cdef int32_t[::1] label
 

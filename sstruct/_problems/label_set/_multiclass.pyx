@@ -1,10 +1,10 @@
 # Design:
 # (a) A block is one row of features (dense or CSR, float32 or float64) with one label:
-#     phi(x, y) = x (x) e[y], and, where asked for, a bias per label. A code is the label.
-# (b) Weights are laid out like a chain's node weights: F x KP, then the bias (KP).
-# (c) L_i(y) = c_i cost[truth_i, y]. Any two classes are sqrt(2 (|x|^2 + bias)) apart, computed
-#     once a row.
-# (d) A visit takes well under a microsecond of arithmetic, so no method does more than it must.
+#     phi(x, y) = x (x) e[y] and, optionally, a bias per label. A code consists of the label.
+# (b) Weights have the layout of a chain's node weights: F x KP, then the bias (KP).
+# (c) L_i(y) = c_i cost[truth_i, y]. The distance of any two classes is sqrt(2 (|x|^2 + bias)), computed
+#     once per row.
+# (d) A visit takes well under a microsecond of arithmetic, so that no method may do unnecessary work.
 """Multiclass: the joint feature map, the loss and the max-oracle of MulticlassSSVM."""
 
 from libc.stdint cimport int32_t
@@ -24,18 +24,18 @@ from sstruct._problems.core.weight_layout import label_layout
 
 
 cdef class MulticlassProblem(BlockProblem):
-    """One row, one label.
+    """One label for each row.
 
     Parameters
     ----------
     X : ndarray or canonical CSR of shape (n_blocks, n_features)
-        Feature rows; float32 or float64 and contiguous is not copied.
+        Feature rows; contiguous float32 and float64 arrays are not copied.
     labels : array-like of shape (n_blocks,), dtype int32
         True label of each row, 0 ... K - 1.
     n_labels : int
         K.
     cost : array-like of shape (K, K), optional
-        Loss of each label, rows the truth; zero diagonal, nonnegative. Default: 0 and 1.
+        Loss of each label, with the truth along rows; zero diagonal, nonnegative. Default: 0 and 1.
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's loss. Default 1.
     bias : bool
@@ -44,14 +44,14 @@ cdef class MulticlassProblem(BlockProblem):
     Raises
     ------
     ValueError
-        If a shape does not fit the others, or a label is none.
+        If shapes do not match, or a label is invalid.
     """
 
     def __init__(self, X, labels, n_labels, *, cost=None, loss_scale=None, bias=True):
         cdef FeatureRows features = FeatureRows(X)
         cdef Py_ssize_t i, n = features.n_rows, K = n_labels
         if n < 1 or K < 1:
-            raise ValueError(f"{n} rows and {K} labels, expected at least one of each")
+            raise ValueError(f"found {n} rows and {K} labels, expected at least one of each")
         labels = check_labels(labels, np.arange(n), np.ones(n, dtype=np.int64), n, K)
         cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), sstruct_padded(K), "cost")
         cdef double[::1] distance = np.empty(n)
@@ -76,7 +76,7 @@ cdef class MulticlassProblem(BlockProblem):
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
         self.bounded = self.has_product = self.has_between = True
         self.theta, self.lazy_theta = np.empty((2, self.KP))
-        # A working set has no label twice, but whoever calls `scatter` otherwise may.
+        # A working set has each label at most once, but other callers of `scatter` may repeat labels.
         self.label = np.empty(max(self.KP, 64) + 1, dtype=np.int32)
 
     cpdef BlockProblem fork(self):
@@ -85,11 +85,11 @@ cdef class MulticlassProblem(BlockProblem):
         return other
 
     def feature_rows(self):
-        """Return the rows of samples."""
+        """Return the rows of features."""
         return [(self.features, np.arange(self.n_blocks))]
 
     def norms(self):
-        """Return |phi|: of rows and biases."""
+        """Return |phi|, from rows and biases."""
         return np.sqrt(np.asarray(self.distance) / 2)
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
@@ -98,7 +98,7 @@ cdef class MulticlassProblem(BlockProblem):
 
     cdef void potentials(
             self, Py_ssize_t i, const double* w, double loss_weight, double* theta) noexcept nogil:
-        """theta = x_i @ W + bias + loss_weight L_i."""
+        """Compute theta = x_i @ W + bias + loss_weight L_i."""
         sstruct_potentials(
             &self.rows, i, 1, w, self.KP, w + self.bias_at if self.bias else NULL,
             &self.cost[0, 0] if loss_weight != 0 else NULL, &self.labels[i],
@@ -175,7 +175,7 @@ cdef class MulticlassProblem(BlockProblem):
         work[0] += count
         if w != NULL:
             size = sstruct_row_size(&self.rows, i)
-            # A column alone is read a number at a time, all of them eight at a time.
+            # Single columns are read one value at a time, all columns eight at a time.
             if 8 * count < self.KP:
                 scale = loss_weight * self.loss_scale[i]
                 cost = &self.cost[self.labels[i], 0]

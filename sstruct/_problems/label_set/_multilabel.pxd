@@ -11,23 +11,23 @@ cdef class MultilabelProblem(BlockProblem):
     cdef dict arguments
     cdef FeatureRows features
     cdef sstruct_rows rows                      # a copy of what `features` owns
-    cdef const int64_t[::1] first_on            # (n + 1,): where each row's true labels begin
+    cdef const int64_t[::1] first_on            # (n + 1,): position of the first true label of each row
     cdef const int32_t[::1] on                  # true labels of all rows
-    cdef const double[:, ::1] cost              # (2, K): of an error at a label that is off, on
-    cdef const double[::1] squared_norm         # of each row, bias included
-    cdef const int32_t[:, ::1] known            # 1: on, 0: off, -1: free
+    cdef const double[:, ::1] cost              # (2, K): cost of an error at a label that is off, or on
+    cdef const double[::1] squared_norm         # of each row, including the bias
+    cdef const int32_t[:, ::1] known            # 1: on, 0: off, -1: unknown
     cdef const unsigned char[:, ::1] in_loss    # whether each label counts in the loss of a row
     cdef readonly Py_ssize_t n_labels, n_features, n_edges
     cdef readonly bint bias, full, uniform, has_known, has_unscored
     cdef Py_ssize_t KP, bias_at, edge_at, outcomes
-    # Scratch of this object.
+    # Scratch memory of this object.
     cdef LabelDecoder decoder
     cdef LabelEdges model                       # a copy of what `decoder` owns
     cdef double[::1] theta, pair                # of the last maximize
     cdef double constant
     cdef double[::1] lazy_theta, change
     cdef double[:, ::1] label_loss              # (2, K)
-    cdef double[::1] reach                      # (K,) of the edges of each label
+    cdef double[::1] reach                      # (K,) sum of the edge scores of each label
     cdef int32_t[::1] differs, occurs, label, edge, truth_code
 
     cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil

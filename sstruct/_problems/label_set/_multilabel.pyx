@@ -1,17 +1,19 @@
 # Design:
 # (a) A block is one row of features (dense or CSR, float32 or float64) with a set of K labels:
-#     phi(x, q) = x (x) q, a bias per label, and of every edge (u, v) the mass of the outcome (1, 1)
-#     ("and") or of all four ("full"). A code has twice each label's value (_oracles/_label_codes): a
-#     relaxed decoder may answer with halves, and all here is linear in q and in the masses.
-# (b) Weights are laid out for the kernels, labels padded to KP: F x KP, then bias (KP), then one or
-#     four numbers an edge (00, 01, 10, 11), not padded.
-# (c) The decoder sees sum_k theta_k q_k + sum_e pair_e q_e(1, 1): tables of four outcomes are brought
-#     to this form, which leaves a constant and adds to node scores.
+#     phi(x, q) = x (x) q, a bias per label, and for every edge (u, v) the mass of the outcome (1, 1)
+#     ("and") or of all four outcomes ("full"). A code has twice the value of each label
+#     (_oracles/label_set/_codes.pxd): a relaxed decoder may return halves, and everything here is linear
+#     in q and in the masses.
+# (b) Weights have the layout that the kernels need, with labels padded to KP: F x KP, then bias (KP), then
+#     one or four numbers per edge (00, 01, 10, 11), without padding.
+# (c) The decoder uses sum_k theta_k q_k + sum_e pair_e q_e(1, 1): tables of four outcomes are converted to
+#     this form, which results in a constant and adds to node scores.
 # (d) L_i(q) = sum_k c_k |q_k - y_k|, over the labels that count in the row's loss. True labels are
-#     kept as lists, most of thousands being off.
-# (e) A label that is known to be on, or off, has a score that no edge outweighs: on the scale of the
-#     others, so that nothing is lost to rounding. What is known of a hierarchy is closed by the caller.
-# (f) Squared distances: |x|^2 times the squared change of q, plus that of edges; no weights.
+#     stored as lists, since most of thousands of labels are off.
+# (e) A label that is known to be on or off has a score that exceeds the sum of its edges: of the magnitude
+#     of the other scores, so that nothing is lost to rounding. The caller completes known labels of a
+#     hierarchy.
+# (f) Squared distances: |x|^2 times the squared change of q, plus that of edges, independent of weights.
 """Multilabel: the joint feature map, the loss and the max-oracle of MultilabelSSVM."""
 
 from libc.math cimport fabs
@@ -37,35 +39,35 @@ from sstruct._problems.label_set.label_set_arguments import (
 
 
 cdef class MultilabelProblem(BlockProblem):
-    """One row, one set of labels.
+    """One set of labels for each row.
 
     Parameters
     ----------
     X : ndarray or canonical CSR of shape (n_blocks, n_features)
-        Feature rows; float32 or float64 and contiguous is not copied.
+        Feature rows; contiguous float32 and float64 arrays are not copied.
     labels : tuple of (first, labels) or None
-        Row i has the labels ``labels[first[i]:first[i + 1]]``, ascending, each 0 ... K - 1. None:
-        for prediction alone.
+        Row i has the labels ``labels[first[i]:first[i + 1]]``, ascending, each 0 ... K - 1. None for
+        prediction only.
     decoder : LabelDecoder
-        Of K labels and the model's edges.
+        For K labels and the model's edges.
     full : bool
-        Whether all four outcomes of an edge have a weight, or (1, 1) alone.
+        Whether all four outcomes of an edge have weights, or only (1, 1).
     cost : array-like of shape (2, K), optional
-        Cost of an error at each label where it is off and where it is on; nonnegative. Default 1.
+        Cost of an error at each label if it is off and if it is on; nonnegative. Default 1.
     bias : bool
         Whether each label has a bias.
     known : array-like of int of shape (n_blocks, K), optional
-        1 where a label must be on, 0 where it must be off, -1 where it is free. For decoding:
-        training's working sets do not know it. In a hierarchy with the ancestors of labels that are
-        on, and the descendants of those that are off.
+        1 if a label must be on, 0 if it must be off, -1 if it is unknown. For decoding only: the
+        working sets of training ignore it. In a hierarchy, it must include the ancestors of labels
+        that are on and the descendants of labels that are off.
     in_loss : array-like of bool of shape (n_blocks, K), optional
         Which labels of a row count in its loss. Default: all.
 
     Raises
     ------
     ValueError
-        If a shape does not fit the others, a label is none, or a row's labels are not a set that the
-        decoder can answer with.
+        If shapes do not match, a label is invalid, or the labels of a row are not a set that the
+        decoder can return.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ cdef class MultilabelProblem(BlockProblem):
         cdef FeatureRows features = FeatureRows(X)
         cdef Py_ssize_t i, n = features.n_rows, K = decoder.n_labels
         if n < 1:
-            raise ValueError("0 rows, expected at least one")
+            raise ValueError("found 0 rows, expected at least one")
         cdef double[::1] squared_norm = np.empty(n)
         for i in range(n):
             squared_norm[i] = sstruct_row_product(&features.rows, i, i) + bool(bias)
@@ -90,7 +92,7 @@ cdef class MultilabelProblem(BlockProblem):
                 self.check_code(i, self.true_code(i))
 
     def _set(self, arguments):
-        """Take checked arguments."""
+        """Set validated arguments."""
         cdef FeatureRows features = arguments["X"]
         cdef LabelDecoder decoder = arguments["decoder"]
         cdef Py_ssize_t n = features.n_rows, K = decoder.n_labels
@@ -137,11 +139,11 @@ cdef class MultilabelProblem(BlockProblem):
         return other
 
     def feature_rows(self):
-        """Return the rows of samples."""
+        """Return the rows of features."""
         return [(self.features, np.arange(self.n_blocks))]
 
     def norms(self):
-        """Return bounds of |phi|: a row and a bias for each label, and all edges."""
+        """Return upper bounds of |phi|: a row and a bias for each label, and all edges."""
         # sum_k |w_k| <= sqrt(K) |w|
         return np.sqrt(self.n_labels * np.asarray(self.squared_norm)) + self.n_edges**0.5
 
@@ -154,13 +156,13 @@ cdef class MultilabelProblem(BlockProblem):
         return 0
 
     cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil:
-        """theta = x_i @ W + bias"""
+        """Compute theta = x_i @ W + bias."""
         sstruct_potentials(
             &self.rows, i, 1, w, self.KP, w + self.bias_at if self.bias else NULL, NULL, NULL, 0,
             theta)
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
-        """Set `theta`, `pair` and `constant`: the scores, and loss_weight times the loss, of sets."""
+        """Set `theta`, `pair` and `constant` to the scores, plus loss_weight times the loss, of sets."""
         cdef Py_ssize_t k, e, at
         cdef double total = 0
         cdef const double* v = w + self.edge_at
@@ -199,10 +201,10 @@ cdef class MultilabelProblem(BlockProblem):
         return 0
 
     cdef void force_known(self, Py_ssize_t i) noexcept nogil:
-        """theta = more than all edges of a label that is on, and minus that of one that is off.
+        """Set theta of known labels to more than all of their edges if on, and to minus that if off.
 
-        Twice the sum of the edges' scores at any label, and the largest score: about as large as
-        what stands there, and exact, since other labels only see the label itself.
+        Uses twice the sum of edge scores at any label plus the largest score: this has the magnitude of
+        the other scores, and is exact, since other labels depend only on the label itself.
         """
         cdef Py_ssize_t k, e
         cdef const int32_t* edge = &self.decoder.edges[0, 0]
@@ -294,7 +296,7 @@ cdef class MultilabelProblem(BlockProblem):
     cdef void compare(
             self, const int32_t** codes, Py_ssize_t count, Py_ssize_t* n_labels,
             Py_ssize_t* n_edges) noexcept nogil:
-        """List the labels (`label`), and the edges (`edge`), at which labelings differ."""
+        """List the labels (`label`) and the edges (`edge`) at which labelings differ."""
         cdef Py_ssize_t k, u, e, K = self.n_labels
         cdef int32_t v
         cdef bint either
@@ -314,13 +316,13 @@ cdef class MultilabelProblem(BlockProblem):
             if differs[u]:
                 self.label[n_labels[0]] = <int32_t> u
                 n_labels[0] += 1
-            # Of the outcome (1, 1) alone there is nothing where a label is off in all labelings.
+            # The outcome (1, 1) does not occur if a label is off in all labelings.
             if not self.full and not occurs[u]:
                 continue
             for e in range(self.decoder.first[u], self.decoder.first[u + 1]):
                 v = edge[2 * e + 1]
                 either = differs[u] or differs[v]
-                # Where halves meet labelings may differ in the edge alone.
+                # If both labels are halves, labelings may differ only in the edge.
                 either = either or (relaxed and code[u] == 1 and code[v] == 1)
                 if either and (self.full or occurs[v]):
                     self.edge[n_edges[0]] = <int32_t> e
@@ -341,7 +343,7 @@ cdef class MultilabelProblem(BlockProblem):
             work[0] += 0.1 * count * self.n_edges
             return 0
         self.compare(codes, count, &n_labels, &n_edges)
-        # A column alone is read a number at a time, all of them eight at a time.
+        # Single columns are read one value at a time, all columns eight at a time.
         if 8 * n_labels < self.KP:
             sstruct_some_potentials(&self.rows, i, w, self.KP, label, n_labels, &self.change[0])
             for j in range(n_labels):
@@ -373,7 +375,7 @@ cdef class MultilabelProblem(BlockProblem):
         cdef Py_ssize_t k, at
         cdef double total = 0
         self.need_labels()
-        # Labels in order, so that equal sets have equal bits; exactly 0 for the truth.
+        # In order of labels, so that equal sets have equal bits; exactly 0 for the truth.
         at = self.first_on[i]
         for k in range(self.n_labels):
             if at < self.first_on[i + 1] and self.on[at] == k:
@@ -405,7 +407,7 @@ cdef class MultilabelProblem(BlockProblem):
         cdef double* change = &self.change[0]
         cdef int32_t* label = &self.label[0]
         self.compare(codes, count, &n_labels, &n_edges)
-        # Changes from the first labeling: the coefficients sum to zero.
+        # Changes relative to the first labeling, since the coefficients sum to zero.
         for j in range(n_labels):
             change[j] = 0
             for k in range(1, count):
@@ -427,12 +429,12 @@ cdef class MultilabelProblem(BlockProblem):
 
 
 cdef inline bint counts(MultilabelProblem problem, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-    """Whether a label is in the loss of a row."""
+    """Whether a label counts in the loss of a row."""
     return not problem.has_unscored or problem.in_loss[i, k]
 
 
 def label_marginals(MultilabelProblem problem not None, const double[::1] w):
-    """Return, for each row and label, the best score with it on minus that with it off: (n, K)."""
+    """Return, for each row and label, the best score with the label on minus that with it off: (n, K)."""
     problem._check_weights(w)
     cdef Py_ssize_t i
     out = np.empty((problem.n_blocks, problem.n_labels))

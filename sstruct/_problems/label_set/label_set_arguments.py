@@ -1,4 +1,4 @@
-"""What a MultilabelProblem is given, checked and brought into the layout of its compiled code."""
+"""Arguments of MultilabelProblem, validated and converted to the layout of its compiled code."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from sstruct._problems.core.weight_layout import WeightLayout, dense_block, labe
 
 @lru_cache
 def label_set_layout(n_labels, n_features, bias, n_edges, full):
-    """Return the WeightLayout of a model of sets of labels; full: 4 weights for each edge."""
+    """Return the WeightLayout of a model of label sets; full: 4 weights for each edge."""
     axes, shape = ("edge",), (n_edges,)
     if full:
         axes, shape = (*axes, "value", "other_value"), (*shape, 2, 2)
@@ -19,40 +19,40 @@ def label_set_layout(n_labels, n_features, bias, n_edges, full):
 
 
 def check_label_lists(first, labels, n_rows, n_labels):
-    """Return where each row's labels begin, int64 (n_rows + 1,), and all of them, int32.
+    """Return boundaries of the rows' labels, int64 (n_rows + 1,), and all labels, int32.
 
     Raises
     ------
     ValueError
-        If they do not describe one ascending list a row, or a label is not 0 ... n_labels - 1.
+        If they do not define one ascending list per row, or a label is not in 0 ... n_labels - 1.
     """
     first = contiguous(first, dtype=np.int64)
     labels = contiguous(labels, dtype=np.int32)
     if first.shape != (n_rows + 1,) or labels.ndim != 1:
         raise ValueError(
-            f"label lists of shapes {first.shape} and {labels.shape} for {n_rows} rows"
+            f"label lists have shapes {first.shape} and {labels.shape}, expected {n_rows} rows"
         )
     if first[0] != 0 or (np.diff(first) < 0).any() or first[-1] != len(labels):
-        raise ValueError(f"the beginnings of label lists do not divide {len(labels)} labels")
+        raise ValueError(f"the boundaries of label lists do not divide {len(labels)} labels")
     if len(labels) and (labels.min() < 0 or labels.max() >= n_labels):
-        raise ValueError(f"labels must lie between 0 and {n_labels - 1}")
+        raise ValueError(f"labels must be between 0 and {n_labels - 1}")
     descends = np.diff(labels) <= 0
     borders = first[1:-1]
     descends[borders[(borders > 0) & (borders < len(labels))] - 1] = False
     if descends.any():
         row = np.searchsorted(first, np.flatnonzero(descends)[0], side="right") - 1
-        raise ValueError(f"the labels of row {row} do not ascend")
-    # Never empty, so that there is a first entry to point at.
+        raise ValueError(f"the labels of row {row} are not ascending")
+    # Never empty, so that its address exists.
     return first, labels if len(labels) else np.zeros(1, dtype=np.int32)
 
 
 def check_label_costs(cost, n_labels):
-    """Return costs of errors at labels that are off, and on, float64 (2, n_labels); None: ones."""
+    """Return the costs of errors at labels that are off and on, float64 (2, n_labels)."""
     if cost is None:
         return np.ones((2, n_labels))
     cost = contiguous(cost, dtype=np.float64)
     if cost.shape != (2, n_labels):
         raise ValueError(f"cost must have shape {(2, n_labels)}, found {cost.shape}")
     if not np.isfinite(cost).all() or (cost < 0).any():
-        raise ValueError("cost must be finite and not negative")
+        raise ValueError("cost must be finite and nonnegative")
     return cost

@@ -1,1 +1,1 @@
-"""Slack rescaling of any problem."""
+"""Slack rescaling for any problem."""

@@ -4,7 +4,7 @@ from sstruct._oracles.core._interval cimport Interval
 from sstruct._problems.core._block_problem cimport BlockProblem
 
 cdef enum Search:
-    PRODUCT     # the problem's own `maximize_product`
+    PRODUCT     # `maximize_product` of the problem
     ANGULAR
     BISECTING
     BINARY
@@ -12,22 +12,22 @@ cdef enum Search:
 
 cdef struct Angle:
     Interval interval
-    double most     # no labeling in it has more
+    double most     # upper bound of the product of its labelings
 
 
 cdef class SlackSearch:
-    # Of the search that ran last; `best` is set to where it begins.
+    # Results of the last search; `best` initially contains the starting point.
     cdef int32_t[::1] best
     cdef readonly double value, bound, work, best_h, best_g, lam
-    cdef readonly bint exact         # whether no labeling is better
+    cdef readonly bint exact         # whether no labeling has a larger product
     cdef readonly Py_ssize_t n_queries
-    # What it is about.
+    # The problem and the block of the search.
     cdef BlockProblem problem
     cdef Py_ssize_t block
     cdef const double* w
     cdef double margin
-    # Its last query: a labeling with its h and g, an upper bound of h + lam g over all labelings asked
-    # for, and whether that holds.
+    # Last query: a labeling with its h and g, an upper bound of h + lam g over all admissible labelings,
+    # and whether this bound is valid.
     cdef int32_t[::1] found, truth
     cdef double h, g, most
     cdef bint bounded

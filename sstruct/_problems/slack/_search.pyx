@@ -1,17 +1,17 @@
 # Design:
-# (a) max_y h(y) g(y), h(y) = margin + <w, phi(y) - phi(y_i)>, g(y) = L(y), by queries for
-#     max_y h(y) + lam g(y): the lambda-oracle, which is the max-oracle at loss weight lam, or the
-#     constrained one, over the labelings of an angle of slopes g / h alone (paper 004).
-# (b) A query at lam that finds K bounds the product: h g <= (h + lam g)^2 / (4 lam) <= K^2 / (4 lam).
-#     Labelings better than the best known, of product b, have slopes between u / lam and
+# (a) Maximizes h(y) g(y) over y, with h(y) = margin + <w, phi(y) - phi(y_i)> and g(y) = L(y), by queries
+#     for max_y h(y) + lam g(y): the lambda-oracle, which is the max-oracle at loss weight lam, or the
+#     constrained one, over labelings with slopes g / h in an interval, an angle ([C15]).
+# (b) A query at lam with result K bounds the product: h g <= (h + lam g)^2 / (4 lam) <= K^2 / (4 lam).
+#     Labelings with a product above the best known one, b, have slopes between u / lam and
 #     1 / (u lam), where u / (1 + u)^2 = lam b / K^2: points of the line above a hyperbola.
-# (c) Angular search is exact: angles by their bounds, the largest first; the labeling that a query
-#     finds is in neither of the two angles that are left, so that M labelings take 2 M + 1 queries.
-#     Bisecting and binary search see corners of the convex hull of the points (h, g) alone.
-#     Where the points fill a convex set (`narrow`) one angle is left: h g has one maximum along its
-#     border, where h g' + h' g = 0, and of it the query tells the side.
-# (d) h and g of a labeling are computed from w, so that no accuracy is lost to a large lam.
-"""Searches for the labeling of largest score times loss."""
+# (c) Angular search is exact: angles are processed by decreasing bounds. The labeling found by a query is
+#     in neither of the two remaining angles, so that M labelings take 2 M + 1 queries. Bisecting and
+#     binary search only find corners of the convex hull of the points (h, g). If the points form a convex
+#     set (`narrow`), one angle remains: h g has one maximum along its border, where h g' + h' g = 0, and
+#     the query determines the side on which it lies.
+# (d) h and g of a labeling are computed from w, so that a large lam does not reduce the accuracy.
+"""Searches for the labeling with the largest product of score and loss."""
 
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t
@@ -24,17 +24,18 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 
 import numpy as np
 
-# A search ends where the bound is within this share of the best: rounding of the roots in (b).
+# A search ends if the bound is within this share of the best: rounding of the roots in (b).
 cdef double TINY = 1e-10
-# Queries after which a search gives up, with a bound; far more than any was seen to need.
+# Number of queries after which a search stops with a bound; far more than observed.
 cdef Py_ssize_t MAX_QUERIES = 500
-# Bounds of lam over its start: beyond, what is left is below rounding.
+# Largest ratio of lam to its initial value; beyond it, improvements are below rounding errors.
 cdef double RANGE = 1e14
-# Where a query finds no gain beyond rounding, the next one's lam is so many times smaller.
+# If a query finds no gain beyond rounding, lam is divided by this factor.
 cdef double DESCENT = 1e4
-# Binary search ends where sqrt(lam) is known to this share.
+# Binary search ends if sqrt(lam) is known up to this relative error.
 cdef double WIDTH = 1e-2
-# Bisecting search goes on at the lam where the lines of its ends meet once these are so close.
+# If the ends of the bisecting search are within this factor, it continues at the intersection of their
+# lines.
 cdef double CLOSE = 4.0
 
 
@@ -44,7 +45,7 @@ cdef class SlackSearch:
     Parameters
     ----------
     problem : BlockProblem
-        With scratch of its own: not used elsewhere at the same time.
+        With its own scratch memory; must not be used elsewhere at the same time.
     """
 
     def __init__(self, BlockProblem problem not None):
@@ -57,10 +58,10 @@ cdef class SlackSearch:
     cdef int run(
             self, Search search, Py_ssize_t i, const double* w, double margin,
             double start) except -1 nogil:
-        """Find the best labeling of block i; `best` holds where to begin, start is the first lam.
+        """Find the best labeling of block i; `best` is the starting point, `start` the first lam.
 
-        Writes best, value, best_h, best_g, bound, exact, n_queries, work, and lam: where the next
-        search of this block may begin.
+        Writes best, value, best_h, best_g, bound, exact, n_queries, work, and lam, with which the next
+        search of this block may start.
         """
         cdef double lam
         if not 0 < start < INFINITY:
@@ -98,7 +99,7 @@ cdef class SlackSearch:
         return 0
 
     cdef int take_up(self) except -1 nogil:
-        """Look at what a query found: the best one so far?"""
+        """Update the best labeling with the result of a query."""
         self.place(&self.found[0], &self.h, &self.g)
         if self.h > 0 and self.h * self.g > self.value:
             self.value = self.h * self.g
@@ -108,7 +109,7 @@ cdef class SlackSearch:
         return 0
 
     cdef int query(self, double lam) except -1 nogil:
-        """Ask for max h + lam g."""
+        """Query max h + lam g."""
         cdef OracleAnswer answer
         cdef const int32_t* codes[1]
         cdef double offset = 0
@@ -125,7 +126,7 @@ cdef class SlackSearch:
         return 0
 
     cdef bint query_between(self, const Interval* interval, double lam) except -1 nogil:
-        """Ask for the same over an interval; return whether there is a labeling in it."""
+        """Query the maximum over an interval; return whether it contains a labeling."""
         cdef OracleAnswer answer
         self.n_queries += 1
         self.problem.maximize_between(
@@ -140,12 +141,12 @@ cdef class SlackSearch:
         return answer.found
 
     cdef int angular(self, double start) except -1 nogil:
-        """Best-first angular search (paper 004, section 5 and appendix F)."""
+        """Best-first angular search ([C15], section 5 and appendix F)."""
         cdef Angle angle, child
         cdef Interval whole, part
         cdef bint bounded = True
         cdef double lam, most, c, u
-        # A loss of zero is no gain.
+        # Labelings with loss zero have product zero.
         whole.lower, whole.upper, whole.above, whole.below = 0, INFINITY, True, False
         angle.interval, angle.most = whole, INFINITY
         self.push(angle)
@@ -162,7 +163,7 @@ cdef class SlackSearch:
                 lam = 1 / (sqrt(whole.lower) * sqrt(whole.upper))
             elif whole.lower == 0:
                 lam = start
-            else:   # what was found had, up to rounding, no score: the others' are as small, or steeper
+            else:   # the score was zero up to rounding: other scores are as small, or slopes larger
                 lam = 1 / (DESCENT * whole.lower)
                 if lam < start / RANGE:
                     continue
@@ -175,7 +176,7 @@ cdef class SlackSearch:
             c = lam * self.value / (self.most * self.most)
             u = (1 - 2 * c + sqrt(max(1 - 4 * c, 0))) / (2 * c)
             child.most = most
-            # Larger slopes, without what the hyperbola of the best leaves out, up to rounding.
+            # Larger slopes, without those that the hyperbola of the best excludes, up to rounding.
             part.lower, part.upper = 1 / lam, min(whole.upper, u * (1 - TINY) / lam)
             part.above, part.below = False, whole.below and part.upper == whole.upper
             if part.upper > part.lower:
@@ -192,11 +193,11 @@ cdef class SlackSearch:
         return 0
 
     cdef int narrow(self, double start) except -1 nogil:
-        """Angular search where labelings lie between any two: one angle, ever narrower.
+        """Angular search if labelings exist between any two: a single angle that shrinks.
 
-        What a query at lam finds, in a convex set, has the best between it and the slope 1 / lam. The
-        next lam is that of the line through the last findings on either side. Where nothing is
-        beyond that line the best is on it, at the slope 1 / lam, which is asked for alone.
+        In a convex set, the best labeling lies between the result of a query at lam and the slope 1 / lam.
+        The next lam is that of the line through the last results on both sides. If nothing is beyond this
+        line, the best labeling is on it, at the slope 1 / lam, which is then queried.
         """
         cdef Interval angle, ray
         cdef double lam = start, flat_h = 0, flat_g = 0, steep_h = 0, steep_g = 0, next_lam
@@ -205,7 +206,7 @@ cdef class SlackSearch:
         self.bound = INFINITY
         while self.n_queries < MAX_QUERIES:
             if not self.query_between(&angle, lam):
-                if self.n_queries == 1:     # nothing gains
+                if self.n_queries == 1:     # no labeling has a positive product
                     self.bound = 0
                 break
             bounded = bounded and self.bounded
@@ -233,7 +234,7 @@ cdef class SlackSearch:
             meets = flat and steep and flat_h > steep_h and steep_g > flat_g
             if meets:
                 next_lam = (flat_h - steep_h) / (steep_g - flat_g)
-                # Where the line is best beyond its ends, one of these is the best.
+                # If the maximum of the line is beyond its ends, one of the ends is the best.
                 if flat_h <= next_lam * flat_g:
                     next_lam, meets = flat_h / flat_g, False
                 elif steep_h >= next_lam * steep_g:
@@ -249,15 +250,15 @@ cdef class SlackSearch:
         return 0
 
     cdef int bisect(self, double start, bint geometric) except -1 nogil:
-        """Bisecting search, or binary search (section 4; lemma 1).
+        """Bisecting search, or binary search ([C15], section 4; lemma 1).
 
-        lam lies between `low` and `high`: h >= lam g of what the query at `low` found, h < lam g at
-        `high`. geometric: means of logarithms, the geometry of (b), and in the end the corners of the
-        hull between; otherwise plain halving of sqrt(lam).
+        lam is between `low` and `high`: h >= lam g for the result at `low`, h < lam g at `high`.
+        geometric : use means of logarithms, the geometry of (b), and finally the corners of the hull in
+        between; otherwise halve the interval of sqrt(lam)
         """
         cdef double low = 0, high = INFINITY, lam = start, factor = 4
         cdef double low_h = 0, low_g = 0, low_most = 0, high_h = 0, high_g = 0, high_most = 0
-        cdef double smallest = 0, largest = INFINITY   # slopes of what is better than the best
+        cdef double smallest = 0, largest = INFINITY   # slopes of labelings better than the best one
         cdef double c, u, slope, bound, line, meeting = 0
         cdef bint bounded = True, meets = False
         self.bound = INFINITY
@@ -271,8 +272,8 @@ cdef class SlackSearch:
             else:
                 low, low_h, low_g, low_most = lam, self.h, self.g, self.most
             if low > 0 and high < INFINITY:
-                # Between the ends max h + lam g is convex in lam, at most its chord a + b lam,
-                # whose square over 4 lam is least at a / b.
+                # Between the ends, max h + lam g is convex in lam, and at most its chord a + b lam,
+                # whose square over 4 lam is smallest at a / b.
                 slope = (high_most - low_most) / (high - low)
                 bound = low_most - slope * low
                 if slope > 0 and low * slope < bound < high * slope:
@@ -283,11 +284,11 @@ cdef class SlackSearch:
                 c = lam * self.value / (self.most * self.most)
                 u = (1 - 2 * c + sqrt(max(1 - 4 * c, 0))) / (2 * c)
                 smallest, largest = max(smallest, 1 / (u * lam)), min(largest, u / lam)
-                if smallest > (1 + TINY) * largest:   # nothing is better
+                if smallest > (1 + TINY) * largest:   # no labeling is better
                     self.bound = self.value
                     break
             if meets and lam == meeting and self.most <= (1 + TINY) * line:
-                break   # no corner between the two ends
+                break   # there is no corner between the ends
             if high == INFINITY or low == 0:
                 lam = lam * factor if high == INFINITY else lam / factor
                 factor *= factor
@@ -304,7 +305,7 @@ cdef class SlackSearch:
             if high_g > low_g:
                 meeting = (low_h - high_h) / (high_g - low_g)
                 if not (1 + TINY) * low < meeting < (1 - TINY) * high:
-                    break   # one end is where they meet
+                    break   # the lines intersect at an end
                 if high <= CLOSE * low:
                     meets, lam = True, meeting
             if not low < lam < high:
@@ -315,7 +316,7 @@ cdef class SlackSearch:
         return 0
 
     cdef int push(self, Angle angle) except -1 nogil:
-        """Put an angle into the heap, the largest bound on top; of equals the first."""
+        """Push an angle onto the heap, which has the largest bound on top and is stable."""
         cdef Py_ssize_t k, parent
         if self.heap_size == self.heap_room:
             grow(<void**> &self.heap, 2 * self.heap_room + 16, sizeof(Angle))
@@ -332,7 +333,7 @@ cdef class SlackSearch:
         return 0
 
     cdef Angle pop(self) noexcept nogil:
-        """Take the angle of the largest bound."""
+        """Pop the angle with the largest bound."""
         cdef Angle top = self.heap[0], last
         cdef Py_ssize_t k = 0, child
         self.heap_size -= 1

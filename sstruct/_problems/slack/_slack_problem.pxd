@@ -6,18 +6,18 @@ from sstruct._problems.slack._search cimport Search, SlackSearch
 
 
 cdef class SearchMemory:
-    # Of the exact visits of each block: a block is worked on by one thread at a time.
+    # State after the exact visits of each block; only one thread processes a block at a time.
     cdef bint open                   # whether to write
     cdef int64_t[::1] queries
-    cdef double[::1] lam             # where the last search ended, for margin 1
-    cdef int64_t[::1] start          # where the code of each block begins, or empty
+    cdef double[::1] lam             # final lam of the last search, for margin 1
+    cdef int64_t[::1] start          # position of each block's code, or empty
     cdef int32_t[::1] code           # best labelings
 
 
 cdef class SlackProblem(WrappedProblem):
     cdef readonly str search
     cdef SearchMemory found          # shared by forks
-    # Scratch of this object.
+    # Scratch memory of this object.
     cdef SlackSearch searcher
     cdef Search kind
     cdef const double* last_w        # of the last oracle call, for `scores`

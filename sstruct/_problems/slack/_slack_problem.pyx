@@ -1,12 +1,11 @@
 # Design:
-# (a) Slack rescaling of any problem: the plane of y is L(y) (psi(y), 1). Codes are the inner
-#     problem's; its calls answer for scores, distances and scatters, scaled by losses. Solvers
-#     notice nothing: phi(y) here is L(y) (phi(y) - phi(truth)).
-# (b) The max-oracle is `maximize_product` where the inner problem has one, or else a search by
-#     queries of its lambda-oracle (_search.pyx), which begins at the block's best labeling
-#     of last time and leaves the new one, with its lam and the number of queries, in a memory
-#     that forks share.
-# (c) Certificates leave nothing there (`remember`), and checkpoints keep it.
+# (a) Slack rescaling for any problem: the plane of y is L(y) (psi(y), 1). Codes are those of the inner
+#     problem, whose scores, distances and scatters are scaled by losses. Solvers need no changes: phi(y)
+#     here is L(y) (phi(y) - phi(truth)).
+# (b) The max-oracle is `maximize_product` if the inner problem has one, and otherwise a search by queries
+#     of its lambda-oracle (_search.pyx). A search starts at the last best labeling of the block, and
+#     stores the new one with its lam and the number of queries, in a memory that forks share.
+# (c) Certificates do not change this memory (`remember`), and checkpoints save it.
 """Any problem under slack rescaling."""
 
 from libc.stdint cimport int32_t
@@ -23,12 +22,12 @@ from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 
 SEARCHES = {"product": PRODUCT, "angular": ANGULAR, "bisecting": BISECTING, "binary": BINARY}
-# Queries of a search, about: for sizes of batches and choices of solvers.
+# Approximate number of queries of a search, for batch sizes and choices of solvers.
 QUERIES = {"angular": 4, "bisecting": 6, "binary": 12}
 
 
 cdef class SearchMemory:
-    """What searches leave for the next ones of the same blocks."""
+    """State of searches from which the next searches of the same blocks start."""
 
     def __init__(self, BlockProblem problem not None, bint codes):
         cdef Py_ssize_t i, n = problem.n_blocks
@@ -42,27 +41,27 @@ cdef class SearchMemory:
 
 
 cdef class SlackProblem(WrappedProblem):
-    """A problem with its planes scaled by their losses.
+    """A problem whose planes are scaled by their losses.
 
     Parameters
     ----------
     problem : BlockProblem
-        Its other attributes are this one's too.
+        Its other attributes are also available here.
     search : {"auto", "product", "angular", "bisecting", "binary"}
-        ``"auto"``: the first that the problem has; ``"bisecting"`` and ``"binary"`` every problem has,
-        the latter for comparison with the papers.
+        ``"auto"`` is the first one that the problem supports; ``"bisecting"`` and ``"binary"`` are always
+        supported, the latter for comparison with [C15].
     memory : SearchMemory, optional
-        Of another such problem, to be shared.
+        Memory of another such problem, to be shared.
 
     Attributes
     ----------
     search : str
-        The one taken.
+        The resolved search.
 
     Notes
     -----
     ``maximize`` with loss weight m finds argmax_y L(y) (m + <w, phi(y) - phi(truth)>). Searches read
-    the weights of the last call again in ``scores``: they must then still be there.
+    the weights of the last call again in ``scores``, so that they must still exist then.
     """
 
     def __init__(self, BlockProblem problem not None, search="auto", memory=None):
@@ -75,7 +74,7 @@ cdef class SlackProblem(WrappedProblem):
         for name, there in (("product", problem.has_product), ("angular", problem.has_between)):
             if search == name and not there:
                 raise ValueError(
-                    f"search={name!r} wants an oracle that {type(problem).__name__} does not have")
+                    f"search={name!r} requires an oracle that {type(problem).__name__} does not have")
         WrappedProblem.__init__(self, problem)
         self.search, self.kind = search, SEARCHES[search]
         self.keeps_planes = problem.keeps_planes
@@ -92,7 +91,7 @@ cdef class SlackProblem(WrappedProblem):
         return SlackProblem(self.problem.fork(), self.search, self.found)
 
     def norms(self):
-        """Return the problem's, times the largest losses."""
+        """Return the norms of the inner problem times the largest losses."""
         norms = self.problem.norms()
         return None if norms is None else norms * self.problem.largest_losses()
 
@@ -116,7 +115,7 @@ cdef class SlackProblem(WrappedProblem):
             self.problem.maximize_product(i, w, loss_weight, code, answer)
             if self.found.open:
                 self.found.queries[i] += 1
-            codes[0] = code   # as `scores` has it, in the same order of sums
+            codes[0] = code   # as in `scores`, with the same order of sums
             self.scores(i, NULL, loss_weight, codes, 1, &answer.value, &work)
             answer.work += work
             return 0
@@ -134,7 +133,7 @@ cdef class SlackProblem(WrappedProblem):
     cdef int scores(
             self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
             Py_ssize_t count, double* out, double* work) except -1 nogil:
-        """L(y) (loss_weight + <w, phi(y) - phi(truth)>); see `maximize` for w == NULL."""
+        """Compute L(y) (loss_weight + <w, phi(y) - phi(truth)>); for w == NULL see `maximize`."""
         cdef Py_ssize_t k
         cdef double loss = 0
         cdef const int32_t** all
@@ -150,14 +149,14 @@ cdef class SlackProblem(WrappedProblem):
         self.problem.scores(i, w, 0, all, count + 1, value, work)
         for k in range(count):
             self.problem.loss(i, codes[k], &loss)
-            # Zero times an infinite score is zero, too.
+            # Zero times an infinite score is zero too.
             out[k] = 0 if loss == 0 else loss * (loss_weight + (value[k] - value[count]))
         work[0] += count * self.problem.code_size(i)
         return 0
 
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
-        """|L_a psi_a - L_b psi_b|^2 from the three distances of a, b and the truth."""
+        """Compute |L_a psi_a - L_b psi_b|^2 from the three distances of a, b and the truth."""
         cdef double loss_a = 0, loss_b = 0, to_a = 0, to_b = 0, between = 0
         self.problem.truth(i, &self.true_labeling[0])
         self.problem.loss(i, a, &loss_a)
@@ -198,7 +197,7 @@ cdef class SlackProblem(WrappedProblem):
 
     cdef int retain(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
-        """The block's next search begins at a labeling of its own."""
+        """The next search of a block starts at its own stored labeling."""
         cdef Py_ssize_t k
         if self.kind == PRODUCT:
             return self.problem.retain(i, codes, count)
@@ -214,23 +213,23 @@ cdef class SlackProblem(WrappedProblem):
 
     @property
     def failure(self):
-        """That of the problem."""
+        """Failure of the inner problem."""
         return self.problem.failure
 
     def counts(self):
-        """Queries so far, without those of certificates."""
+        """Return the number of queries, without those of certificates."""
         return {**self.problem.counts(), "queries": int(np.sum(self.found.queries))}
 
     def planes(self):
-        """Return what codes stand for."""
+        """Return the planes of the inner problem."""
         return self.problem.planes()
 
     def restore_planes(self, kept):
-        """Take back what `planes` gave."""
+        """Restore the planes of `planes`."""
         self.problem.restore_planes(kept)
 
     def memory(self):
-        """Return where searches begin, and how many queries there were."""
+        """Return the starting points of searches, and the numbers of queries."""
         return {
             **self.problem.memory(),
             "search_queries": np.array(self.found.queries),
@@ -239,7 +238,7 @@ cdef class SlackProblem(WrappedProblem):
         }
 
     def restore_memory(self, kept):
-        """Take back what `memory` gave, codes checked."""
+        """Restore the state of `memory` after validating codes."""
         self.problem.restore_memory(kept)
         cdef const int32_t[::1] code = kept_array(
             kept, "search_code", np.int32, self.found.code.shape[0])
