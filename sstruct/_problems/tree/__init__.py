@@ -1,1 +1,1 @@
-"""Trees of parts."""
+"""Problems of trees of body parts."""

@@ -12,9 +12,9 @@ cdef class TreeProblem(BlockProblem):
     cdef sstruct_rows rows                  # a copy of what `features` owns
     cdef readonly object model
     cdef const int32_t[::1] parents, order
-    cdef const int64_t[:, ::1] start        # first row of each part of each block, end of the last
+    cdef const int64_t[:, ::1] start        # first row of each part of each block, and end of the last
     cdef const int32_t[:, ::1] labels       # true state of each part, -1: not annotated
-    cdef const int32_t[:, ::1] known        # state that each part must have, -1: free
+    cdef const int32_t[:, ::1] known        # state that each part must have, -1: unknown
     cdef const unsigned char[:, ::1] in_loss    # whether each part counts in the loss
     cdef const int64_t[:, ::1] shape        # height and width of each block's maps, or empty
     cdef const double[:, ::1] positions     # (x, y) of each row, or empty
@@ -24,17 +24,17 @@ cdef class TreeProblem(BlockProblem):
     cdef readonly Py_ssize_t n_parts, n_types, n_features
     cdef Py_ssize_t n_edge_features, bias_at, edge_at, type_at
     cdef bint by_distance, bias, maps, pairs, has_known, has_unscored
-    # Scratch of this object: of the block that was decoded last ...
+    # Scratch memory of this object: for the block that was decoded last ...
     cdef int64_t[::1] begin, message_at
     cdef int32_t[::1] parent
     cdef double[::1] theta, edge_weights
-    # ... and of a call.
+    # ... and for a call.
     cdef double[::1] belief, message, shifted, rest, scratch, change, tree_value
     cdef int32_t[::1] origin, shifted_from, int_scratch, state, slot
     cdef int64_t[::1] stamp
     cdef int64_t now
     cdef unsigned char[::1] differ
-    # Scratch for `maximize_product`.
+    # Scratch memory for `maximize_product`.
     cdef TreeErrorTable error_table
     cdef double[::1] tables
     cdef int64_t[::1] table_at

@@ -1,23 +1,23 @@
 # Design:
-# (a) A block is a tree of P parts; part p has its own states, which are rows of one flat feature
+# (a) A block is a tree of P parts; each part p has its own states, which are rows of one flat feature
 #     array: phi(x, y) = sum_p x_{p, y_p} (x) e[p, type] plus, for each edge of the tree, minus
-#     (dx^2, dx, dy^2, dy) of the child's place from its parent's, the pair score where there are
-#     any, and the pair of types. A code is the P states.
-# (b) Places are listed (candidates) or those of score maps: state = type * H * W + y * W + x.
+#     (dx^2, dx, dy^2, dy) of the child's position relative to its parent's, the pair score if there are
+#     any, and the pair of types. A code consists of the P states.
+# (b) Positions are listed (candidates) or those of score maps: state = type * H * W + y * W + x.
 #     Both are divided by the block's unit.
-# (c) Parts that are not annotated leave the block with their edges, so that a child of such a part
-#     is a root there: their code is -1. A problem without labels has all parts.
-# (d) L(y) = c_i sum_p cost_p(y_p), the cost either [y_p wrong] or min(1, squared distance):
-#     computed where it is needed, as are scores and distances of labelings.
-# (e) The max-oracle is max-sum: messages up, labels down. Candidates send maxima over tables,
-#     O(S_parent S_child); score maps send distance transforms, O(S), which want quadratic weights
-#     >= 0: bounds of the solver, checked here.
-# (f) Types: a child's map of each type is transformed under that type's weights; at each place a
+# (c) Parts that are not annotated are removed from the block with their edges, so that a child of such a
+#     part is a root there: their code is -1. A problem without labels has all parts.
+# (d) L(y) = c_i sum_p cost_p(y_p), where the cost is either [y_p wrong] or min(1, squared distance). It is
+#     computed when needed, like scores and distances of labelings.
+# (e) The max-oracle is max-sum: messages are passed up, labels down. Messages of candidates are maxima
+#     over tables, O(S_parent S_child); those of score maps are distance transforms, O(S), which require
+#     nonnegative quadratic weights: these are bounds of the solver, and are checked here.
+# (f) Types: a child's map of each type is transformed with the weights of that type; at each position, a
 #     type of the parent then takes the best of the child's types.
-# (g) Under slack rescaling with a Hamming loss, candidates' best scores are tabled by number of
-#     errors, where an edge's scores are first written out.
-# (h) A state that is known forbids all others of its part: -inf, which no message takes up.
-# (i) Max-marginals send what a parent knows without the child down again.
+# (g) Under slack rescaling with a Hamming loss, the best scores of candidates are tabulated by number of
+#     errors, for which the scores of an edge are first written to a table.
+# (h) A known state forbids all other states of its part: -inf, which no message uses.
+# (i) For max-marginals, the part of a parent's score without the child is passed down.
 """Trees of parts: the joint feature map, the loss and the max-oracle of TreeSSVM."""
 
 from libc.math cimport INFINITY, fabs
@@ -47,7 +47,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_products(
         const double* rows, int64_t count, int64_t n, const double* w, double* out) noexcept nogil
 
-# The kernels know rows of labels: a vector is one label.
+# The kernels use rows of labels: a vector has one label.
 cdef int32_t ONE_LABEL = 0
 
 
@@ -57,12 +57,12 @@ cdef class TreeProblem(BlockProblem):
     Parameters
     ----------
     X : ndarray or canonical CSR of shape (n_rows, n_features), or FeatureRows
-        A row of features a state; float32 or float64 and contiguous is not copied.
+        One row of features per state; contiguous float32 and float64 arrays are not copied.
     states : TreeStates
     parents : array-like of int of shape (n_parts,)
-        -1 at a root.
+        -1 for a root.
     labels : array-like of int of shape (n_blocks, n_parts), or None
-        True states, -1 where a part is not annotated. None: the problem can only decode.
+        True states, -1 for parts that are not annotated. With None, the problem can only decode.
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's sum of costs. Default 1.
     by_distance : bool
@@ -70,8 +70,8 @@ cdef class TreeProblem(BlockProblem):
     bias : bool
         Whether each type of a part has a bias.
     known : array-like of int of shape (n_blocks, n_parts), optional
-        State that every labeling must have, -1 where a part is free. For decoding: training's
-        working sets do not know it.
+        State that every labeling must have, or -1. For decoding only: the working sets of training
+        ignore it.
     in_loss : array-like of bool of shape (n_blocks, n_parts), optional
         Which annotated parts count in the loss. Default: all.
     """
@@ -87,7 +87,7 @@ cdef class TreeProblem(BlockProblem):
             raise ValueError(f"n_types must be at least 1, found {states.n_types}")
         self.maps, self.pairs = states.shape is not None, states.pair_scores is not None
         if self.maps and self.pairs:
-            raise ValueError("pair_scores go with positions, not with maps")
+            raise ValueError("pair_scores require positions, found maps")
         self.features, self.rows = features, features.rows
         tree, order = parents_first(parents)
         P, T = len(tree), states.n_types
@@ -125,7 +125,7 @@ cdef class TreeProblem(BlockProblem):
         self.oracle_work = (features.n_stored / 8 + edges) / n
         self.batch_size = batch_size(n, self.oracle_work)
         self.bounded = True
-        # Tables by number of errors want an edge's scores as a table, and count wrong states.
+        # Tables by number of errors require the scores of an edge as a table, and count wrong states.
         self.has_product = self.has_labels and not (
             self.maps or self.by_distance or self.has_unscored)
         self.product_work = self.oracle_work * (self.n_parts + 1) / 2
@@ -142,7 +142,7 @@ cdef class TreeProblem(BlockProblem):
         self.message, self.origin = np.empty(size), np.empty(size, dtype=np.int32)
         self.shifted, self.shifted_from = np.empty(S), np.empty(S, dtype=np.int32)
         shape = np.asarray(self.shape)
-        size = S   # a row of a table; or costs of a map, and what a transform wants
+        size = S   # a row of a table; or costs of a map, and memory of a transform
         if self.maps:
             size = int((shape.prod(axis=1) + (shape[:, 0] + 3) * shape.max(axis=1)).max())
         self.scratch, self.int_scratch = np.empty(size), np.empty(size, dtype=np.int32)
@@ -158,11 +158,11 @@ cdef class TreeProblem(BlockProblem):
         return TreeProblem(**self.arguments)
 
     def feature_rows(self):
-        """Return the rows of states."""
+        """Return the rows of state features."""
         return [(self.features, np.asarray(self.start)[:, 0])]
 
     def norms(self):
-        """Return bounds of |phi|: of each part the largest row, its bias and its edge."""
+        """Return upper bounds of |phi|: for each part the largest row, its bias and its edge."""
         start = np.asarray(self.start)
         P, n = self.n_parts, self.n_blocks
         cuts = np.stack([start[:, :P], start[:, 1:]], axis=-1).ravel()
@@ -181,11 +181,11 @@ cdef class TreeProblem(BlockProblem):
         return largest.sum(axis=1) + P * (self.bias + edge)
 
     cdef inline bint active(self, Py_ssize_t i, Py_ssize_t p) noexcept nogil:
-        """Whether a part takes part in a block."""
+        """Whether a part is included in a block."""
         return self.labels[i, p] >= 0
 
     cdef inline Py_ssize_t parent_of(self, Py_ssize_t i, Py_ssize_t p) noexcept nogil:
-        """The part's parent where both take part, else -1."""
+        """Return the parent of a part if both are included, else -1."""
         cdef Py_ssize_t parent = self.parents[p]
         return parent if parent >= 0 and self.active(i, p) and self.active(i, parent) else -1
 
@@ -208,7 +208,7 @@ cdef class TreeProblem(BlockProblem):
             y[0] = self.positions[self.start[i, p] + s, 1] * per_unit
 
     cdef double cost(self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s) noexcept nogil:
-        """Loss of one part, before loss_scale."""
+        """Return the loss of one part, before loss_scale."""
         cdef double x, y, true_x, true_y, squared
         if self.has_unscored and not self.in_loss[i, p]:
             return 0
@@ -230,7 +230,7 @@ cdef class TreeProblem(BlockProblem):
     cdef void edge_features(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, Py_ssize_t s,
             double* e) noexcept nogil:
-        """Features of the edge of child c in state s with its parent p in state j."""
+        """Compute the features of the edge of child c in state s with its parent p in state j."""
         cdef double x, y, from_x, from_y
         self.place(i, c, s, &x, &y)
         self.place(i, p, j, &from_x, &from_y)
@@ -243,7 +243,7 @@ cdef class TreeProblem(BlockProblem):
     cdef double edge_score(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, Py_ssize_t s,
             const double* w) noexcept nogil:
-        """Score of that edge; w: the weights from edge_at on."""
+        """Return the score of the edge; w: the weights from edge_at on."""
         cdef double e[5]
         cdef double total = 0
         cdef Py_ssize_t k, T = self.n_types, t = self.type_of(i, c, s)
@@ -271,7 +271,7 @@ cdef class TreeProblem(BlockProblem):
 
     cdef Py_ssize_t distinct_states(
             self, const int32_t** codes, Py_ssize_t count, Py_ssize_t p) noexcept nogil:
-        """State[:n] = the states of a part in labelings, slot[s] the place of each; returns n."""
+        """List the n states of a part in labelings in `state`, their positions in `slot`; return n."""
         cdef Py_ssize_t k, n = 0
         cdef int32_t s
         self.now += 1
@@ -334,7 +334,7 @@ cdef class TreeProblem(BlockProblem):
         cdef double e[5]
         cdef double f[5]
         for p in range(self.n_parts):
-            # Weights of a part and type are its own: planes of two parts are orthogonal.
+            # Each part and type has separate weights: planes of two parts are orthogonal.
             if self.active(i, p) and a[p] != b[p]:
                 first = self.start[i, p]
                 node = (sstruct_row_product(&self.rows, first + a[p], first + a[p])
@@ -402,14 +402,14 @@ cdef class TreeProblem(BlockProblem):
         for p in range(code.shape[0]):
             size = self.start[i, p + 1] - self.start[i, p] if self.active(i, p) else 0
             if not 0 <= code[p] < size and (size > 0 or code[p] != -1):
-                raise ValueError(f"block {i}: state {code[p]} of part {p} in a labeling code")
+                raise ValueError(f"block {i}: part {p} has state {code[p]}, expected 0 to {size - 1}")
         return 0
 
     cdef double potentials(
             self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
-        """The block's parts, the edge weights and theta = node scores + loss_weight * costs.
+        """Set the block's parts, the edge weights and theta = node scores + loss_weight * costs.
 
-        Returns what an oracle call costs without its messages.
+        Returns the work of an oracle call without its messages.
         """
         cdef Py_ssize_t p, t, s, row, M, messages = 0, T = self.n_types, F = self.n_features
         cdef int32_t known
@@ -468,7 +468,7 @@ cdef class TreeProblem(BlockProblem):
         return 0
 
     cdef int pass_up(self, Py_ssize_t i, double* work) except -1 nogil:
-        """belief = best scores of the trees below; message and origin: what went up."""
+        """Compute belief, the best scores of the trees below; message and origin: the messages sent."""
         cdef Py_ssize_t k, c, p, j, t, u, s, M, T = self.n_types, n
         cdef double value
         cdef double* message
@@ -492,7 +492,7 @@ cdef class TreeProblem(BlockProblem):
                     self.map_message(
                         i, c, t, &self.belief[self.begin[c] + t * M], -1,
                         &self.shifted[t * M], &self.shifted_from[t * M])
-                # The parent's type u takes the best of the child's types at each place.
+                # Type u of the parent takes the best of the child's types at each position.
                 for u in range(T):
                     together = (
                         &self.edge_weights[self.type_at - self.edge_at + (c * T + u) * T]
@@ -511,7 +511,7 @@ cdef class TreeProblem(BlockProblem):
     cdef int table_message(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, double* out,
             int32_t* origin) except -1 nogil:
-        """out[j] = max_s belief[c][s] + edge score; origin its argmax."""
+        """Compute out[j] = max_s belief[c][s] + edge score, and its argmax `origin`."""
         cdef Py_ssize_t j, S = self.begin[c + 1] - self.begin[c]
         cdef double* row = &self.scratch[0]
         for j in range(self.begin[p + 1] - self.begin[p]):
@@ -522,7 +522,7 @@ cdef class TreeProblem(BlockProblem):
 
     cdef void edge_row(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, double* row) noexcept nogil:
-        """row = edge scores of child c in each of its states with its parent p in state j."""
+        """Compute the edge scores of child c in each of its states with its parent p in state j."""
         cdef Py_ssize_t s, t, T = self.n_types
         cdef Py_ssize_t S = self.begin[c + 1] - self.begin[c], M = S // T
         cdef double x, y, dx, dy, together, per_unit = self.per_unit[i]
@@ -588,9 +588,9 @@ cdef class TreeProblem(BlockProblem):
     cdef int map_message(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t t, const double* scores, int sign,
             double* values, int32_t* places) except -1 nogil:
-        """values[p] = max_q scores[q] + deformation of child c of type t, one place its parent's.
+        """Compute values[p] = max_q scores[q] + deformation of child c of type t, at one of the ends.
 
-        sign -1: q is the child's place, p the parent's; 1: the reverse.
+        sign -1: q is the child's position and p the parent's; 1: the reverse.
         """
         cdef const double* weight = &self.edge_weights[
             (c * self.n_types + t) * self.n_edge_features]
@@ -601,7 +601,7 @@ cdef class TreeProblem(BlockProblem):
         if weight[0] < 0 or weight[2] < 0:
             with gil:
                 raise ValueError(
-                    f"part {c}: distance transforms want quadratic weights >= 0, found "
+                    f"part {c}: distance transforms require nonnegative quadratic weights, found "
                     f"{weight[0]:g} and {weight[2]:g}")
         right.quadratic = weight[0] * per_unit * per_unit
         right.linear = sign * weight[1] * per_unit
@@ -616,7 +616,7 @@ cdef class TreeProblem(BlockProblem):
         return 0
 
     cdef int marginals(self, Py_ssize_t i, const double* w, double* out) except -1 nogil:
-        """out = for each state of each part, the best score of a labeling that takes it."""
+        """Compute, for each state of each part, the best score of a labeling with this state."""
         cdef Py_ssize_t k, p, s
         cdef double total = 0, value, work = 0
         cdef double* tree_value = &self.tree_value[0]
@@ -640,7 +640,7 @@ cdef class TreeProblem(BlockProblem):
         return 0
 
     cdef int pass_down(self, Py_ssize_t i) except -1 nogil:
-        """After `pass_up`: belief = the best scores of the part's whole tree."""
+        """After `pass_up`, compute belief as the best scores of the part's whole tree."""
         cdef Py_ssize_t k, c, p, j, s, t, u, n, M, T = self.n_types
         cdef double value
         cdef double* belief
@@ -684,17 +684,17 @@ def max_marginals(TreeProblem problem not None, const double[::1] w):
     Parameters
     ----------
     problem : TreeProblem
-        Without labels: all parts take part.
+        Without labels, so that all parts are included.
     w : ndarray of shape (n_weights,)
 
     Returns
     -------
     ndarray
-        One score a row of features, block by block.
+        One score per row of features, concatenated over blocks.
     """
     problem._check_weights(w)
     if problem.has_labels:
-        raise ValueError("max-marginals are those of a problem without labels")
+        raise ValueError("max-marginals require a problem without labels")
     cdef Py_ssize_t i
     out = np.empty(problem.features.n_rows)
     cdef double[::1] scores = out

@@ -1,4 +1,4 @@
-"""What a TreeProblem is given, checked; and names for its weights."""
+"""Arguments of TreeProblem, validated, and the layout of its weights."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,24 +11,24 @@ from sstruct._problems.core.weight_layout import WeightLayout, dense_block
 
 @dataclass(frozen=True)
 class TreeStates:
-    """Which rows of features are states of which part, and where the states are.
+    """The rows of features of each part's states, and the positions of the states.
 
     Attributes
     ----------
     start : array-like of int of shape (n_blocks, n_parts + 1)
-        Part p of block i has the rows start[i, p] to start[i, p + 1] - 1, type by type.
+        Part p of block i has the rows start[i, p] to start[i, p + 1] - 1, sorted by type.
     shape : array-like of int of shape (n_blocks, 2), optional
         Height and width of the maps.
     positions : array-like of shape (n_rows, 2), optional
-        (x, y) of each row: the other kind of places.
+        (x, y) of each row, as the alternative to maps.
     n_types : int
-        Types of every part.
+        Number of types of every part.
     pair_scores : array-like of shape (n_pairs,), optional
-        With `positions` only: tables (states of the parent, states of the part), row-major, that of
-        part p of block i from pair_start[i, p] on.
+        With `positions` only: tables (states of the parent, states of the part), row-major; that of
+        part p of block i starts at pair_start[i, p].
     pair_start : array-like of int of shape (n_blocks, n_parts), with `pair_scores`
     unit : array-like of shape (n_blocks,), optional
-        Places are divided by it, in the deformation and in the loss. Default 1.
+        Positions are divided by it, in the deformation and in the loss. Default 1.
     """
 
     start: np.ndarray
@@ -42,12 +42,12 @@ class TreeStates:
 
 @dataclass(frozen=True)
 class TreeModel:
-    """Which weights there are.
+    """The weights of a tree model.
 
-    The tables of a weight vector, one after another: coef (P, T, F); intercept (P, T), a constant
-    unless there are types; edge (P, T, 4), or 5 with pair scores, by the child and its type;
-    type (P, T, T), by the child: rows the parent's type, columns its own. The axis of types is
-    left away where there is one. A root has no edge: its entries are never used.
+    The tables of a weight vector, in order: coef (P, T, F); intercept (P, T), a constant unless
+    there are types; edge (P, T, 4), or 5 with pair scores, by the child and its type; type (P, T,
+    T), by the child, with rows for the parent's type and columns for the child's. The axis of types
+    is omitted if there is only one. A root has no edge: its entries are never used.
     """
 
     n_parts: int
@@ -72,14 +72,14 @@ class TreeModel:
         )
 
     def attractive_bounds(self):
-        """Bounds (2, d) under which places far from the expected one never score better."""
+        """Return bounds (2, d) for which larger distances never raise the score."""
         out = self.layout.unbounded()
         self.layout.table(out[0], "edge")[..., [0, 2]] = 0
         return out
 
 
 def check_start(start, n_parts, n_rows, n_types):
-    """Return the first row of each part of each block, and the end of its last, as int64."""
+    """Return the first row of each part of each block, and the end of its last part, as int64."""
     start = contiguous(start, dtype=np.int64)
     if start.ndim != 2 or len(start) == 0 or start.shape[1] != n_parts + 1:
         raise ValueError(
@@ -87,22 +87,22 @@ def check_start(start, n_parts, n_rows, n_types):
         )
     sizes = np.diff(start, axis=1)
     if (sizes < 1).any() or start[:, 0].min() < 0 or start[:, -1].max() > n_rows:
-        raise ValueError("every part must have at least one state, all of them rows of X")
+        raise ValueError("every part must have at least one state, and states must be rows of X")
     if sizes.max() > np.iinfo(np.int32).max or (sizes % n_types).any():
-        raise ValueError(f"the states of a part must be so many for each of {n_types} types")
+        raise ValueError(f"the number of states of a part must be a multiple of n_types={n_types}")
     return start
 
 
 def check_labels(labels, start):
-    """Return int32 states, -1 where a part is not annotated; each block has one that is."""
+    """Return int32 states, -1 for parts without annotation; each block must have an annotation."""
     sizes = np.diff(start, axis=1)
     labels = contiguous(labels, dtype=np.int32)
     if labels.shape != sizes.shape:
-        raise ValueError(f"labels of shape {labels.shape}, expected {sizes.shape}")
+        raise ValueError(f"labels has shape {labels.shape}, expected {sizes.shape}")
     if (labels < -1).any() or (labels >= sizes).any():
-        raise ValueError("labels must be states of their parts, or -1")
+        raise ValueError("labels must be valid states of their parts, or -1")
     if (labels < 0).all(axis=1).any():
-        raise ValueError("every block must have an annotated part")
+        raise ValueError("every block must have at least one annotated part")
     return labels
 
 
@@ -113,18 +113,18 @@ def check_places(shape, positions, start, n_rows, n_types):
     if positions is not None:
         positions = contiguous(positions, dtype=np.float64)
         if positions.shape != (n_rows, 2):
-            raise ValueError(f"positions of shape {positions.shape}, expected {(n_rows, 2)}")
+            raise ValueError(f"positions has shape {positions.shape}, expected {(n_rows, 2)}")
         return np.empty((0, 2), dtype=np.int64), positions
     shape = contiguous(shape, dtype=np.int64)
     if shape.shape != (len(start), 2) or (shape < 1).any():
-        raise ValueError(f"shape must hold height and width for each of {len(start)} blocks")
+        raise ValueError(f"shape must have height and width for each of {len(start)} blocks")
     if (np.diff(start, axis=1) != n_types * shape.prod(axis=1)[:, np.newaxis]).any():
-        raise ValueError("a part must have as many states as its maps have places")
+        raise ValueError("a part must have as many states as its maps have positions")
     return shape, np.empty((0, 2))
 
 
 def check_pair_scores(scores, begin, start, parents):
-    """Return pair scores and where those of each block's edges begin, (n_blocks, n_parts)."""
+    """Return pair scores and the positions of each block's tables in them, (n_blocks, n_parts)."""
     if scores is None:
         return np.empty(0), np.zeros((1, 1), dtype=np.int64)
     scores = contiguous(scores, dtype=np.float64)
@@ -138,11 +138,11 @@ def check_pair_scores(scores, begin, start, parents):
     children = np.flatnonzero(parents >= 0)
     here, pairs = begin[:, children], sizes[:, children] * sizes[:, parents[children]]
     if (here < 0).any() or (here + pairs > len(scores)).any():
-        raise ValueError("pair_start points outside of pair_scores")
+        raise ValueError("pair_start has positions outside of pair_scores")
     return scores, begin
 
 
 def n_origins(start, parents):
-    """Return the most states that the parents of a block's parts have, added up."""
+    """Return the largest total number of states of the parents of a block's parts."""
     sizes = np.diff(start, axis=1)
     return max(1, int(sizes[:, parents[parents >= 0]].sum(axis=1).max()))
