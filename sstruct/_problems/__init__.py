@@ -1,1 +1,1 @@
-"""Data and joint feature maps behind `BlockProblem`, one folder a structure."""
+"""Data and joint feature maps behind `BlockProblem`, with one folder per structure."""

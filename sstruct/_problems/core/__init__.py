@@ -1,1 +1,1 @@
-"""The interface of problems, and what all of them share."""
+"""The interface of problems, and code that all problems share."""

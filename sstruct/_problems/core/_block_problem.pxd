@@ -5,10 +5,10 @@ from sstruct._oracles.core._interval cimport Interval
 
 cdef struct OracleAnswer:
     double value    # loss_weight L(y) + <w, phi(x_i, y)>, up to the block's constant (see `scores`)
-    double work     # what the call cost, in units of about one scalar multiply-add
-    bint exact      # whether no labeling is better
-    double bound    # no labeling's value is above it; written by problems that are `bounded` alone
-    bint found      # whether there is any labeling; written by `maximize_between` alone
+    double work     # cost of the call, in units of about one scalar multiply-add
+    bint exact      # whether no labeling has a larger value
+    double bound    # upper bound of the value of any labeling; set only if the problem is `bounded`
+    bint found      # whether there is a labeling; set only by `maximize_between`
 
 
 cdef class BlockProblem:

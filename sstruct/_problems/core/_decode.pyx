@@ -1,5 +1,5 @@
 # Design:
-# (a) Plain decoding of all blocks, in threads; each writes its codes to the block's own place.
+# (a) Decoding of all blocks without loss, in threads; each thread writes to the entries of its blocks.
 """Prediction: the best labeling of every block."""
 
 from libc.stdint cimport int32_t
@@ -11,7 +11,7 @@ import numpy as np
 
 
 cdef struct Decoding:
-    Py_ssize_t chunk            # blocks of a ticket
+    Py_ssize_t chunk            # number of blocks per ticket
     const double* weights
     const Py_ssize_t* start
     int32_t* codes
@@ -34,7 +34,7 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     Parameters
     ----------
     problem : BlockProblem
-        Its blocks need no true labelings.
+        True labelings of its blocks are not used.
     w : ndarray of shape (n_weights,)
         Weights, in the problem's layout.
     n_threads : int
@@ -43,11 +43,11 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     Returns
     -------
     codes : ndarray of int32
-        The codes of all blocks, one after another.
+        The codes of all blocks, concatenated.
 
     Examples
     --------
-    The ``predict`` of a structure whose codes are the positions of an interval, two a block
+    The ``predict`` of a structure whose codes are the two positions of an interval
     (``examples/compiled_problem``)::
 
         codes = decode(Problem(X), np.ascontiguousarray(w))

@@ -4,12 +4,12 @@ from sstruct._problems.core._block_problem cimport WrappedProblem
 
 
 cdef class LabelingsOfPlanes:
-    cdef list of_block                    # dicts: a labeling of each plane that is still needed
+    cdef list of_block                    # one dict per block: a labeling of each plane in use
     cdef bint open
 
 
 cdef class ExplicitProblem(WrappedProblem):
-    cdef double[::1] difference, last_w   # last_w: of the last oracle call, for `scores`
+    cdef double[::1] difference, last_w   # last_w: weights of the last oracle call, for `scores`
     cdef int32_t[::1] labeling, true_labeling
     cdef LabelingsOfPlanes labelings      # or None
 

@@ -1,13 +1,13 @@
 # Design:
 # (a) A code is the plane itself: phi(x_i, y) - phi(x_i, y_i), then L_i(y), each double as two int32.
-#     Where there are few weights for each node of a labeling, as with images, scores are then
-#     products of short vectors, whatever the structure.
-# (b) The oracle is the inner problem's. Labelings of equal planes become one.
-# (c) Codes have an even size, so in a working set and in a batch, where they begin on a border of
-#     eight bytes, their doubles do too.
-# (d) A plane that comes from a file or a fitted model might be anybody's: where a fit writes such,
-#     a labeling of each plane is kept beside it (`keep_labelings`), of which the plane is made again.
-"""Any problem, with explicit planes in place of compact labelings."""
+#     If there are few weights per node of a labeling, as for images, scores are then products of short
+#     vectors, whatever the structure.
+# (b) The oracle is that of the inner problem. Labelings with equal planes are identified.
+# (c) Codes have an even size. In a working set and in a batch, where codes are aligned to eight bytes,
+#     their doubles are therefore aligned too.
+# (d) A plane from a file or a fitted model cannot be trusted: if a fit writes planes, a labeling of each
+#     plane is stored with it (`keep_labelings`), from which the plane is recomputed.
+"""Wrapper for any problem that replaces compact labelings by explicit planes."""
 
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
@@ -24,20 +24,20 @@ cdef extern from "sstruct/_kernels/kernels.h":
         const double* rows, int64_t count, int64_t n, const double* w, double* out) noexcept nogil
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
 
-# Work of a multiply-add of long vectors, in scalar ones.
+# Work of a multiply-add in long vectors, relative to scalar ones.
 cdef double VECTOR_WORK = 1.0 / 8
-# Up to so many weights for each node of a labeling, planes are worth their memory. On superpixels
-# (four weights a node) fits were ten times faster than with labelings, for eight times the memory.
+# Up to this number of weights per node of a labeling, planes are worth their memory. On superpixels
+# (four weights per node), fits were ten times as fast as with labelings and used eight times the memory.
 cdef double WEIGHTS_PER_NODE = 16
-# Planes made on two machines differ by less, as a share of their largest entry.
+# Largest difference between planes computed on two machines, as a share of their largest entry.
 cdef double ROUNDING = 1e-9
 
 
 def explicit_where_cheaper(BlockProblem problem not None):
-    """Return the problem with explicit planes, or as it is where there are too many weights.
+    """Return the problem with explicit planes, or the problem itself if it has too many weights.
 
-    The score of a plane takes a multiply-add for each weight, that of a labeling a feature row for
-    each node where it differs from others. A plane takes 2 n_weights / n_nodes times the memory.
+    The score of a plane takes a multiply-add per weight, that of a labeling a feature row per node
+    where it differs from others. A plane takes 2 n_weights / n_nodes times the memory.
     """
     cdef Py_ssize_t i, n_nodes = 0
     for i in range(problem.n_blocks):
@@ -48,9 +48,9 @@ def explicit_where_cheaper(BlockProblem problem not None):
 
 
 cdef class LabelingsOfPlanes:
-    """A labeling of each plane in use, by block and the plane's bytes; forks share it.
+    """A labeling of each plane in use, by block and the bytes of the plane; shared by forks.
 
-    A block is one thread's at a time.
+    Only one thread may use a block at a time.
     """
 
     def __init__(self, Py_ssize_t n_blocks):
@@ -58,19 +58,19 @@ cdef class LabelingsOfPlanes:
 
 
 cdef class ExplicitProblem(WrappedProblem):
-    """A problem whose labelings are named by their planes.
+    """A problem whose codes are planes.
 
     Parameters
     ----------
     problem : BlockProblem
-        Answers the oracle calls and knows the joint feature map and the loss; its other
-        attributes are this one's too.
+        Answers the oracle calls and provides the joint feature map and the loss; its other
+        attributes are also available on this problem.
 
     Notes
     -----
-    Scores are relative to those of the truths. What `problem` counts as loss beside
-    ``<w, phi>`` enters at the loss weight, so with costs that are no loss only loss weight 1
-    is right: that of training under margin rescaling.
+    Scores are relative to those of the truths. Terms of `problem`'s scores other than ``<w, phi>``
+    are treated as loss and multiplied by the loss weight. If there are costs that are not part of the
+    loss, only loss weight 1 is therefore correct, as in training with margin rescaling.
     """
 
     def __init__(self, BlockProblem problem not None):
@@ -129,7 +129,7 @@ cdef class ExplicitProblem(WrappedProblem):
     cdef int scatter(
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
-        # Size and coefficient in locals: for all that a compiler knows, they might lie in out.
+        # Local copies: the compiler must assume that members may alias `out`.
         cdef Py_ssize_t j, k, size = self.n_weights
         cdef const double* plane
         cdef double step
@@ -141,14 +141,14 @@ cdef class ExplicitProblem(WrappedProblem):
         return 0
 
     cdef int write_plane(self, Py_ssize_t i, double* plane) except -1 nogil:
-        """Write the plane of the labeling in scratch."""
+        """Write the plane of the labeling in scratch memory."""
         cdef Py_ssize_t j
         self.problem.truth(i, &self.true_labeling[0])
         memset(plane, 0, self.n_weights * sizeof(double))
         self.problem.exchange(i, &self.labeling[0], &self.true_labeling[0], 1.0, plane)
         self.problem.loss(i, &self.labeling[0], &plane[self.n_weights])
         for j in range(self.n_weights + 1):
-            plane[j] += 0.0   # -0 becomes 0: equal planes are to have equal bits
+            plane[j] += 0.0   # -0 becomes 0, so that equal planes have equal bits
         return 0
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
@@ -163,13 +163,13 @@ cdef class ExplicitProblem(WrappedProblem):
         known, name = self.labelings.of_block[i], plane.tobytes()
         if name in known:
             return 0
-        # Another machine's sums may have been in another order.
+        # Sums on another machine may have a different order.
         for other in known:
             found = np.frombuffer(other)
             if np.abs(found - plane).max() <= ROUNDING * np.abs(found).max():
                 known[name] = known[other]
                 return 0
-        raise ValueError(f"block {i}: a plane is not that of any labeling kept beside it")
+        raise ValueError(f"block {i}: a plane does not belong to any of the stored labelings")
 
     cpdef BlockProblem fork(self):
         cdef ExplicitProblem other = ExplicitProblem(self.problem.fork())
@@ -177,14 +177,14 @@ cdef class ExplicitProblem(WrappedProblem):
         return other
 
     def keep_labelings(self):
-        """Keep a labeling of each plane in use, so that planes can be checked when they come back."""
+        """Store a labeling of each plane in use, so that restored planes can be verified."""
         self.labelings, self.keeps_planes = LabelingsOfPlanes(self.n_blocks), True
 
     cdef Py_ssize_t code_bytes(self) noexcept nogil:
         return (self.n_weights + 1) * sizeof(double)
 
     cdef int keep(self, Py_ssize_t i, bytes plane) except -1:
-        """Keep the labeling in scratch as one of a plane, in the narrowest type."""
+        """Store the labeling in scratch memory as that of a plane, in the smallest dtype."""
         cdef dict known = self.labelings.of_block[i]
         if plane not in known:
             labels = np.asarray(self.labeling)[:self.problem.code_size(i)]
@@ -200,7 +200,7 @@ cdef class ExplicitProblem(WrappedProblem):
         return 0
 
     cdef int keep_alone(self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1:
-        """Keep the labelings of those planes of a block, and no others."""
+        """Keep the stored labelings of the given planes of a block, and remove all others."""
         cdef Py_ssize_t k
         cdef dict known = self.labelings.of_block[i], kept = {}
         for k in range(count):
@@ -216,7 +216,7 @@ cdef class ExplicitProblem(WrappedProblem):
         self.problem.remember(kept)
 
     def planes(self):
-        """Return the labelings of all planes: how many a block, and their codes."""
+        """Return the labelings of all planes: their numbers per block, and their codes."""
         if self.labelings is None:
             return {}
         kept = [labels for known in self.labelings.of_block for labels in known.values()]
@@ -225,7 +225,7 @@ cdef class ExplicitProblem(WrappedProblem):
         return {"plane_count": count, "plane_labels": labels}
 
     def restore_planes(self, kept):
-        """Take back what `planes` gave, of the first blocks: their planes are made again."""
+        """Restore the labelings of `planes` for the first blocks, and recompute their planes."""
         cdef Py_ssize_t i, length, at = 0
         cdef const int32_t[::1] labels
         cdef double[::1] plane = np.empty(self.n_weights + 1)
@@ -239,7 +239,7 @@ cdef class ExplicitProblem(WrappedProblem):
             length = self.problem.code_size(i)
             if count[i] > (labels.shape[0] - at) // length:
                 raise ValueError(
-                    f"plane_labels: {labels.shape[0]} entries end before the labelings of block {i}")
+                    f"plane_labels: {labels.shape[0]} entries are too few for the labelings of block {i}")
             for _ in range(count[i]):
                 self.problem.check_code(i, labels[at:at + length])
                 self.labeling[:length] = labels[at:at + length]
@@ -250,10 +250,10 @@ cdef class ExplicitProblem(WrappedProblem):
             raise ValueError(f"plane_labels: {labels.shape[0]} entries, expected {at}")
 
     def memory(self):
-        """Return what the problem keeps, and the labelings of planes."""
+        """Return the state of the inner problem, and the labelings of planes."""
         return {**self.problem.memory(), **self.planes()}
 
     def restore_memory(self, kept):
-        """Take back what `memory` gave."""
+        """Restore the state of `memory`."""
         self.problem.restore_memory(kept)
         self.restore_planes(kept)

@@ -1,13 +1,13 @@
-# The labels that several labelings give one node. Header only.
+# The distinct labels that several labelings assign to a node. Header only.
 from libc.stdint cimport int32_t
 
 
 cdef inline int32_t collect_labels(
         const int32_t** codes, Py_ssize_t count, Py_ssize_t node, int32_t* place,
         int32_t* label) noexcept nogil:
-    """Number of labels at a node; `label` lists them and `place` finds them until `forget_labels`.
+    """Return the number of distinct labels at a node; list them in `label`, index them in `place`.
 
-    One alone is not listed. place: -1 for every label, before and after.
+    A single label is not listed. place : -1 for every label, before this and after `forget_labels`
     """
     cdef Py_ssize_t k
     cdef int32_t y = codes[0][node], n_labels = 0

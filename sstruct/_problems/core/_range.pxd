@@ -1,12 +1,12 @@
-# What oracles of graphs and trees refuse to decode: sums and differences of such scores are no
-# numbers, and what compares them may not end, or end in no labeling.
+# Range check of scores for oracles of graphs and trees: beyond this range, sums and differences of
+# scores are not numbers, and algorithms that compare them may not end or may find no labeling.
 
 
 cdef inline int check_scores(Py_ssize_t i, double total) except -1 nogil:
-    """Raise unless scores of block i, of whose sizes this is the sum, are far from infinite."""
+    """Raise unless the scores of block i, whose magnitudes sum to `total`, are in a safe range."""
     if not total < 1e200:
         with gil:
             raise ValueError(
-                f"block {i}: its scores leave the range of float64. Scale the features, or take a "
-                "larger lam")
+                f"block {i}: the scores exceed the range of float64. Rescale the features, or "
+                "increase lam")
     return 0

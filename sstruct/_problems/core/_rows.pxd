@@ -39,7 +39,7 @@ cdef inline int potentials_of_rows(
         const sstruct_rows* rows, Py_ssize_t first, Py_ssize_t count, const double* w,
         Py_ssize_t KP, const double* bias, const double* cost, const int32_t* truth, double scale,
         double* theta) except -1 nogil:
-    """`sstruct_potentials`, which many rows leave for a look for signals about every millisecond."""
+    """Call `sstruct_potentials` in chunks, and check for signals about every millisecond."""
     cdef Py_ssize_t begin = 0, step, end
     cdef double work = KP * VECTOR_WORK * (
         sstruct_row_start(rows, first + count) - sstruct_row_start(rows, first) + count)
@@ -56,5 +56,5 @@ cdef inline int potentials_of_rows(
 
 cdef class FeatureRows:
     cdef sstruct_rows rows
-    cdef tuple owners                # the arrays behind the pointers of `rows`
+    cdef tuple owners                # the arrays that the pointers of `rows` refer to
     cdef readonly Py_ssize_t n_rows, n_features, n_stored, mapped_bytes

@@ -1,10 +1,10 @@
 # Design:
-# (a) One row interface over dense and CSR features in single or double precision: the struct
-#     `sstruct_rows` that the kernels read. This class owns the arrays and checks every index once,
-#     so that no kernel has to.
-# (b) Contiguous float32 and float64 arrays are not copied. Of CSR rows that hold only ones the
-#     values are not read at all.
-"""Feature rows as the kernels read them."""
+# (a) One interface for rows of dense and CSR features in single or double precision: the struct
+#     `sstruct_rows`, which the kernels read. This class owns the arrays and validates every index once,
+#     so that kernels need not.
+# (b) Contiguous float32 and float64 arrays are not copied. The values of CSR rows that contain only
+#     ones are not read at all.
+"""Feature rows in the form that the kernels read."""
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
@@ -16,11 +16,11 @@ from scipy import sparse
 
 from sstruct._checks.arrays import aligned, contiguous
 
-# Below this share of nonzeros a CSR row is faster than a dense one, whose products vectorize.
+# Below this share of nonzeros, a CSR row is faster than a dense one, whose products vectorize.
 MAX_DENSITY = 0.4
-# Entries of an array on disk that are looked at in one go.
+# Number of entries of an array on disk that are read at a time.
 AT_ONCE = 2**22
-# Bytes; larger pages are looked at more than once.
+# Bytes per page; larger pages are read more than once.
 PAGE = 4096
 
 ctypedef fused real:
@@ -29,7 +29,7 @@ ctypedef fused real:
 
 
 def padded_labels(n_labels):
-    """Return how many entries rows of a value a label have in the kernels."""
+    """Return the length to which the kernels pad rows with one value per label."""
     return sstruct_padded(n_labels)
 
 
@@ -43,7 +43,7 @@ cdef class FeatureRows:
     Raises
     ------
     ValueError
-        If the index arrays of a CSR matrix point outside of it.
+        If the index arrays of a CSR matrix are out of range.
     """
 
     def __init__(self, X):
@@ -76,14 +76,14 @@ cdef class FeatureRows:
         if not sparse.issparse(X):
             return
         indptr = contiguous(X.indptr, dtype=np.int64)
-        falls = (indptr != np.maximum.accumulate(indptr)).any()   # differences might overflow
+        falls = (indptr != np.maximum.accumulate(indptr)).any()   # differences could overflow
         if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or falls
                 or indptr[self.n_rows] > len(X.indices) or len(X.indices) != self.n_stored):
             raise ValueError("X.indptr does not describe the rows of X")
         if len(X.indices) and (X.indices.min() < 0 or X.indices.max() >= self.n_features):
             raise ValueError("X.indices has a column outside X")
         indices = _as_stored(X.indices, dtype=np.int32)
-        if not len(indices):   # the kernels know CSR by a pointer that is not NULL
+        if not len(indices):   # the kernels recognize CSR by a pointer that is not NULL
             indices = np.zeros(1, dtype=np.int32)
         columns = indices
         pointers = indptr
@@ -93,11 +93,11 @@ cdef class FeatureRows:
         self.mapped_bytes += indices.nbytes if is_mapped(indices) else 0
 
     def scale(self, double factor):
-        """Have every value count `factor` times, in kernels that take the struct from now on."""
+        """Multiply every value by a factor, in kernels that use the struct from now on."""
         self.rows.factor = factor
 
     def bytes_before(self, rows):
-        """Return how many bytes all rows before each of `rows` have."""
+        """Return the number of bytes of all rows before each of the given rows."""
         values, *pointers = self.owners
         if not pointers:
             return np.asarray(rows) * (self.n_features * values.itemsize)
@@ -106,7 +106,7 @@ cdef class FeatureRows:
         return indptr[rows] * (of_value + indices.itemsize)
 
     def bring(self, first, last):
-        """Read rows first to last - 1 from the disk, in order, if they are mapped."""
+        """Read rows first to last - 1 from disk, in order, if they are memory-mapped."""
         values, *pointers = self.owners
         if pointers:
             begin, end = (int(pointers[1][row]) for row in (first, last))
@@ -115,7 +115,7 @@ cdef class FeatureRows:
         for array in (values, *pointers[:1]):
             if is_mapped(array):
                 for a in range(begin, min(end, len(array)), AT_ONCE):
-                    # A look at each page is enough.
+                    # Reading one entry per page is sufficient.
                     array[a:min(a + AT_ONCE, end):PAGE // array.itemsize].max()
 
     def norms(self):
@@ -131,22 +131,22 @@ cdef class FeatureRows:
 def _as_stored(array, dtype=None):
     """Return a C-contiguous array that the kernels may read.
 
-    What is mapped stays so, though archives place entries anywhere: a copy would take the memory
-    that mapping is to save, and the machines that wheels are built for read at any place.
+    Mapped arrays are not copied even if they are not aligned, as in archives: a copy would take the
+    memory that mapping saves, and the supported machines can read unaligned values.
     """
     array = np.ascontiguousarray(array, dtype)
     return array if is_mapped(array) else aligned(array)
 
 
 def is_mapped(array):
-    """Whether an array is a view of a file's memory map."""
+    """Whether an array is a view of a memory-mapped file."""
     while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
         array = array.base
     return isinstance(array, (np.memmap, mmap.mmap))
 
 
 def compressed(X):
-    """Return dense rows that are mostly zeros as CSR; anything else, and what is on disk, as it is."""
+    """Return mostly zero dense rows as CSR; return other arrays, and mapped ones, unchanged."""
     if sparse.issparse(X) or X.size == 0 or is_mapped(X):
         return X
     sample = X[::max(len(X) // 1000, 1)]
@@ -157,9 +157,9 @@ def compressed(X):
 
 
 def csr_arrays(const real[:, ::1] X):
-    """Return indptr, indices and values of what is not 0 in dense rows.
+    """Return indptr, indices and values of the nonzeros of dense rows.
 
-    Indices and values have a place more than they need, so that there is an address to take.
+    Indices and values have one extra entry, so that their address exists.
     """
     cdef Py_ssize_t r, f, at = 0
     cdef Py_ssize_t n_rows = X.shape[0], n_features = X.shape[1]

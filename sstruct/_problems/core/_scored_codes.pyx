@@ -1,7 +1,7 @@
 # Design:
-# (a) What a problem that wraps another one hands on to its `scores` and `scatter`: pointers to
-#     codes, with a number each. Grows without the GIL; one per object, as other scratch.
-"""A list of codes with a number each, for problems that wrap others."""
+# (a) Arguments that a wrapper problem passes to `scores` and `scatter` of the inner problem: pointers to
+#     codes, each with a number. Grows without the GIL; one per object, like other scratch memory.
+"""A list of codes with a number each, for problems that wrap other problems."""
 
 from libc.stdlib cimport free
 
@@ -9,7 +9,7 @@ from sstruct._kernels._memory cimport grow
 
 
 cdef class ScoredCodes:
-    """Room for codes and numbers; what is in it does not outlive `reserve`."""
+    """Memory for codes and numbers; `reserve` invalidates its contents."""
 
     def __cinit__(self):
         self.codes, self.value, self.room = NULL, NULL, 0
@@ -19,7 +19,7 @@ cdef class ScoredCodes:
         free(self.value)
 
     cdef int reserve(self, Py_ssize_t count) except -1 nogil:
-        """Have room for so many."""
+        """Allocate memory for `count` codes."""
         if count <= self.room:
             return 0
         grow(<void**> &self.codes, 2 * count, sizeof(void*))

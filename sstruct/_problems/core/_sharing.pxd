@@ -1,25 +1,25 @@
-# Whether lanes share runs of visits, by what runs that are like one another have taken of late. Results do
-# not depend on it. Header only.
+# Decision whether lanes share runs of visits, based on the duration of recent similar runs. It does not
+# change results. Header only.
 from libc.stdint cimport int64_t
 
 cdef enum:
-    # Shared runs until one is made alone to compare, after the first.
+    # Number of shared runs, after the first, until one is made in a single thread for comparison.
     COMPARE_EVERY = 32
-    # Runs alone after shared ones that were slower; twice as many each time that one follows.
+    # Number of single-threaded runs after slower shared ones; doubled each time the next is slow too.
     FIRST_REST = 16
     MOST_REST = 1024
-    # Work of a visit that is worth more than handing its move to another processor, anywhere.
+    # Work of a visit above which passing its move to another processor always pays.
     LONG_WORK = 4000
-    # After a run alone lanes copy w, which is not to be done for the sake of comparing if it is large.
+    # After a single-threaded run, lanes copy w; for more weights, runs are not compared.
     MANY_WEIGHTS = 1000000
 
 
 cdef struct Sharing:
-    double alone           # seconds of one thread for a unit of work; 0: not known
-    bint compares          # whether runs are made alone to compare
-    bint slow              # whether lanes were slower in the last such run that they shared
-    int64_t compare        # shared runs until one is made alone
-    int64_t rest, resting  # runs alone: when lanes are next slower, and still to come
+    double alone           # seconds of a single thread per unit of work; 0: unknown
+    bint compares          # whether single-threaded runs are made for comparison
+    bint slow              # whether lanes were slower in their last shared run
+    int64_t compare        # number of shared runs until the next comparison
+    int64_t rest, resting  # number of single-threaded runs after the next slow one; and remaining now
 
 
 cdef inline void begin_sharing(Sharing* sharing, Py_ssize_t n_weights) noexcept nogil:
@@ -29,9 +29,9 @@ cdef inline void begin_sharing(Sharing* sharing, Py_ssize_t n_weights) noexcept 
 
 cdef inline bint may_share(
         Sharing* sharing, bint alike, double work, const Sharing* short) noexcept nogil:
-    """Whether lanes are to share the next run, of visits of about so much work.
+    """Whether lanes should share the next run, of visits with about this much work.
 
-    short : of visits that are; these are none of them, but as long, where their work is little.
+    short : statistics of similar runs; used if this run is not similar and its work is unknown
     """
     if sharing.resting > 0:
         sharing.resting -= 1
@@ -48,7 +48,7 @@ cdef inline bint may_share(
 cdef inline void note_run(
         Sharing* sharing, bint alike, bint shared, bint left, double seconds,
         double work) noexcept nogil:
-    """Learn from a run that could be shared; left: whether a lane left it."""
+    """Update the statistics after a run that could be shared; left: whether a lane left it."""
     cdef bint slow_before = sharing.slow
     cdef double pace = seconds / work if work > 0 else 0
     if alike and not shared and pace > 0:
@@ -56,7 +56,7 @@ cdef inline void note_run(
     if not shared:
         return
     if alike:
-        # With a margin for noise, as asking for two such runs is.
+        # The factor, and the requirement of two slow runs, allow for noise.
         sharing.slow = 0 < 1.15 * sharing.alone < pace
     if left or (sharing.slow and slow_before):
         sharing.resting = sharing.rest

@@ -5,26 +5,26 @@ from sstruct._problems.core._block_problem cimport BlockProblem
 cdef extern from "sstruct/_kernels/threads.h":
     ctypedef int64_t sstruct_counter
 
-# A task works off a ticket with the problem, and under the number, of its thread.
+# Processes a ticket, with the problem and the number of the thread.
 ctypedef int (*Task)(
     void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil
 
 
 cdef inline Py_ssize_t blocks_a_ticket(Py_ssize_t n_blocks) noexcept nogil:
-    """How many blocks to hand out at a time: few cost tickets, many leave threads idle at the end."""
+    """Return the number of blocks per ticket: small tickets cost overhead, large ones leave threads idle."""
     return max(1, min(16, n_blocks // 64))
 
 
 cdef class ThreadPool:
     cdef readonly Py_ssize_t n_threads
-    cdef Py_ssize_t n_started       # with the caller; 0: the pool is closed
-    cdef bint kept                  # whether threads stay from pass to pass
-    cdef BlockProblem problem        # the caller's
+    cdef Py_ssize_t n_started       # including the caller; 0: the pool is closed
+    cdef bint kept                  # whether threads are kept between passes
+    cdef BlockProblem problem        # of the caller
     cdef list forks, errors
     cdef Task task
     cdef void* context
-    # Tickets below `limit` may be taken; `taken` is the next one, `done` counts those finished;
-    # a run's begin at `base`. `inside` counts threads that may still be in a task.
+    # Tickets below `limit` may be taken; `taken` is the next one, `done` counts finished ones; those of
+    # a run start at `base`. `inside` counts threads that may still be in a task.
     cdef Py_ssize_t base
     cdef sstruct_counter limit, taken, done, closed, failed, inside
 

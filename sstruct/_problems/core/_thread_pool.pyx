@@ -1,13 +1,14 @@
 # Design:
-# (a) Threads work off numbered tickets, each with a problem of its own (`fork`). What a task
-#     does depends on its ticket alone and goes to the ticket's place, so that results do not
-#     depend on who did it, nor on the number of threads.
-# (b) Threads live from `open` to `close`, one pass, or through the passes of a `with` block, and are
-#     Python's, so that a task may raise.
-#     The caller works too and looks for signals. With one thread all this is a plain loop. What
-#     ends a pass early ends the tasks of the others too, where those look (`_interruption`).
-#     What tasks read and write is the caller's and goes when the pass is left: `close` counts
-#     the threads out, and no signal cuts that short, as it would `threading.Thread.join`.
+# (a) Threads process numbered tickets, each thread with its own problem (`fork`). The result of a task
+#     depends only on its ticket and is written to the entry of the ticket, so that results do not depend
+#     on the assignment or the number of threads.
+# (b) Threads live from `open` to `close`, for one pass, or for all passes of a `with` block. They are
+#     Python threads, so that a task may raise.
+#     The caller processes tickets too, and checks for signals. With one thread all this is a plain loop.
+#     If a pass ends early, the tasks of other threads end too at their next check (`_interruption`).
+#     The memory that tasks use belongs to the caller and is freed after the pass. `close` therefore
+#     waits until all threads have left, and signals do not interrupt this wait, unlike
+#     `threading.Thread.join`.
 # (c) No OpenMP: its runtimes do not survive a fork of the process, which joblib may do.
 """Threads that share the oracle calls of a problem."""
 
@@ -26,21 +27,21 @@ cdef extern from "sstruct/_kernels/threads.h":
     void sstruct_wait(int64_t turn) noexcept nogil
     void sstruct_rest(int64_t turn) noexcept nogil
 
-# Turns of waiting for another task that need no account, and how much sooner such a wait gives the
-# processor away: that task may have none.
+# Waits for another task that are shorter than this many turns are not counted, and such waits yield the
+# processor HASTE times as soon, since that task may have none.
 cdef int64_t SHORT_WAIT = 32, HASTE = 8
 
 
 cdef class ThreadPool:
-    """Threads over one problem.
+    """Threads that process the blocks of one problem.
 
-    In a ``with`` block they go from pass to pass: for short ones after one another.
+    In a ``with`` block, threads are kept between passes, for many short passes.
 
     Parameters
     ----------
     problem : BlockProblem
     n_threads : int
-        At least 1, the caller's included; no more than there are blocks are made.
+        At least 1, including the caller; at most one thread per block is started.
     """
 
     def __init__(self, BlockProblem problem not None, n_threads=1):
@@ -58,9 +59,9 @@ cdef class ThreadPool:
         self.close()
 
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1:
-        """Start the threads, which wait for `run`; `close` must follow, come what may.
+        """Start the threads, which wait for `run`; `close` must always be called afterwards.
 
-        most : largest number of tickets of a run; a thread without hope for one is not started.
+        most : largest number of tickets of a run; no more threads are started than that
         """
         self.task, self.context = task, context
         if self.n_started == 0:
@@ -90,7 +91,7 @@ cdef class ThreadPool:
             sstruct_add(&self.inside, -1)
 
     cdef Py_ssize_t take(self) noexcept nogil:
-        """Take the next ticket; -1: there is none at present."""
+        """Take the next ticket; return -1 if there is none at present."""
         cdef int64_t ticket = sstruct_load(&self.taken)
         while ticket < sstruct_load(&self.limit):
             if sstruct_replace(&self.taken, ticket, ticket + 1):
@@ -99,7 +100,7 @@ cdef class ThreadPool:
         return -1
 
     cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil:
-        """What a thread does between `open` and `close`."""
+        """Process tickets between `open` and `close`, in a thread."""
         cdef int64_t turn = 0
         cdef Py_ssize_t ticket
         while not sstruct_load(&self.closed):
@@ -114,10 +115,10 @@ cdef class ThreadPool:
         return 0
 
     cdef int run(self, Py_ssize_t count) except -1 nogil:
-        """Have tickets 0 ... count - 1 worked off; return when they are."""
+        """Process tickets 0 ... count - 1, and wait until they are finished."""
         cdef Py_ssize_t ticket
         cdef int64_t turn = 0
-        # Tickets count on from run to run: a thread that was late cannot take one of another.
+        # Ticket numbers increase from run to run, so that a late thread cannot take one of another run.
         self.base = self.limit
         sstruct_store(&self.limit, self.base + count)
         while sstruct_load(&self.done) < self.limit:
@@ -137,9 +138,9 @@ cdef class ThreadPool:
         return 0
 
     cdef double wait(self, sstruct_counter* counter, int64_t least) except -1 nogil:
-        """In a task: wait until another one has taken a counter so far, or leave with the pass.
+        """Wait, in a task, until another task has raised a counter to `least`; raise if the pass ends.
 
-        Return for how many seconds; 0 where that is about a microsecond or less.
+        Return the seconds waited, or 0 for about a microsecond or less.
         """
         cdef int64_t turn = 0
         cdef double begin = 0
@@ -156,7 +157,7 @@ cdef class ThreadPool:
         return sstruct_seconds() - begin if turn >= SHORT_WAIT else 0
 
     cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1:
-        """Open, run and close."""
+        """Open the pool, run, and close it."""
         try:
             self.open(task, context, count)
             with nogil:
@@ -166,10 +167,10 @@ cdef class ThreadPool:
         return 0
 
     cdef int close(self) except -1:
-        """Send the threads home and wait for them; each finishes or leaves the ticket it has.
+        """Stop the threads and wait for them; each finishes or leaves its current ticket.
 
-        A signal's exception comes after that, in the place of one that is on its way. In a ``with``
-        block they stay, unless something is left undone.
+        The exception of a signal handler is raised afterwards and replaces a pending one. In a
+        ``with`` block the threads are kept, unless tickets are unfinished.
         """
         cdef int64_t turn = 0
         if self.kept and sstruct_load(&self.done) == self.limit and not sstruct_load(&self.failed):

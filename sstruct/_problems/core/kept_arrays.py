@@ -1,37 +1,37 @@
-"""Arrays that a file or a fitted model has kept: none is trusted before it has been here."""
+"""Validation of arrays from files and fitted models, before any other use."""
 
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
 
-# More calls, passes or queries than any fit makes; sums of many are still exact.
+# More calls, passes or queries than any fit makes; sums of many such counts are still exact.
 MOST_COUNTED = 2**40
 
 
 def kept_array(
     kept, name, dtype, size=None, *, least=None, most=None, positive=False, values="finite"
 ):
-    """Return an array of a dict, checked: native, contiguous, one-dimensional, within bounds.
+    """Return an array of a dict after checking that it is native, contiguous, 1-D and in bounds.
 
     Parameters
     ----------
     kept : dict
     name : str
     dtype : dtype
-        The one that it must have: nothing is cast.
+        Required dtype; nothing is cast.
     size : int or None
-        Number of entries; None: any.
+        Expected number of entries; None for any.
     least, most : number or None
         Bounds of all entries.
     positive : bool
-        Whether `least` itself is none of the values.
+        Whether `least` itself is excluded.
     values : {"finite", "infinite", "any"}
-        Of floats: whether +inf may be one; with "any" NaN and -inf too.
+        For floats: whether +inf is allowed; with "any" also NaN and -inf.
 
     Raises
     ------
     ValueError
-        Names the field, what was found and what is expected.
+        Names the field, the value found and the expected one.
     """
     array, dtype = kept.get(name), np.dtype(dtype)
     if not isinstance(array, np.ndarray):
@@ -46,7 +46,7 @@ def kept_array(
         raise ValueError(f"{name}: expected {size} entries, found {len(array)}")
     if len(array) == 0:
         return contiguous(array)
-    low, high = array.min(), array.max()  # NaN where there is one
+    low, high = array.min(), array.max()  # NaN if any entry is NaN
     fine = values == "any" or (low > -np.inf and (high < np.inf or values == "infinite"))
     if dtype.kind == "f" and not fine:
         at = int(np.argmax(~(array > -np.inf) | ((array == np.inf) & (values == "finite"))))
@@ -62,9 +62,9 @@ def kept_array(
 
 
 def kept_sizes(kept, name, n_blocks, total, what, *, least=0):
-    """Return counts of blocks that sum to `total`, and the sums of those before each.
+    """Return counts per block that sum to `total`, and the sums of the counts before each block.
 
-    Overflow cannot hide in the sum: each is bounded before they are added.
+    Each count is bounded before they are summed, so that an overflow cannot go unnoticed.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def kept_sizes(kept, name, n_blocks, total, what, *, least=0):
     what : str
         The field that has `total` entries.
     least : int
-        Of each count.
+        Lower bound of each count.
     """
     size = kept_array(kept, name, np.int64, n_blocks, least=least, most=total)
     ends = np.cumsum(size)
-    # At most `total` each: the first sum beyond it is seen before any can wrap around.
+    # Each count is at most `total`: the first sum beyond it is detected before any can overflow.
     found = int(ends[-1]) if n_blocks else 0
     if found != total or (n_blocks and int(ends.max()) > total):
         raise ValueError(f"{name}: the counts do not sum to {total}, the entries of {what}")

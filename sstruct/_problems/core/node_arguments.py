@@ -1,4 +1,4 @@
-"""Checks of the arguments of problems with labeled nodes, and padding of tables."""
+"""Validation of arguments of problems with labeled nodes, and padding of tables."""
 
 import numpy as np
 
@@ -6,30 +6,30 @@ from sstruct._checks.arrays import contiguous
 
 
 def of_blocks(values, n_blocks, dtype, default=1):
-    """Return one value for each block; None: `default` for all."""
+    """Return one value per block; None means `default` for all blocks."""
     if values is None:
         return np.full(n_blocks, default, dtype=dtype)
     values = contiguous(values, dtype=dtype)
     if values.shape != (n_blocks,):
-        raise ValueError(f"{values.shape} values, expected one for each of {n_blocks} blocks")
+        raise ValueError(f"found values of shape {values.shape}, expected ({n_blocks},)")
     return values
 
 
 def check_node_weights(weights, n_rows):
-    """Return the factor of each node's cost as float64; None: ones."""
+    """Return the factor of each node's cost as float64; None means ones."""
     if weights is None:
         return np.ones(n_rows)
     weights = contiguous(weights, dtype=np.float64)
     if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"node_weight must be {n_rows} finite numbers, none of them negative")
+        raise ValueError(f"node_weight must have {n_rows} finite nonnegative entries")
     return weights
 
 
 def sums_over_blocks(values, start, length):
-    """Return the sum over each block's rows; a block may have none."""
+    """Return the sum over the rows of each block; a block may have none."""
     sums = np.zeros(len(start))
     some = np.flatnonzero(length)
-    # Of begin and end in turn, what lies between blocks left out.
+    # Alternating first rows and ends; sums between blocks are dropped.
     cuts = np.column_stack([start[some], start[some] + length[some]]).ravel()
     if len(cuts):
         sums[some] = np.add.reduceat(np.append(values, 0.0), cuts)[::2]
@@ -47,21 +47,21 @@ def padded(table, shape, width, name):
 
 
 def check_blocks(start, length, n_rows):
-    """Return first row and number of rows of each block as int64 arrays."""
+    """Return the first row and the number of rows of each block as int64 arrays."""
     start = contiguous(start, dtype=np.int64)
     length = contiguous(length, dtype=np.int64)
     if start.ndim != 1 or length.shape != start.shape or len(start) == 0:
-        raise ValueError("start and length must have one entry for each of at least one block")
+        raise ValueError("start and length must have one entry per block, for at least one block")
     if (length < 1).any() or (start < 0).any() or (length > n_rows - start).any():
-        raise ValueError("every block must have at least one row, all of them rows of X")
+        raise ValueError("every block must have at least one row, and all rows must be rows of X")
     return start, length
 
 
 def check_labels(labels, start, length, n_rows, n_labels):
-    """Return int32 labels of all rows; those of rows that a block covers must be valid."""
+    """Return int32 labels of all rows; labels in blocks must be valid."""
     labels = contiguous(labels, dtype=np.int32)
     if labels.shape != (n_rows,):
-        raise ValueError(f"labels of shape {labels.shape} for {n_rows} rows")
+        raise ValueError(f"labels has shape {labels.shape}, expected ({n_rows},)")
     depth = np.zeros(n_rows + 1, dtype=np.int64)
     np.add.at(depth, start, 1)
     np.add.at(depth, start + length, -1)
@@ -72,25 +72,25 @@ def check_labels(labels, start, length, n_rows, n_labels):
 
 
 def check_known(known, shape, sizes):
-    """Return known labels as int32, -1 where a label is free; None: all are, in one entry.
+    """Return known labels as int32, with -1 for unknown ones; None means that all are unknown.
 
-    sizes : number of labels there are, broadcast against `shape`
+    sizes : numbers of labels, broadcast against `shape`
     """
     if known is None:
         return np.full((1,) * len(shape), -1, dtype=np.int32)
     known = contiguous(known, dtype=np.int32)
     if known.shape != shape:
-        raise ValueError(f"known labels of shape {known.shape}, expected {shape}")
+        raise ValueError(f"known has shape {known.shape}, expected {shape}")
     if (known < -1).any() or (known >= sizes).any():
-        raise ValueError("known labels must be labels, or -1 where they are not known")
+        raise ValueError("known must contain valid labels, or -1 for unknown ones")
     return known
 
 
 def check_in_loss(in_loss, shape):
-    """Return which labels count in the loss as uint8; None: all do, in one entry."""
+    """Return which labels count in the loss as uint8; None means that all do."""
     if in_loss is None:
         return np.ones((1,) * len(shape), dtype=np.uint8)
     in_loss = contiguous(in_loss, dtype=bool)
     if in_loss.shape != shape:
-        raise ValueError(f"in_loss of shape {in_loss.shape}, expected {shape}")
+        raise ValueError(f"in_loss has shape {in_loss.shape}, expected {shape}")
     return in_loss.view(np.uint8)

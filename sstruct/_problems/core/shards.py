@@ -1,4 +1,4 @@
-"""Parts of the data whose features memory holds, one part at a time."""
+"""Shards of memory-mapped data: blocks whose features fit into memory together."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,11 +13,11 @@ class Shard:
     Attributes
     ----------
     first, last : int
-        Its first block, and the one behind its last.
+        Range [first, last) of its blocks.
     rows : list of (FeatureRows, int, int)
-        Rows, the first and the one behind the last.
+        Ranges [first, last) of rows.
     n_bytes : int
-        Of these rows.
+        Size of these rows.
     """
 
     first: int
@@ -26,25 +26,25 @@ class Shard:
     n_bytes: int
 
     def bring(self):
-        """Read the rows from the disk, in order, where they are mapped."""
+        """Read the rows from disk, in order, if they are memory-mapped."""
         for features, first, last in self.rows:
             features.bring(first, last)
 
 
 def shards_of(problem, most):
-    """Divide a problem's blocks into parts of about equal size.
+    """Divide the blocks of a problem into shards of about equal size.
 
     Parameters
     ----------
     problem : BlockProblem
     most : float
-        Bytes of features that a part has at most, if its blocks are small.
+        Largest size of a shard's features in bytes, if blocks are small.
 
     Returns
     -------
     list of Shard
-        In order; the parts are all blocks. One where there are no rows of features that follow
-        each other as the blocks do. O(n_blocks).
+        In order, covering all blocks. A single shard if there are no rows of features in the order
+        of the blocks. O(n_blocks).
     """
     features = problem.feature_rows()
     n = problem.n_blocks

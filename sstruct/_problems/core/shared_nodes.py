@@ -1,4 +1,4 @@
-"""Nodes that blocks share: windows of samples have copies of nodes of other windows."""
+"""Nodes that blocks share: windows of samples contain copies of nodes of other windows."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SharedNodes:
-    """Copies of nodes, each between the block that has the node and the one that has the copy.
+    """Copies of nodes, and the blocks that contain the copies and the nodes.
 
     Attributes
     ----------
     block : ndarray of int of shape (n_copies, 2)
-        Block with the copy, and block with the node.
+        Block with the copy, and block with the original node.
     position : ndarray of int of shape (n_copies, 2)
         Their positions in the labelings of these blocks.
     cost : ndarray of shape (n_copies,)
-        About the loss of a wrong label of the node, positive.
+        Approximate loss of a wrong label of the node, positive.
     """
 
     block: np.ndarray
@@ -24,7 +24,7 @@ class SharedNodes:
     cost: np.ndarray
 
     def by_block(self, n_blocks):
-        """Return the ends of all copies, sorted by block.
+        """Return the ends of all copies (a copy has two: itself and its node), sorted by block.
 
         Returns
         -------
@@ -34,13 +34,13 @@ class SharedNodes:
         copy : ndarray of int64 of shape (2 * n_copies,)
             Index of the copy that each end belongs to.
         sign : ndarray of shape (2 * n_copies,)
-            1 for copies and -1 for the nodes.
+            1 for copies and -1 for original nodes.
         """
         block = self.block.T.ravel()
         order = np.argsort(block, kind="stable")
         n = len(self.cost)
         start = np.searchsorted(block[order], np.arange(n_blocks + 1)).astype(np.int64)
         position = self.position.T.ravel()[order].astype(np.int32)
-        # Never empty, so that there is a first entry to point at.
+        # Never empty, so that its address exists.
         position = position if n else np.zeros(1, dtype=np.int32)
         return start, position, order % max(n, 1), np.where(order < n, 1.0, -1.0)

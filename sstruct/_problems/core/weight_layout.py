@@ -1,7 +1,7 @@
-"""The tables of weights of a model: where each is in the weight vector, and what its axes mean."""
+"""Layout of a model's weights: tables, their positions in the weight vector, and their axes."""
 
-# Design: a layout is a function of a few sizes. These functions are cached: a prediction asks
-# several times for the same one.
+# Design: a layout is a function of a few sizes. These functions are cached, because a prediction
+# needs the same layout several times.
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,14 +21,13 @@ class WeightBlock:
     Attributes
     ----------
     axes : tuple of (str or None)
-        What the entries along each axis belong to, such as "label"; None if they have no names.
+        Meaning of the entries along each axis, such as "label"; None if they have no names.
     shape : tuple of int
     strides : tuple of int
-        Steps between entries along each axis, in entries of the vector.
-    extent : int
+        Steps between entries along each axis, counted in entries of the vector.
         Number of entries of the vector that the table takes, including padding.
     first : tuple of int
-        Index of the first entry of each axis among all entries of that name. Default: 0.
+        Index of the first entry of each axis among all entries with that name. Default: 0.
     """
 
     axes: tuple
@@ -39,7 +38,7 @@ class WeightBlock:
 
 
 class WeightLayout:
-    """Tables of weights, one after another in one vector.
+    """Tables of weights in one vector.
 
     Compiled code pads the rows of some tables, and so the vector of a problem. The public vector,
     ``w_``, has the entries of all tables in the same order, row-major and without padding.
@@ -47,16 +46,16 @@ class WeightLayout:
     Parameters
     ----------
     blocks : dict of str to (WeightBlock, tuple of int or None)
-        The tables by name, in order. A shape instead of a WeightBlock: the model does not have
-        these weights, which are zero. None: it does not have them, and they have no shape.
+        The tables by name, in order. A shape instead of a WeightBlock means that the model does not
+        have these weights and that they are zero; None means that they have no shape either.
 
     Attributes
     ----------
     blocks : dict of str to WeightBlock
         The tables that exist.
     starts : dict of str to int
-        Place in the vector of the first entry of each table; of a table that does not exist: of
-        the next one.
+        Position of the first entry of each table in the vector; for a missing table, that of the
+        next table.
     size, public_size : int
         Length of the padded and of the public vector.
     """
@@ -76,14 +75,14 @@ class WeightLayout:
         self.public_size = sum(prod(block.shape) for block in self.blocks.values())
 
     def table(self, w, name):
-        """Return one table as a view of a vector; zeros or None if it does not exist."""
+        """Return a table as a view of a vector; zeros or None if it does not exist."""
         if name in self.blocks:
             return self.views(w)[name]
         shape = self._missing[name]
         return None if shape is None else np.zeros(shape)
 
     def views(self, w):
-        """Return the tables that exist as views of a vector, by name.
+        """Return the existing tables as views of a vector, by name.
 
         Parameters
         ----------
@@ -91,7 +90,7 @@ class WeightLayout:
         """
         if w.shape != (self.size,) or w.dtype != np.float64:
             found = f"shape {w.shape} and dtype {w.dtype}"
-            raise ValueError(f"weights of {found}, expected {(self.size,)} and float64")
+            raise ValueError(f"found weights of {found}, expected {(self.size,)} and float64")
         # NumPy checks that all entries lie within the vector.
         return {
             name: np.ndarray(shape, np.float64, w, offset, strides)
@@ -105,7 +104,7 @@ class WeightLayout:
     def fill(self, w, public):
         """Set the entries of a padded vector, except padding, from a public vector."""
         if np.shape(public) != (self.public_size,):
-            raise ValueError(f"weights of shape {np.shape(public)}, expected {(self.public_size,)}")
+            raise ValueError(f"w has shape {np.shape(public)}, expected {(self.public_size,)}")
         at = 0
         for table in self.views(w).values():
             table[...] = np.reshape(public[at : at + table.size], table.shape)
@@ -118,12 +117,12 @@ class WeightLayout:
         return w
 
     def padded_bounds(self, bounds):
-        """Return bounds of the public vector as bounds of the padded one, infinite elsewhere.
+        """Return bounds of the public vector as bounds of the padded one, with infinite padding.
 
         Raises
         ------
         ValueError
-            If they do not have shape (2, public_size), or exclude every finite weight.
+            If they do not have shape (2, public_size), or allow no finite weight.
         """
         bounds = real_array(bounds, "bounds")
         expected = (2, self.public_size)
@@ -136,14 +135,14 @@ class WeightLayout:
             at = np.flatnonzero(wrong)[0]
             raise ValueError(
                 f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}, "
-                "expected lower <= upper with a finite number between"
+                "expected lower <= upper with a finite value between them"
             )
         beyond = (bounds[0] > LARGEST) | (bounds[1] < -LARGEST)
         if beyond.any():
             at = np.flatnonzero(beyond)[0]
             raise ValueError(
-                f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}: all between is"
-                f" beyond {LARGEST:g}, whose square is a float64; scale the features"
+                f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}, expected a "
+                f"value of at most {LARGEST:g} between them; rescale the features"
             )
         out = self.unbounded()
         for padded, public in zip(out, bounds):
@@ -162,18 +161,18 @@ def dense_block(axes, shape, first=()):
 
 
 def label_row(n_labels):
-    """Return the WeightBlock of one weight for each label."""
+    """Return the WeightBlock with one weight per label."""
     return WeightBlock(("label",), (n_labels,), (1,), padded_labels(n_labels))
 
 
 @lru_cache
 def label_layout(n_labels, n_features, bias):
-    """Return the WeightLayout of weights of features, and intercepts, for each label."""
+    """Return the WeightLayout with weights of features and intercepts for each label."""
     return WeightLayout(label_blocks(n_labels, n_features, bias))
 
 
 def label_blocks(n_labels, n_features, bias):
-    """Return coef (K, F) and intercept (K,) by name: padded rows with an entry for each label."""
+    """Return coef (K, F) and intercept (K,) by name; padded rows with one entry per label."""
     K, F, width = n_labels, n_features, padded_labels(n_labels)
     return {
         "coef": WeightBlock(("label", "feature"), (K, F), (1, width), F * width),
@@ -183,5 +182,5 @@ def label_blocks(n_labels, n_features, bias):
 
 @lru_cache
 def vector_layout(n_weights):
-    """Return the WeightLayout of weights that have an index each, and no other meaning."""
+    """Return the WeightLayout of weights that are only known by their index."""
     return WeightLayout({"w": dense_block(("feature",), (n_weights,))})
