@@ -58,7 +58,7 @@ class BaseSolver(BaseEstimator):
         ----------
         problem : BlockProblem
         early_stopping : bool
-            Whether held-out samples choose among the weights after passes.
+            Whether weights are selected by the score on held-out samples after each pass.
         """
         return {}
 
@@ -71,7 +71,7 @@ class BaseSolver(BaseEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BlockCoordinate(BaseSolver):
-    """What MPBCFW and BCFW have in common."""
+    """Options common to MPBCFW and BCFW."""
 
     step: str = "auto"
     sampling: str = "auto"
@@ -84,7 +84,7 @@ class BlockCoordinate(BaseSolver):
     gap_refresh_every: int = Constants.gap_refresh_every
     sequential_visits: bool = Constants.sequential_visits
 
-    # The least value of each number.
+    # Lower bounds of numeric options.
     _least: ClassVar[dict] = {
         "cache_lifetime": 0,
         "max_working_set": 2,  # the true labeling and one more
@@ -124,9 +124,9 @@ class BlockCoordinate(BaseSolver):
         ]
 
     def _without_effect(self, option):
-        """Return why an option has no effect and what would change that, or two None.
+        """Return the reason why an option has no effect and how to change that, or (None, None).
 
-        "auto" may stand for any value, so that it never is the reason.
+        "auto" may have any meaning, so that it is never the reason.
         """
         if isinstance(self.cache, str) or self.cache:
             return None, None
@@ -149,7 +149,7 @@ class BlockCoordinate(BaseSolver):
                 yield option, f"leave {option}={values[0]!r}"
         for option in self._changed():
             if option in self._of_gaps:
-                yield option, "where each visit calls the oracle, it has no effect: leave it out"
+                yield option, "it has no effect because each visit calls the oracle; leave it out"
 
     def _settled(self, problem, early_stopping):
         costly = problem.oracle_work >= COSTLY_ORACLE
@@ -170,14 +170,14 @@ class BlockCoordinate(BaseSolver):
         }
 
     def _auto_step(self, problem, costly):
-        """Return the kind of step that "auto" stands for.
+        """Return the kind of step for "auto".
 
-        A corrective step considers all labelings if the oracle compares them (`n_choices`).
+        A corrective step uses all labelings if the oracle scores all of them (`n_choices`).
         """
         return "corrective" if problem.n_choices > 0 else "pairwise"
 
     def _constants(self):
-        """Return the Constants; integers beyond the machine's become the largest of those."""
+        """Return the Constants; integers beyond the machine's range become its maximum."""
         found = {}
         for each in fields(Constants):
             if hasattr(self, each.name):
@@ -191,9 +191,9 @@ class BlockCoordinate(BaseSolver):
 class MPBCFW(BlockCoordinate):
     r"""Multi-plane block-coordinate Frank-Wolfe, the default solver.
 
-    Passes that call the max-oracle, which finds the worst labeling of each sample, alternate with
-    cheap passes over the labelings found before [1]_. The options change the speed of a fit, not
-    its solution; their defaults suit all sizes of data.
+    Passes that call the max-oracle, which finds the most violating labeling of each sample,
+    alternate with cheap passes over the labelings found before [1]_. The options change the speed
+    of a fit, but not its solution; their defaults are suitable for data of all sizes.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ class MPBCFW(BlockCoordinate):
     sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
         Order of the samples in a pass. ``"uniform"``: drawn at random with replacement;
         ``"permutation"``: shuffled; ``"gap"``: drawn in proportion to their duality gaps, which are
-        computed anew every `gap_refresh_every` passes. ``"sequential"`` visits one part of the data
-        after another, each part several times; a part is half as large as scikit-learn's
+        recomputed every `gap_refresh_every` passes. ``"sequential"`` visits one shard of the data
+        at a time, each several times; a shard is half as large as scikit-learn's
         ``working_memory``, or a 64th of the data if they fit into it. The first pass always visits
         each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features larger than
         ``working_memory``, ``"gap"`` if a call of the oracle is costly (an estimate of 20,000
@@ -214,33 +214,33 @@ class MPBCFW(BlockCoordinate):
         Whether a labeling found before may replace a call of the oracle if it promises enough
         progress ([2]_, section 3.3). ``"auto"`` is True if a call of the oracle is costly.
     average : bool or "auto", default="auto"
-        Whether to average the weights. ``"auto"``: over about the last ten passes, or, with early
+        Whether to average the weights. ``"auto"``: over about the last ten passes or, with early
         stopping, over all steps. True: over all steps ([1]_, section 3.5). False: no average.
         ``w_`` is the average or the last iterate, whichever has the lower objective; with early
         stopping it is always the average, if there is one.
     cache_lifetime : int, default=2
         Number of passes that an unused cached labeling is kept (T of [1]_), at least 0.
     max_working_set : int, default=1000
-        With this many cached labelings of a sample, unused ones are replaced by new ones (N of
+        From this number of cached labelings of a sample on, new ones replace unused ones (N of
         [1]_), at least 2. Labelings with dual weight are always kept.
     cache_gap_share, cache_mean_gap_share : float, default=0.25 and 0.01
         With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle, as a
         share of the last gap of the sample and of the mean gap (F and nu of [2]_), at least 0.
     gap_refresh_every : int, default=10
-        Largest number of passes after which ``sampling="gap"`` and `cache` compute all gaps anew,
-        at least 1. They also do so whenever the estimator computes a certificate.
+        Largest number of passes after which ``sampling="gap"`` and `cache` recompute all gaps, at
+        least 1. They are also recomputed whenever the estimator computes a certificate.
     sequential_visits : bool, default=False
         Whether each visit sees the steps of all visits before it. By default some visits, and calls
-        of the oracle, are made at once, at slightly older weights.
+        of the oracle, are concurrent and use slightly older weights.
     schedule : {"work", "clock"}, default="work"
-        Whether counted operations (reproducible) or the clock, as in [1]_, decide when passes over
-        cached labelings no longer pay.
+        Whether counted operations (reproducible) or the clock, as in [1]_, determine when passes
+        over cached labelings stop.
     max_approximate_passes : int, default=1000
         Largest number of passes over cached labelings between two passes that call the oracle (M of
         [1]_), at least 0.
     full_pass_every : int, default=4
-        One of this many passes over cached labelings visits all samples, the others only samples
-        with large gaps. At least 1, the choice of [1]_.
+        One of this many passes over cached labelings visits all samples; the others visit only
+        samples with large gaps. At least 1, the choice of [1]_.
 
     See Also
     --------
