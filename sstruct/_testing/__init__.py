@@ -1,1 +1,1 @@
-"""Problems and decoders that only tests and benchmarks need; not in wheels."""
+"""Problems and decoders for tests and benchmarks; not included in wheels."""

@@ -4,7 +4,7 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 
 
 cdef class CostlyProblem(BlockProblem):
-    cdef readonly BlockProblem problem    # the one that is wrapped
+    cdef readonly BlockProblem problem    # the wrapped problem
     cdef readonly double seconds
     cdef Py_ssize_t own_calls
     cdef double own_seconds, own_work

@@ -1,10 +1,9 @@
 # Design:
-# (a) Makes the oracle of any problem slow, and times it, without changing an answer: what solvers do
-#     where oracles are costly can then be measured on data where they are cheap. For tests and
-#     benchmarks.
-# (b) The wait spins on the clock, the GIL released: it takes a core, as an oracle would.
-# (c) The work it declares is a fixed number of units per second, not measured: a fit stays
-#     reproducible to the bit.
+# (a) Makes the oracle of any problem slow, and times it, without changing answers: the behavior of solvers
+#     with costly oracles can then be measured on data with cheap ones. For tests and benchmarks.
+# (b) The wait polls the clock without the GIL: it occupies a core, as an oracle would.
+# (c) The declared work is a fixed number of units per second, and not measured: fits remain reproducible
+#     to the bit.
 """A problem with a costly oracle."""
 
 from libc.stdint cimport int32_t
@@ -18,37 +17,37 @@ from sstruct._problems.core._block_problem import batch_size as usual_batch_size
 cdef extern from "sstruct/_kernels/clock.h":
     double sstruct_seconds() noexcept nogil
 
-# A core makes about one scalar multiply-add a nanosecond where it waits for its operands.
+# A core makes about one scalar multiply-add per nanosecond if it waits for its operands.
 WORK_PER_SECOND = 1e9
 cdef double _WORK_PER_SECOND = WORK_PER_SECOND
 
 
 cdef class CostlyProblem(BlockProblem):
-    """A problem whose every oracle call takes longer.
+    """A problem whose oracle calls take longer.
 
     Parameters
     ----------
     problem : BlockProblem
-        Answers everything.
+        The problem that computes all answers.
     seconds : float
         Busy wait after each call of its oracle; declared as `seconds` * WORK_PER_SECOND of work.
     batch_size : int, optional
         Default: that of `problem`, or of an oracle of the declared work if that is larger.
     work : float, optional
-        Counted for a call in place of what `problem` counts; a score then counts as 1.
+        Work of a call instead of that of `problem`; a score then counts as 1.
 
     Attributes
     ----------
     problem, seconds
     n_calls : int
-        Oracle calls so far, those of forks included.
+        Number of oracle calls so far, including those of forks.
     oracle_seconds : float
-        Time in them, by the wall clock of each thread, waits included.
+        Time of these calls, by the wall clock of each thread, including waits.
     """
 
     def __init__(self, BlockProblem problem not None, double seconds, *, batch_size=None, work=None):
         if not (math.isfinite(seconds) and seconds >= 0):
-            raise ValueError(f"seconds must be finite and not negative, found {seconds}")
+            raise ValueError(f"seconds must be finite and nonnegative, found {seconds}")
         self.problem, self.seconds, self.forks = problem, seconds, []
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
         self.max_code_size, self.bounded = problem.max_code_size, problem.bounded

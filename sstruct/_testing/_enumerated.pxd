@@ -8,7 +8,7 @@ cdef class EnumeratedProblem(BlockProblem):
     cdef const double[:, ::1] planes
     cdef const double[::1] losses
     cdef const int64_t[::1] offsets
-    # Scratch of this object.
+    # Scratch memory of this object.
     cdef double[::1] score
 
     cdef Py_ssize_t n_labelings(self, Py_ssize_t i) noexcept nogil

@@ -1,9 +1,9 @@
 # Design:
-# (a) A problem given by its planes: labeling y of block i is row offsets[i] + y of `planes` and
-#     `losses`, labeling 0 is the truth, and a code is the one integer y.
+# (a) A problem defined by its planes: labeling y of block i is row offsets[i] + y of `planes` and
+#     `losses`, labeling 0 is the truth, and a code is the integer y.
 # (b) phi(x_i, truth) = 0 is no loss of generality, since only psi_i(y) = phi(x_i, y_i) - phi(x_i, y)
 #     matters: phi(x_i, y) is minus the plane.
-# (c) For tests and benchmarks: nothing structured is exploited, every call reads whole planes.
+# (c) For tests and benchmarks: no structure is used, and every call reads whole planes.
 """Problems whose labelings are enumerated."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -26,8 +26,8 @@ cdef class EnumeratedProblem(BlockProblem):
     Parameters
     ----------
     planes : array-like of shape (n_labelings, n_weights)
-        psi_i(y) for every labeling of every block, block after block; each block's first
-        labeling is its truth and has the plane 0. A contiguous float64 array is not copied.
+        psi_i(y) for every labeling of every block, concatenated over blocks; the first labeling of
+        each block is its truth, with plane 0. A contiguous float64 array is not copied.
     losses : array-like of shape (n_labelings,)
         L_i(y), nonnegative; 0 for the truth.
     offsets : array-like of int of shape (n_blocks + 1,)
@@ -37,8 +37,8 @@ cdef class EnumeratedProblem(BlockProblem):
 
     Notes
     -----
-    An oracle call costs m_i * n_weights multiply-adds for m_i labelings; among the best
-    labelings it takes the first.
+    An oracle call costs m_i * n_weights multiply-adds for m_i labelings; it returns the first of
+    the best labelings.
     """
 
     def __init__(self, planes, losses, offsets, *, batch_size=None):
@@ -47,20 +47,20 @@ cdef class EnumeratedProblem(BlockProblem):
         offsets = np.ascontiguousarray(offsets, dtype=np.int64)
         if planes.ndim != 2 or planes.shape[1] == 0 or losses.shape != planes.shape[:1]:
             raise ValueError(
-                f"planes of shape {planes.shape} and losses of shape {losses.shape}, expected "
+                f"planes has shape {planes.shape} and losses has shape {losses.shape}, expected "
                 "(n_labelings, n_weights) and (n_labelings,)")
         if (offsets.ndim != 1 or len(offsets) < 2 or offsets[0] != 0
                 or offsets[len(offsets) - 1] != len(planes) or (np.diff(offsets) < 1).any()):
             raise ValueError(
-                f"offsets must rise from 0 to {len(planes)}, with at least one labeling a block")
+                f"offsets must increase from 0 to {len(planes)}, with at least one labeling per block")
         sizes = np.diff(offsets)
         truth = offsets[:len(sizes)]
         if not np.isfinite(planes).all() or not np.isfinite(losses).all() or (losses < 0).any():
-            raise ValueError("planes and losses must be finite, and losses not negative")
+            raise ValueError("planes and losses must be finite, and losses nonnegative")
         wrong = np.flatnonzero(planes[truth].any(axis=1) | (losses[truth] != 0))
         if len(wrong):
             raise ValueError(
-                f"block {wrong[0]}: the first labeling is the truth, expected plane and loss 0")
+                f"block {wrong[0]}: the first labeling must be the truth, with plane and loss 0")
         self.planes, self.losses, self.offsets = planes, losses, offsets
         self.n_blocks, self.n_weights, self.max_code_size = len(sizes), planes.shape[1], 1
         self.score = np.empty(sizes.max())
@@ -87,7 +87,7 @@ cdef class EnumeratedProblem(BlockProblem):
         return 0
 
     cdef void potentials(self, Py_ssize_t i, const double* w, double loss_weight) noexcept nogil:
-        """score = loss_weight * losses - planes @ w, over the labelings of the block."""
+        """Compute score = loss_weight * losses - planes @ w over the labelings of the block."""
         cdef Py_ssize_t y, first = self.offsets[i], m = self.n_labelings(i)
         sstruct_products(&self.planes[first, 0], m, self.n_weights, w, &self.score[0])
         for y in range(m):
@@ -113,7 +113,7 @@ cdef class EnumeratedProblem(BlockProblem):
         cdef Py_ssize_t y, first = self.offsets[i], m = self.n_labelings(i)
         cdef double value
         self.potentials(i, w, 0)
-        code[0] = 0   # the truth, of score 0
+        code[0] = 0   # the truth, with score 0
         answer.value = 0
         for y in range(1, m):
             value = self.losses[first + y] * (margin + self.score[y] - self.score[0])
@@ -187,5 +187,5 @@ cdef class EnumeratedProblem(BlockProblem):
         BlockProblem.check_code(self, i, code)
         if not 0 <= code[0] < self.n_labelings(i):
             raise ValueError(
-                f"block {i}: labeling {code[0]}, expected 0 to {self.n_labelings(i) - 1}")
+                f"block {i}: found labeling {code[0]}, expected 0 to {self.n_labelings(i) - 1}")
         return 0

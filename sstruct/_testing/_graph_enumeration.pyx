@@ -1,5 +1,5 @@
 # Design:
-# (a) All K^V labelings of a graph, one after another: for tests.
+# (a) Enumerates all K^V labelings of a graph, for tests.
 """The best labeling of a tiny graph, by enumeration."""
 
 from libc.math cimport pow
@@ -11,7 +11,7 @@ from sstruct._oracles.graph._decoder cimport GraphDecoder
 
 import numpy as np
 
-# Beyond so many labelings it is a mistake.
+# More labelings are treated as a mistake.
 cdef double MOST = 1e8
 
 
@@ -21,7 +21,7 @@ def graph_enumeration(attractive=False):
     Parameters
     ----------
     attractive : bool
-        Whether to refuse what a cut does: neighbours that may rather differ than agree.
+        Whether to raise for edges that a cut does not support: those that prefer different labels.
     """
     cdef GraphEnumeration decoder = GraphEnumeration()
     decoder.attractive = attractive
@@ -29,12 +29,12 @@ def graph_enumeration(attractive=False):
 
 
 cdef class GraphEnumeration(GraphDecoder):
-    """A decoder that looks at every labeling; exact.
+    """An exact decoder that enumerates all labelings.
 
     Raises
     ------
     ValueError
-        When decoding, if there are more than 10^8 labelings, or an edge is refused.
+        When decoding, if there are more than 10^8 labelings, or an edge is not attractive.
     """
 
     def __init__(self):
@@ -44,7 +44,7 @@ cdef class GraphEnumeration(GraphDecoder):
         return graph_enumeration(self.attractive)
 
     cdef int check_attraction(self, const GraphCosts* costs) except -1 nogil:
-        """cost(a, a) + cost(b, b) <= cost(a, b) + cost(b, a) at every edge, for all labels."""
+        """Check cost(a, a) + cost(b, b) <= cost(a, b) + cost(b, a) at every edge, for all labels."""
         cdef Py_ssize_t e, a, b
         for e in range(costs.n_edges):
             for a in range(costs.n_labels):
@@ -82,7 +82,7 @@ cdef class GraphEnumeration(GraphDecoder):
             for e in range(costs.n_edges):
                 a, b = y[costs.edges[2 * e]], y[costs.edges[2 * e + 1]]
                 cost += edge_cost(costs, e, a, b)
-            if count > 0 or cost < answer.cost:     # count: whether this is the first
+            if count > 0 or cost < answer.cost:     # count > 0: this is the first labeling
                 count = 0
                 answer.cost = cost
                 memcpy(labels, y, n * sizeof(int32_t))

@@ -1,6 +1,6 @@
 # Design:
-# (a) All half-integral labelings of few labels, the vertices of the relaxation among them, one after
-#     another: for tests. Where two halves meet the edge's score decides its outcome.
+# (a) Enumerates all half-integral labelings of few labels, which include the vertices of the relaxation,
+#     for tests. If both labels of an edge are halves, its score determines the outcome.
 """The best half-integral labeling, by enumeration."""
 
 from libc.math cimport INFINITY
@@ -11,12 +11,12 @@ from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder
 
 import numpy as np
 
-# Beyond so many labels it is a mistake.
+# More labels are treated as a mistake.
 MOST_LABELS = 10
 
 
 cdef class HalfEnumeration(LabelDecoder):
-    """A decoder that looks at labels off, on and one half; exact for the relaxed scores.
+    """A decoder that enumerates the values 0, 1/2 and 1; exact for the relaxed scores.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ cdef class HalfEnumeration(LabelDecoder):
 
     def __init__(self, n_labels, edges=None):
         if n_labels > MOST_LABELS:
-            raise ValueError(f"{n_labels} labels are too many to enumerate, at most {MOST_LABELS}")
+            raise ValueError(f"found {n_labels} labels, expected at most {MOST_LABELS}")
         self._set_model(n_labels, edges, relaxed=True)
         self.work = 3.0 ** n_labels * (self.n_labels + self.n_edges)
 

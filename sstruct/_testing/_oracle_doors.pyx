@@ -1,8 +1,9 @@
 # Design:
-# (a) Oracles as functions of arrays: what production calls from compiled code alone, opened for
-#     tests and benchmarks. Each takes the workspace, so that a test can call it again while warm.
-# (b) Shapes are checked, since a wrong one would write anywhere; indices where a test asks for it.
-"""Doors to compiled oracles."""
+# (a) Oracles as functions of arrays: functions that production calls only from compiled code, made
+#     available to tests and benchmarks. Each takes the workspace, so that tests can reuse it.
+# (b) Shapes are validated, since wrong ones would write out of bounds; indices are validated if tests
+#     need it.
+"""Python access to compiled oracles."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -29,18 +30,18 @@ from sstruct._oracles.tree._max_sum import _edge_scores, _node_scores, parents_f
 
 
 def checked_scores(LabelDecoder decoder not None, theta, pair):
-    """Scores of labels (K,) and of the decoder's edges (E,), or ValueError."""
+    """Return scores of labels (K,) and of the decoder's edges (E,), or raise ValueError."""
     theta = np.ascontiguousarray(theta, dtype=np.float64)
     pair = np.ascontiguousarray(pair, dtype=np.float64)
     if theta.shape != (decoder.n_labels,) or pair.shape != (decoder.n_edges,):
         raise ValueError(
-            f"scores of shapes {theta.shape} and {pair.shape} for {decoder.n_labels} labels and "
+            f"scores have shapes {theta.shape} and {pair.shape}, expected {decoder.n_labels} labels and "
             f"{decoder.n_edges} edges")
     return theta, pair if decoder.n_edges else np.zeros(1)
 
 
 def set_score(LabelDecoder decoder not None, theta, pair, code):
-    """Return f of a code."""
+    """Return the score of a code."""
     cdef const double[::1] node, of_edge
     node, of_edge = checked_scores(decoder, theta, pair)
     cdef const int32_t[::1] labels = code
@@ -74,7 +75,7 @@ def set_marginals(LabelDecoder decoder not None, theta, pair):
 cdef int set_loss(
         LabelDecoder decoder, const int32_t[::1] truth, const double[:, ::1] loss,
         LabelLoss* out) except -1:
-    """Point at the true code and at costs (2, K) of labels off and on, the truth's free."""
+    """Set the true code and the costs (2, K) of labels off and on, which are 0 for the truth."""
     values = np.asarray(loss)
     decoder.check_code(truth)
     true = np.asarray(truth)[:decoder.n_labels] // 2
@@ -91,14 +92,14 @@ cdef int set_loss(
 def best_product(
         LabelDecoder decoder not None, theta, pair, const int32_t[::1] truth,
         const double[:, ::1] loss, double offset):
-    """Return the code; truth: that of the truth; loss (2, K): cost of each label off and on."""
+    """Return the best code; truth: the true code; loss (2, K): cost of each label off and on."""
     cdef const double[::1] node, of_edge
     cdef LabelLoss costs
     cdef LabelAnswer answer
     node, of_edge = checked_scores(decoder, theta, pair)
     set_loss(decoder, truth, loss, &costs)
     if not decoder.has_product or (decoder.counts_errors and costs.unit == 0):
-        raise ValueError("no direct maximum of the product for this decoder and loss")
+        raise ValueError("this decoder and loss do not support the direct maximum of the product")
     code = np.empty(decoder.code_size, dtype=np.int32)
     cdef int32_t[::1] out = code
     with nogil:
@@ -110,7 +111,7 @@ def best_between(
         LabelDecoder decoder not None, theta, pair, const int32_t[::1] truth,
         const double[:, ::1] loss, double offset, double loss_weight, double lower, double upper,
         bint above=False, bint below=False):
-    """Return the code, or None."""
+    """Return the best code, or None."""
     cdef const double[::1] node, of_edge
     cdef LabelLoss costs
     cdef LabelAnswer answer
@@ -120,7 +121,7 @@ def best_between(
     interval.lower, interval.upper = lower, upper
     interval.above, interval.below = above, below
     if not decoder.has_between:
-        raise ValueError("no constrained maximum for this decoder")
+        raise ValueError("this decoder does not support the constrained maximum")
     code = np.empty(decoder.code_size, dtype=np.int32)
     cdef int32_t[::1] out = code
     with nogil:
@@ -130,7 +131,7 @@ def best_between(
 
 
 def relaxed_maximum(RelaxedLabels relaxed not None, node_scores, edges, edge_scores):
-    """Solve one problem, scores (K,) and (E,) or (E, 4): (code, value, work)."""
+    """Solve a problem with scores (K,) and (E,) or (E, 4); return (code, value, work)."""
     cdef double value = 0, work = 0
     load_problem(relaxed, node_scores, edges, edge_scores)
     code = np.empty(relaxed_code_size(relaxed.n_labels, relaxed.n_edges), dtype=np.int32)
@@ -142,19 +143,19 @@ def relaxed_maximum(RelaxedLabels relaxed not None, node_scores, edges, edge_sco
 
 
 def relaxed_value(RelaxedLabels relaxed not None, code):
-    """The score of a code of the problem solved last."""
+    """Return the score of a code of the problem solved last."""
     cdef const int32_t[::1] entries = code
     if entries.shape[0] != relaxed_code_size(relaxed.n_labels, relaxed.n_edges):
-        raise ValueError("the code is not one of this graph")
+        raise ValueError("the code does not belong to this graph")
     return relaxed.value(&entries[0])
 
 
 def search_polygon(
         RelaxedPolygon polygon not None, node_scores, edges, edge_scores, truth, weights, margin,
         angle=None, precision=0.0):
-    """Search one problem: the largest product, or `angle` = (loss_weight, lower, upper). Scores
-    as of `relaxed_maximum`. Returns (code, h, g, exact, bound, work), or None if there is no point
-    in the angle."""
+    """Maximize the product of a problem, or search `angle` = (loss_weight, lower, upper); scores as for
+    `relaxed_maximum`. Returns (code, h, g, exact, bound, work), or None if there is no point in the
+    angle."""
     cdef const int32_t[::1] labels = truth
     cdef const double[::1] costs = weights
     cdef const double[::1] node = node_scores
@@ -162,11 +163,11 @@ def search_polygon(
     cdef bint tables = edge_scores.ndim == 2
     cdef double width = margin, part = precision
     cdef MixtureAnswer answer
-    load_problem(polygon.relaxed, node_scores, edges, edge_scores)     # refuses wrong shapes
+    load_problem(polygon.relaxed, node_scores, edges, edge_scores)     # validates shapes
     cdef Py_ssize_t K = polygon.relaxed.n_labels, E = polygon.relaxed.n_edges
     cdef const int32_t[:, ::1] pairs = edges
     if K == 0 or labels.shape[0] != K or costs.shape[0] != K or not margin > 0:
-        raise ValueError("truth and weights must have one entry for each label, margin be > 0")
+        raise ValueError("truth and weights must have one entry per label, and margin must be positive")
     code = np.empty(mixture_code_size(K, E), dtype=np.int32)
     cdef int32_t[::1] out = code
     polygon.set_graph(K, E, &pairs[0, 0] if E else NULL)
@@ -181,8 +182,8 @@ def search_polygon(
 
 
 def solve_flow(MaxFlow cut not None, n_nodes, edges, terminal, capacity, grid=None):
-    """Solve one problem: (flow, sides, work). `grid` = (height, width, connectivity) takes
-    the place of the edges."""
+    """Solve a problem; return (flow, sides, work). `grid` = (height, width, connectivity) replaces
+    the edges."""
     cdef const int32_t[:, ::1] edge_view
     cdef const double[::1] terminals = terminal
     cdef const double[:, ::1] capacities = capacity
@@ -192,7 +193,7 @@ def solve_flow(MaxFlow cut not None, n_nodes, edges, terminal, capacity, grid=No
     if grid is None:
         edge_view = edges
         if edge_view.shape[0] != E or edge_view.shape[1] != 2:
-            raise ValueError("edges and capacities of different lengths")
+            raise ValueError("edges and capacities must have the same length")
         with nogil:
             cut.set_graph(n, E, &edge_view[0, 0] if E else NULL)
     else:
@@ -200,7 +201,7 @@ def solve_flow(MaxFlow cut not None, n_nodes, edges, terminal, capacity, grid=No
         cut.set_grid(height, width, connectivity)
     if (cut.n_nodes != n or cut.n_edges != E or terminals.shape[0] != n
             or capacities.shape[1] != 2):
-        raise ValueError("terminals or capacities do not fit the graph")
+        raise ValueError("the shapes of terminals or capacities do not match the graph")
     side = np.empty(n, dtype=np.int32)
     cdef int32_t[::1] out = side
     with nogil:
@@ -216,12 +217,12 @@ def solve_flow(MaxFlow cut not None, n_nodes, edges, terminal, capacity, grid=No
 
 
 def solve_flow_again(MaxFlow cut not None, change):
-    """Go on from the problem of `solve_flow` with terminals (n,) changed: the sides."""
+    """Continue the problem of `solve_flow` with terminals changed by (n,); return the sides."""
     cdef const double[::1] changes = change
     cdef Py_ssize_t v
     cdef double work = 0
     if changes.shape[0] != cut.n_nodes or cut.n_nodes == 0:
-        raise ValueError("the changes do not fit the graph")
+        raise ValueError("the shape of change does not match the graph")
     side = np.empty(cut.n_nodes, dtype=np.int32)
     cdef int32_t[::1] out = side
     for v in range(cut.n_nodes):
@@ -233,7 +234,7 @@ def solve_flow_again(MaxFlow cut not None, change):
 
 cdef int set_energy_grid(
         BinaryEnergy energy, Py_ssize_t height, Py_ssize_t width, int connectivity) except -1:
-    """Take a grid; the order of its edges is that of `MaxFlow.set_grid`."""
+    """Set a grid, whose edges have the order of `MaxFlow.set_grid`."""
     cdef Py_ssize_t d, r, c, e = 0
     cdef Py_ssize_t[4] offset
     offset[0], offset[1], offset[2], offset[3] = 1, width, width + 1, width - 1
@@ -250,8 +251,8 @@ cdef int set_energy_grid(
 
 def minimize_energy(
         BinaryEnergy energy not None, node_costs, edges, edge_costs, roof_duality=False, grid=None):
-    """Solve one problem, costs (V, 2) and (E, 4): (labels, value, work). The value is the bound
-    of roof duality. `grid` = (height, width, connectivity) takes the place of the edges."""
+    """Solve a problem with costs (V, 2) and (E, 4); return (labels, value, work). The value is the bound
+    of roof duality. `grid` = (height, width, connectivity) replaces the edges."""
     cdef const double[:, ::1] node = node_costs, edge = edge_costs
     cdef const int32_t[:, ::1] pairs
     cdef Py_ssize_t V = node.shape[0], E = edge.shape[0], height, width
@@ -261,14 +262,14 @@ def minimize_energy(
     if grid is None:
         pairs = edges
         if pairs.shape[0] != E or pairs.shape[1] != 2:
-            raise ValueError("edges and edge_costs of different lengths")
+            raise ValueError("edges and edge_costs must have the same length")
         with nogil:
             energy.set_graph(V, E, &pairs[0, 0] if E else NULL)
     else:
         height, width, connectivity = grid
         set_energy_grid(energy, height, width, connectivity)
     if energy.n_nodes != V or energy.n_edges != E or node.shape[1] != 2 or edge.shape[1] != 4:
-        raise ValueError("costs do not fit the graph")
+        raise ValueError("the shapes of costs do not match the graph")
     labels = np.empty(V, dtype=np.int32)
     if V == 0:
         return labels, 0.0, 0.0
@@ -286,8 +287,8 @@ def minimize_energy(
 
 
 def decided_labels(PartialOptimality partial not None, node_costs, edges, edge_weights):
-    """Decide arrays (V, K), (E, 2), (E,) >= 0: labels, -1 where not known, and the rest (node
-    costs, edges, edge weights). Indices are trusted."""
+    """Decide arrays (V, K), (E, 2), (E,) >= 0; return labels, -1 if unknown, and the remaining problem
+    (node costs, edges, edge weights). Indices are not validated."""
     cdef const double[:, ::1] node = node_costs
     cdef const int32_t[:, ::1] pairs = edges
     cdef const double[::1] weights = edge_weights
@@ -321,9 +322,9 @@ def labels_of_sum(SumConstraint solver not None, const double[:, ::1] costs, Py_
     """Return the labels (n,) int32."""
     cdef Py_ssize_t n = costs.shape[0], K = costs.shape[1]
     if not (1 <= n <= solver.most_places and 1 <= K <= solver.most_labels):
-        raise ValueError(f"{n} places of {K} labels, more than there is scratch for")
+        raise ValueError(f"found {n} positions with {K} labels, more than the scratch memory holds")
     if not 0 <= total <= n * (K - 1):
-        raise ValueError(f"total {total}, expected 0 to {n * (K - 1)}")
+        raise ValueError(f"total is {total}, expected 0 to {n * (K - 1)}")
     found = np.empty(n, dtype=np.int32)
     cdef int32_t[::1] labels = found
     with nogil:
@@ -332,10 +333,10 @@ def labels_of_sum(SumConstraint solver not None, const double[:, ::1] costs, Py_
 
 
 def message(PackedMRF packed not None, Py_ssize_t e, Py_ssize_t v, const double[::1] source):
-    """A message from v along edge e, as an array."""
+    """Return the message from v along edge e, as an array."""
     other = int(packed.model.edges[e].sum()) - v
     if v not in packed.model.edges[e] or source.shape[0] != packed.costs.n_labels[v]:
-        raise ValueError("no such message")
+        raise ValueError("v must be an end of edge e, and source must have an entry per label of v")
     values = np.empty(packed.costs.n_labels[other])
     cdef double[::1] out = values
     packed.send(e, v, &source[0], &out[0])
@@ -349,21 +350,21 @@ def error_table(node_scores, edge_scores, errors):
     ----------
     node_scores, edge_scores : as in ``viterbi``
     errors : array-like of int of shape (n_positions, n_labels)
-        What each label adds to the count; not negative.
+        Contribution of each label to the count; nonnegative.
 
     Returns
     -------
     scores : ndarray of shape (most + 1,)
-        Best score for each count, up to the largest that positions can sum up to; ``-inf`` where no
-        allowed labeling has it.
+        Best score for each count, up to the largest possible one; ``-inf`` if no allowed labeling has
+        this count.
     labels : ndarray of shape (most + 1, n_positions), dtype int32
-        Its labeling; -1 where there is none.
+        The corresponding labeling; -1 if there is none.
     """
     node, edges, n_labels = _potentials(node_scores, edge_scores)
     given = np.asarray(errors)
     if given.shape != (len(node), n_labels) or given.dtype.kind not in "iu" or (given < 0).any():
         raise ValueError(
-            f"errors must be whole numbers of shape {(len(node), n_labels)}, not negative")
+            f"errors must be nonnegative integers of shape {(len(node), n_labels)}")
     cdef double[:, ::1] theta = node
     cdef double[:, :, ::1] edge = edges
     cdef Py_ssize_t L = len(node), K = n_labels, KP = node.shape[1], d
@@ -391,14 +392,14 @@ def tree_error_table(node_scores, parents, edge_scores, truth):
     ----------
     node_scores, parents, edge_scores : as in ``tree_max_sum``
     truth : array-like of int of shape (V,)
-        The label of each node that is no error.
+        The correct label of each node.
 
     Returns
     -------
     scores : ndarray of shape (V + 1,)
-        Best score for each number of errors, ``-inf`` where no allowed labeling has it.
+        Best score for each number of errors, ``-inf`` if no allowed labeling has it.
     labels : ndarray of shape (V + 1, V), dtype int32
-        Its labeling; -1 where there is none.
+        The corresponding labeling; -1 if there is none.
     """
     node, begin = _node_scores(node_scores)
     parent_of, nodes = parents_first(parents)

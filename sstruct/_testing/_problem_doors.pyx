@@ -1,8 +1,8 @@
 # Design:
-# (a) Functions for tests and benchmarks: each calls a C method of a problem as a solver does, with
-#     what it is given checked before.
-# (b) `best_code`, `true_code` and `code_loss` are methods of the problems: production calls them too.
-"""Doors to problems' C methods."""
+# (a) Functions for tests and benchmarks: each calls a C method of a problem as solvers do, after
+#     validating its arguments.
+# (b) `best_code`, `true_code` and `code_loss` are methods of the problems, since production calls them.
+"""Python access to the C methods of problems."""
 
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
@@ -17,7 +17,7 @@ import numpy as np
 
 
 cdef object code_for(BlockProblem problem, Py_ssize_t i, const double[::1] w):
-    """Room for an answer, once block and weights are checked."""
+    """Validate block and weights, and return an array for an answer."""
     problem._check_block(i)
     problem._check_weights(w)
     return np.empty(problem.code_size(i), dtype=np.int32)
@@ -29,7 +29,7 @@ cdef int point_at(
     """Write pointers to the rows of a table of 1 to 64 codes."""
     cdef Py_ssize_t k
     if not 1 <= table.shape[0] <= 64:
-        raise ValueError(f"{table.shape[0]} labelings, expected 1 to 64 labelings at once")
+        raise ValueError(f"found {table.shape[0]} labelings, expected 1 to 64")
     for k in range(table.shape[0]):
         problem.check_code(i, table[k])
         rows[k] = &table[k, 0]
@@ -50,7 +50,7 @@ def maximize_product(
 def maximize_between(
         BlockProblem problem not None, Py_ssize_t i, const double[::1] w, double loss_weight,
         double margin, interval):
-    """Return (code, value, work, exact), or None where no labeling is in the interval.
+    """Return (code, value, work, exact), or None if no labeling is in the interval.
 
     interval : lower, upper and, if they are not False, whether it is open above and below
     """
@@ -67,7 +67,7 @@ def maximize_between(
 def scores(BlockProblem problem not None, Py_ssize_t i, w, codes, double loss_weight=1.0):
     """Return the scores of labelings.
 
-    w None: from the potentials of the last oracle call, whose weights must still be there.
+    w None: use the potentials of the last oracle call, whose weights must still exist.
     """
     cdef const double[::1] weights
     cdef const double* pointer = NULL
@@ -76,7 +76,7 @@ def scores(BlockProblem problem not None, Py_ssize_t i, w, codes, double loss_we
         weights = w
         pointer = &weights[0]
     elif isinstance(problem, SlackProblem) and (<SlackProblem> problem).last_w == NULL:
-        raise ValueError("there was no oracle call before")
+        raise ValueError("there was no previous oracle call")
     cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
     cdef const int32_t* rows[64]
     point_at(problem, i, table, rows)
@@ -99,7 +99,7 @@ def squared_distance(
 
 
 def scatter(BlockProblem problem not None, Py_ssize_t i, codes, coefficients, double[::1] out):
-    """Add the planes of labelings, times coefficients of sum zero, to `out`."""
+    """Add the planes of labelings, times coefficients with sum zero, to `out`."""
     problem._check_weights(out)
     for code in codes:
         problem.check_code(i, code)
@@ -108,7 +108,7 @@ def scatter(BlockProblem problem not None, Py_ssize_t i, codes, coefficients, do
     cdef const int32_t* rows[64]
     point_at(problem, i, table, rows)
     if len(coefficient) != len(table):
-        raise ValueError(f"{len(table)} labelings with {len(coefficient)} coefficients")
+        raise ValueError(f"found {len(coefficient)} coefficients, expected {len(table)}")
     problem.scatter(i, rows, &coefficient[0], table.shape[0], &out[0])
 
 
@@ -125,7 +125,7 @@ def search(SlackProblem problem not None, Py_ssize_t i, const double[::1] w, dou
 
 
 def code_of(MapProblem problem not None, Py_ssize_t i, labels):
-    """Return the code of the labels of a block's places: they, and the bytes of the free term."""
+    """Return the code of the labels of a block's positions: the labels and the bytes of the free term."""
     problem._check_block(i)
     code = np.zeros(problem.code_size(i), dtype=np.int32)
     n = len(code) - sizeof(double) // sizeof(int32_t)

@@ -1,7 +1,7 @@
 # Design:
-# (a) Functions for tests: each calls a C function or method that the solvers' loops call, with what
-#     it is given checked before.
-"""Doors to the solvers' C functions."""
+# (a) Functions for tests: each calls a C function or method of the solvers' loops, after validating its
+#     arguments.
+"""Python access to the C functions of solvers."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -31,12 +31,12 @@ cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
 def put(SumTree tree not None, Py_ssize_t i, double value):
     """Set the weight of a leaf."""
     if not 0 <= i < tree.n_leaves or not value >= 0:
-        raise ValueError(f"weight {value} at place {i} of {tree.n_leaves}")
+        raise ValueError(f"cannot set weight {value} of leaf {i} of {tree.n_leaves}")
     tree.put(i, value)
 
 
 def draws(SumTree tree not None, seed, Py_ssize_t count):
-    """Return `count` draws of a generator of their own."""
+    """Return `count` draws with a new random generator."""
     cdef Random random
     cdef Py_ssize_t k
     if not tree.total() > 0:
@@ -52,16 +52,16 @@ def draws(SumTree tree not None, seed, Py_ssize_t count):
 def shared_runs(
         const double[::1] alone, const double[::1] together, const unsigned char[::1] left,
         const unsigned char[::1] alike, double work, double of_visit, Py_ssize_t n_weights):
-    """Return which of some runs of visits lanes share.
+    """Return which runs of a sequence of visits lanes would share.
 
-    alone, together : seconds that a run takes one thread, and lanes; left: whether one then leaves it;
-    alike: approximate or exact; work : of each, of_visit: of its visits.
+    alone, together : seconds of a run in one thread and in lanes; left: whether a lane then leaves it;
+    alike: approximate or exact; work: of each run; of_visit: of each of its visits
     """
     cdef Sharing sharing[2]
     cdef Sharing* own
     cdef Py_ssize_t k
     if not len(alone) == len(together) == len(left) == len(alike):
-        raise ValueError("alone, together, left and alike are not of the same runs")
+        raise ValueError("alone, together, left and alike must have the same length")
     begin_sharing(&sharing[0], n_weights)
     begin_sharing(&sharing[1], n_weights)
     shared = np.zeros(len(alone), dtype=bool)
@@ -77,7 +77,7 @@ def shared_runs(
 def simplex_minimum(const double[::1] c, double Q, double C):
     """Return a (m,) and the multiplier b; see `sstruct._kernels._simplex`."""
     if c.shape[0] == 0 or not Q >= 0 or not C > 0:
-        raise ValueError("c must not be empty, Q not negative, and C positive")
+        raise ValueError("c must not be empty, Q must be nonnegative, and C positive")
     out = np.empty(c.shape[0])
     cdef double[::1] a = out
     cdef double b = minimum_on_simplex(&c[0], Q, C, c.shape[0], &a[0])
@@ -90,7 +90,8 @@ def outcome_steps(double[:, ::1] table, double rho, double C, double step):
     Returns
     -------
     residual, change : float
-        Sums of squares, of what masses and labels differ in after the step, and of what masses moved.
+        Sums of squares of the differences between masses and labels after the step, and of the steps
+        of the masses.
     """
     cdef double[2] sums
     if table.shape[0] != SSTRUCT_EDGE_ROWS or table.shape[1] % SSTRUCT_EDGE_LANES:
@@ -103,23 +104,23 @@ def outcome_steps(double[:, ::1] table, double rho, double C, double step):
 
 
 def change_pair(BoundedPairs pairs not None, int32_t first, int32_t second, double difference):
-    """Add to the score of a pair."""
+    """Add `difference` to the score of a pair."""
     if not (0 <= first < pairs.n_labels and 0 <= second < pairs.n_labels):
-        raise IndexError(f"pair {first}, {second} of {pairs.n_labels} labels")
+        raise IndexError(f"pair {first}, {second} is out of range for {pairs.n_labels} labels")
     if pairs.score[first * pairs.width + second] == -INFINITY:
         raise ValueError(f"pair {first}, {second} is forbidden")
     pairs.change(first, second, difference)
 
 
 def search_pairs(BoundedPairs pairs not None, left, right, active, double bound=-INFINITY):
-    """Search with messages {label: message} and active pairs.
+    """Search the best pair for given messages {label: message} and active pairs.
 
     Returns
     -------
     pair : tuple of int, or None
     value : float
     work : int
-        Pairs and bounds looked at.
+        Number of pairs and bounds considered.
     """
     cdef Entries lists[3]
     cdef Py_ssize_t k
@@ -129,11 +130,11 @@ def search_pairs(BoundedPairs pairs not None, left, right, active, double bound=
         for k, messages in enumerate((left, right)):
             for label, message in messages.items():
                 if not 0 <= label < pairs.n_labels:
-                    raise IndexError(f"label {label} of {pairs.n_labels}")
+                    raise IndexError(f"label {label} is out of range for {pairs.n_labels} labels")
                 append(&lists[k], label, 0, message)
         for first, second in active:
             if not (0 <= first < pairs.n_labels and 0 <= second < pairs.n_labels):
-                raise IndexError(f"pair {first}, {second} of {pairs.n_labels} labels")
+                raise IndexError(f"pair {first}, {second} is out of range for {pairs.n_labels} labels")
             append(&lists[2], first, second, 0)
         pairs.work = 0
         pairs.load(&lists[0], &lists[1], 1.0, False)
@@ -150,22 +151,22 @@ def search_pairs(BoundedPairs pairs not None, left, right, active, double bound=
 
 def search_labels(
         LabelFactors factors not None, Py_ssize_t i, Py_ssize_t part, w=None, slack=None):
-    """Search a sample's factors as a visit does, and move nothing.
+    """Search the factors of a sample as a visit does, without a step.
 
     Parameters
     ----------
     i, part : int
     w : ndarray of shape (n_weights,), optional
-        Weights to take the place of the running ones, for good.
+        Weights that permanently replace the running ones.
     slack : ndarray of shape (K,), optional
-        Slacks of the admitted labels, at most 0; None: 0.
+        Slacks of the admitted labels, at most 0. Default: 0.
 
     Returns
     -------
-    label, top, edge, joint : as of `_best_label` and `_best_edge`
+    label, top, edge, joint : results of `_best_label` and `_best_edge`
     """
     if not 0 <= i < factors.n_blocks or not 0 <= part < factors.n_parts:
-        raise IndexError(f"there is no block {i}, or no part {part}")
+        raise IndexError(f"block {i} or part {part} is out of range")
     cdef LabelBlock* block = &factors.blocks[i]
     cdef double top, joint = 0
     cdef int32_t at, label
@@ -185,9 +186,9 @@ def search_labels(
 
 
 def label_state(LabelFactors factors not None, Py_ssize_t i):
-    """Return the variables of a sample, copies: a dict of arrays by name."""
+    """Return copies of the variables of a sample: a dict of arrays by name."""
     if not 0 <= i < factors.n_blocks:
-        raise IndexError(f"there is no block {i}")
+        raise IndexError(f"block {i} is out of range")
     cdef LabelBlock* block = &factors.blocks[i]
     cdef Py_ssize_t j, side
     return {
@@ -208,6 +209,6 @@ def label_state(LabelFactors factors not None, Py_ssize_t i):
 
 
 def label_parts(LabelFactors factors not None):
-    """Return the parts of the labels that visits search, as arrays."""
+    """Return the label groups that visits search, as arrays."""
     K, n_parts = factors.problem.n_labels, factors.n_parts
     return [np.arange(k * K // n_parts, (k + 1) * K // n_parts) for k in range(n_parts)]
