@@ -272,7 +272,7 @@ def test_a_cluster_without_workers_is_named(monkeypatch):
         ) as local,
         distributed.Client(local) as client,
     ):
-        with pytest.raises(RuntimeError, match=r"no worker came within 0\.2 seconds$"):
+        with pytest.raises(RuntimeError, match=r"no worker was available within 0\.2 seconds$"):
             dask_cluster.threads_there(client)
         # A nanny that has restarted its worker too often restarts it no more.
         with pytest.raises(RuntimeError, match="does the oracle end its process"):

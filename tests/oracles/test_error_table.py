@@ -113,7 +113,7 @@ def test_trees(new_rng, key, sizes, kind):
     "errors", [[[0, 1]], [[0, 1], [0, -1]], [[0.5, 1], [0, 1]]], ids=["shape", "sign", "fraction"]
 )
 def test_errors_that_are_no_counts_are_refused(errors):
-    with pytest.raises(ValueError, match=r"errors must be whole numbers of shape \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"errors must be nonnegative integers of shape \(2, 2\)"):
         error_table(np.zeros((2, 2)), np.zeros((2, 2)), errors)
 
 

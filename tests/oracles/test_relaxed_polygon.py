@@ -229,7 +229,7 @@ def test_one_workspace_for_problems_of_any_size(rng):
 
 @pytest.mark.parametrize("truth, weights, margin", [([0], [1.0], 1.0), ([0, 1], [1.0, 1.0], 0.0)])
 def test_problems_are_checked(truth, weights, margin):
-    with pytest.raises(ValueError, match="one entry for each label"):
+    with pytest.raises(ValueError, match="one entry per label"):
         search_polygon(
             RelaxedPolygon(),
             np.zeros(2),

@@ -71,9 +71,9 @@ def test_long_rays(new_rng):
 
 def test_what_does_not_fit_is_refused():
     solver = SumConstraint(3, 2)
-    with pytest.raises(ValueError, match="total 4, expected 0 to 3"):
+    with pytest.raises(ValueError, match="total is 4, expected 0 to 3"):
         labels_of_sum(solver, np.zeros((3, 2)), 4)
-    with pytest.raises(ValueError, match="4 places of 2 labels, more than"):
+    with pytest.raises(ValueError, match="4 positions with 2 labels, more than"):
         labels_of_sum(solver, np.zeros((4, 2)), 1)
     with pytest.raises(ValueError, match="0 places"):
         SumConstraint(0, 2)

@@ -150,7 +150,7 @@ def test_differences_keep_no_zeros(pairs):
 def test_codes_that_name_nothing_are_refused(rng):
     _, problem = make(rng, (5, 4), 5)
     for wrong in (-1, 1, 7):
-        with pytest.raises(ValueError, match=rf"block 0: no plane has the number {wrong}"):
+        with pytest.raises(ValueError, match=rf"block 0: there is no plane with code {wrong}"):
             problem.code_loss(0, np.array([wrong], dtype=np.int32))
 
 
@@ -193,7 +193,7 @@ def test_planes_that_are_whole_are_none_of_sparse_features(rng):
     whole.best_code(0, rng.standard_normal(6))
     kept = whole.planes()
     assert kept["plane_dense"].all()
-    with pytest.raises(ValueError, match="plane_size: a whole plane"):
+    with pytest.raises(ValueError, match="plane_size: a dense plane"):
         problem.restore_planes(kept)
 
 

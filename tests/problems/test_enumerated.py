@@ -25,18 +25,18 @@ def changed(name, where, value):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"planes": [1.0, 2.0]}, r"planes of shape \(2,\)"),
-        ({"planes": np.empty((5, 0))}, r"planes of shape \(5, 0\)"),
-        ({"losses": [0.0]}, r"losses of shape \(1,\)"),
-        ({"offsets": [0, 3]}, "offsets must rise from 0 to 5"),
-        ({"offsets": [1, 3, 5]}, "offsets must rise from 0 to 5"),
-        ({"offsets": [0, 3, 3, 5]}, "at least one labeling a block"),
-        ({"offsets": [0, 6, 5]}, "offsets must rise"),
-        ({"offsets": [0]}, "offsets must rise"),
-        ({"offsets": [[0, 3, 5]]}, "offsets must rise"),
-        (changed("planes", (3, 1), 1), "block 1: the first labeling is the truth"),
-        (changed("losses", 0, 1), "block 0: the first labeling is the truth"),
-        (changed("losses", 2, -1), "losses not negative"),
+        ({"planes": [1.0, 2.0]}, r"planes has shape \(2,\)"),
+        ({"planes": np.empty((5, 0))}, r"planes has shape \(5, 0\)"),
+        ({"losses": [0.0]}, r"losses has shape \(1,\)"),
+        ({"offsets": [0, 3]}, "offsets must increase from 0 to 5"),
+        ({"offsets": [1, 3, 5]}, "offsets must increase from 0 to 5"),
+        ({"offsets": [0, 3, 3, 5]}, "at least one labeling per block"),
+        ({"offsets": [0, 6, 5]}, "offsets must increase"),
+        ({"offsets": [0]}, "offsets must increase"),
+        ({"offsets": [[0, 3, 5]]}, "offsets must increase"),
+        (changed("planes", (3, 1), 1), "block 1: the first labeling must be the truth"),
+        (changed("losses", 0, 1), "block 0: the first labeling must be the truth"),
+        (changed("losses", 2, -1), "losses nonnegative"),
         (changed("losses", 2, np.nan), "must be finite"),
         (changed("planes", (2, 0), np.inf), "must be finite"),
     ],
@@ -50,7 +50,7 @@ def test_bad_planes_are_refused(change, message):
 def test_the_doors_check_labelings():
     problem = EnumeratedProblem(**GOOD)
     for wrong in (-1, 2):
-        with pytest.raises(ValueError, match=rf"block 1: labeling {wrong}, expected 0 to 1"):
+        with pytest.raises(ValueError, match=rf"block 1: found labeling {wrong}, expected 0 to 1"):
             problem.code_loss(1, np.array([wrong], dtype=np.int32))
     with pytest.raises(ValueError, match="block 1: labeling code of 2 entries"):
         problem.code_loss(1, np.zeros(2, dtype=np.int32))
@@ -116,7 +116,7 @@ def test_costly_oracles_come_in_batches(rng):
     problem.batch_size = 20
     assert CostlyProblem(problem, 0).batch_size == 20
     for wrong in (-1, np.nan, np.inf):
-        with pytest.raises(ValueError, match="seconds must be finite and not negative"):
+        with pytest.raises(ValueError, match="seconds must be finite and nonnegative"):
             CostlyProblem(problem, wrong)
     with pytest.raises(TypeError):
         CostlyProblem(None, 1)

@@ -193,7 +193,7 @@ def test_what_is_refused(rng):
     case = Case(rng, 3, np.array([[0, 1], [1, 2], [2, 0]], np.int32), "potts", 3)
     with pytest.raises(ValueError, match="cycle"):
         case.found(is_forest=True)
-    with pytest.raises(ValueError, match="2 entries for 1 blocks"):
+    with pytest.raises(ValueError, match="2 entries, expected 1"):
         max_marginals(case.problem, case.w, [True, False])
     with pytest.raises(ValueError, match="weights, expected"):
         max_marginals(case.problem, case.w[1:], [False])

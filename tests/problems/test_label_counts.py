@@ -106,10 +106,10 @@ def test_codes_that_nodes_may_not_have_are_refused(rng):
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ([3, 2], "label_counts must be 3 numbers from 1 to 3"),
+        ([3, 2], "label_counts must have 3 entries from 1 to 3"),
         ([3, 0, 3], "from 1 to 3"),
         ([3, 4, 3], "from 1 to 3"),
-        ([3, 2, 3], "row 1 has label 2, expected one of 2"),
+        ([3, 2, 3], "row 1 has label 2, expected 0 to 1"),
     ],
 )
 def test_counts_that_do_not_fit_are_refused(counts, message):

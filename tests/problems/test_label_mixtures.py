@@ -238,12 +238,12 @@ def test_codes_are_checked(rng):
     problem.check_code(0, np.array(mixture(0.5, one, two), dtype=np.int32))
     wrong = tuple([5, *one[1:]])
     for y, message in [
-        (mixture(1.0, one, two), "share is 1.0"),
-        (mixture(-0.1, one, two), "share is -0.1"),
-        (mixture(np.nan, one, two), "share is nan"),
-        (mixture(-0.0, one), "share is -0.0"),
-        (mixture(0.5, two, one), "not in order"),
-        (mixture(0.0, one, two), "not in order"),
+        (mixture(1.0, one, two), "share of a mixture is 1.0"),
+        (mixture(-0.1, one, two), "share of a mixture is -0.1"),
+        (mixture(np.nan, one, two), "share of a mixture is nan"),
+        (mixture(-0.0, one), "share of a mixture is -0.0"),
+        (mixture(0.5, two, one), "not sorted"),
+        (mixture(0.0, one, two), "not sorted"),
         (mixture(0.5, one), "with itself has share 0.5"),
         (mixture(0.5, one, wrong), "block 0: label 5 at position 0"),
         (mixture(0.5, wrong, two), "block 0: label 5 at position 0"),
@@ -256,7 +256,7 @@ def test_codes_are_checked(rng):
 
 
 def test_what_cannot_be_mixed(rng):
-    with pytest.raises(ValueError, match="mixtures are of relaxed labelings"):
+    with pytest.raises(ValueError, match="mixtures require a relaxed decoder"):
         MixtureProblem(make(rng, "forest", 3).problem)
     problem = mixed(make(rng, "relaxed", 2), rng, 0).problem
     w = np.zeros(problem.n_weights)

@@ -78,12 +78,12 @@ def test_features_that_need_no_copy_are_not_copied():
     [
         ({"labels": [0, 1, 2, 0]}, "labels must lie between 0 and 1"),
         ({"labels": [0, -1, 1, 0]}, "labels must lie between 0 and 1"),
-        ({"labels": [0, 1, 0]}, r"labels of shape \(3,\) for 4 rows"),
-        ({"labels": [[0, 1, 0, 1]]}, r"labels of shape \(1, 4\) for 4 rows"),
+        ({"labels": [0, 1, 0]}, r"labels has shape \(3,\), expected \(4,\)"),
+        ({"labels": [[0, 1, 0, 1]]}, r"labels has shape \(1, 4\), expected \(4,\)"),
         ({"X": np.ones((0, 3)), "labels": []}, "0 rows and 2 labels"),
         ({"n_labels": 0}, "4 rows and 0 labels"),
         ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
-        ({"loss_scale": [1.0]}, "one for each of 4 blocks"),
+        ({"loss_scale": [1.0]}, "expected \(4,\)"),
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )

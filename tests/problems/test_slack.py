@@ -368,7 +368,7 @@ def test_a_memory_is_checked_before_it_is_taken_back(rng):
 
 def test_scores_without_a_call_before_are_refused(rng):
     problem = SlackProblem(make_chains(rng, 3, (4, 2)).problem, "bisecting")
-    with pytest.raises(ValueError, match="no oracle call before"):
+    with pytest.raises(ValueError, match="no previous oracle call"):
         doors.scores(problem, 0, None, [[0, 1, 2, 0]])
 
 

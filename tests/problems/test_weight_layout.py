@@ -99,7 +99,7 @@ def test_public_and_padded_vectors(layout):
     layout.fill(w, public)
     np.testing.assert_array_equal(w, np.where(padded == 0, -1.0, padded))
     for wrong in (np.zeros(len(public) + 1), np.zeros((1, len(public)))):
-        with pytest.raises(ValueError, match="weights of shape"):
+        with pytest.raises(ValueError, match="w has shape"):
             layout.padded(wrong)
 
 

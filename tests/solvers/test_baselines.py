@@ -607,7 +607,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
 @pytest.mark.parametrize("lam", [5e-324, 1e-308, 1e-200])
 def test_weights_out_of_range_are_an_error_and_no_warning(rng, name, lam):
     case = Case(rng)
-    with pytest.raises(ValueError, match="the weights leave the range of float64: with lam="):
+    with pytest.raises(ValueError, match="the weights may exceed the range of float64: with lam="):
         ChainSSVM(lam=lam, solver=name, max_iter=20, random_state=0).fit(case.X, case.y)
 
 

@@ -152,7 +152,7 @@ def test_weights_from_a_file_are_checked(rng, box):
     if small.boxed:
         outside = np.zeros_like(w)
         outside[small.place] = np.nan_to_num(small.bounds[0], neginf=0) - 1
-        with pytest.raises(ValueError, match="out of their bounds"):
+        with pytest.raises(ValueError, match="outside their bounds"):
             BestWeights(None, 3).resume(
                 arrays | {"best_weights": outside}, small.problem, state.clip
             )

@@ -165,12 +165,12 @@ def test_what_another_fit_has_left_is_checked(rng):
         "alpha": 0.5 * left["alpha"],
     }.items():
         setup.warm = {**left, field: value}
-        with pytest.raises(ValueError, match=f"what the last fit left to go on from: {field}"):
+        with pytest.raises(ValueError, match=f"cannot continue from the previous fit: {field}"):
             DistributedFit(setup)
     wrong = left["code"].copy()
     wrong[-1] = K
     setup.warm = {**left, "code": wrong}
-    with pytest.raises(ValueError, match="what the last fit left to go on from: "):
+    with pytest.raises(ValueError, match="cannot continue from the previous fit: "):
         DistributedFit(setup)
 
 
@@ -182,7 +182,7 @@ def test_parts_of_other_code_leave_nothing_to_go_on_from(rng, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(PartitionFit, "hand_over", lambda self, *news, answer=answer: answer)
             assert run.export() is None
-        assert "answers with what is of no fit" in str(run.problem.failure)
+        assert "returned an invalid reply" in str(run.problem.failure)
         run.parts.failure = None
 
 
@@ -243,7 +243,7 @@ def test_a_compact_change_is_the_difference_compacted(v, seed, share, divisor):
 
 
 def test_weights_that_do_not_fit_are_refused(rng):
-    with pytest.raises(ValueError, match="2 weights before, expected 3"):
+    with pytest.raises(ValueError, match="before has 2 weights, expected 3"):
         compact_change(np.zeros(3), np.zeros(2), 1.0)
     problem, q = Parted(rng, 1).problems[0]
     with pytest.raises(ValueError, match="expected"):
@@ -336,7 +336,9 @@ def test_answers_that_do_not_fit_end_the_fit(rng, name, answer):
     run.parts.ask = other
     solution = run.solve()
     assert solution.status is Status.INTERRUPTED
-    assert str(solution.interruption).startswith(f"part 1, asked to {name}, answers with")
+    assert str(solution.interruption).startswith(
+        f"partition 1 returned an invalid reply to '{name}'"
+    )
     assert 0 < solution.dual < np.inf
 
 
@@ -358,7 +360,7 @@ def test_changes_that_a_part_has_not_heard_of_are_an_error(rng):
     run._iterate()
     (share, (version, _, _, _), dual), *_ = run._news()
     few = version + 5, version + 4, np.array([0], dtype=np.int32), np.array([1.0])
-    with pytest.raises(RuntimeError, match="has not heard"):
+    with pytest.raises(RuntimeError, match="has missed"):
         run.parts.parts[0].advance(share, few, dual, 0)
 
 

@@ -302,7 +302,7 @@ def test_restore_of_the_first_blocks_leaves_the_others_as_they_are(new_rng):
         (lambda e: {**e, "alpha": e["alpha"][:-1]}, "size: the counts do not sum"),
         (
             lambda e: {**e, "code": e["code"][:-1]},
-            "end before the .* labelings of block 6",
+            "are too few for the .* labelings of block 6",
         ),
         (lambda e: {**e, "code": e["code"] + 3}, "block 0: label"),
         (lambda e: {**e, "code": e["code"] - 3}, "block 0: label"),

@@ -208,13 +208,13 @@ def test_an_interruption_leaves_a_sound_state(rng, n_threads):
 
 def test_a_pool_of_another_problem_is_refused(rng):
     state = Small(rng).state()
-    with pytest.raises(ValueError, match="the pool works on another problem"):
+    with pytest.raises(ValueError, match="the pool belongs to another problem"):
         approximate_pass(state, plan(), True, ThreadPool(Small(rng).problem, 2))
 
 
 def test_lags_out_of_range_are_refused():
     for lag in (-1, 9):
-        with pytest.raises(ValueError, match=f"lag must be from 0 to 8, found {lag}"):
+        with pytest.raises(ValueError, match=f"lag must be between 0 and 8, found {lag}"):
             plan(lag=lag)
 
 

@@ -200,7 +200,7 @@ def test_state_refuses_what_does_not_fit(rng, name):
 def test_scores_out_of_range_are_an_error(rng):
     problem = make_chains(rng, 3, (3, 4)).problem
     state = PerceptronState(problem, np.full(2, 1e308))
-    with pytest.raises(ValueError, match="scores leave the range of float64"):
+    with pytest.raises(ValueError, match="scores exceed the range of float64"):
         state.run(np.arange(2).repeat(50), LATER)
 
 
@@ -208,7 +208,7 @@ def test_a_mean_out_of_range_is_an_error(rng):
     problem = make_chains(rng, 1, (3,)).problem
     w = np.full(problem.n_weights, 1e308)
     state = PerceptronState(problem, np.ones(1), weights=w, moment=-w, n_steps=1)
-    with pytest.raises(ValueError, match="weights leave the range of float64"):
+    with pytest.raises(ValueError, match="weights exceed the range of float64"):
         _ = state.average
 
 

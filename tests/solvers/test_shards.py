@@ -61,9 +61,9 @@ def test_parts_that_are_none_are_refused(rng):
     small = Small(rng)
     state, pool, n = small.state(), ThreadPool(small.problem, 1), small.problem.n_blocks
     for blocks, sampling in [((3, 3), "PERMUTATION"), ((-1, 3), "PERMUTATION"), ((0, 3), "GAP")]:
-        with pytest.raises(ValueError, match="expected PERMUTATION and some blocks"):
+        with pytest.raises(ValueError, match="requires PERMUTATION and a nonempty range"):
             PassPlan(StepKind.FW, Sampling[sampling], 1, 0, LATER, blocks)
-    with pytest.raises(ValueError, match=f"blocks from {n} on, expected less than {n}"):
+    with pytest.raises(ValueError, match=f"the first block is {n}, expected less than {n}"):
         exact_pass(state, pool, plan(1, (n, n + 2)), False)
     with pytest.raises(ValueError, match=r"blocks 3 to 2 of"):
         full_pass(pool, state.w, small.q, None, 3, 2)

@@ -358,9 +358,11 @@ def test_gdmm_is_refused(chains, rng):
     problem = prepared(ChainSSVM()._structure(), Samples(X, y)).problem
     w = np.ones(problem.n_weights)
     assert sparse_hinges(problem, w) is None
-    with pytest.raises(ValueError, match="transitions with a mask or with features are not sparse"):
+    with pytest.raises(
+        ValueError, match="sparse decoding does not support masks or features of transitions"
+    ):
         decode_sparse(problem, w, csr_arrays(np.eye(3)))
-    with pytest.raises(ValueError, match="the factors of chains know no features of transitions"):
+    with pytest.raises(ValueError, match="GDMM does not support features of transitions"):
         ChainFactors(problem, 1.0, np.full(14, 1 / 14), 1.0, 1, 0)
     K = 1000
     X = [(rng.standard_normal((2, 2)), rng.standard_normal((1, 1)))]

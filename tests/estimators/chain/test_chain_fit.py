@@ -373,7 +373,9 @@ def test_weights_out_of_range_are_no_convergence():
     model = ChainSSVM(
         pairwise_scale=1, lam=5e-324, transitions=False, boundaries=False, random_state=0
     )
-    with pytest.raises(ValueError, match=r"the weights leave the range of float64: with lam=4.9"):
+    with pytest.raises(
+        ValueError, match=r"the weights may exceed the range of float64: with lam=4.9"
+    ):
         model.fit(X, y)
     assert not hasattr(model, "status_")
 

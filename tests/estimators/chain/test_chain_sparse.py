@@ -90,7 +90,7 @@ def test_masks_and_dense_transitions_are_decoded_as_before(chains):
     assert plain.inference_ == "viterbi (exact)"
     structure, fitted = masked._fitted()
     problem = structure._decoder(fitted, structure.pack(X, fitted))
-    with pytest.raises(ValueError, match="with a mask or with features are not sparse"):
+    with pytest.raises(ValueError, match="does not support masks or features"):
         decode_sparse(problem, fitted._w, sparse_transitions(masked.edge_coef_))
 
 

@@ -163,14 +163,14 @@ def test_a_labeling_twice_and_more_than_memory_holds_are_refused(kept, data):
     twice["last_active"] = np.r_[0, arrays["last_active"]].astype(np.int32)
     twice["code"] = np.r_[arrays["code"][0], arrays["code"]].astype(np.int32)
     write(path, twice, notes)
-    with pytest.raises(ValueError, match="code: a labeling of block 0 is there twice"):
+    with pytest.raises(ValueError, match="code: block 0 has a duplicate labeling"):
         clone(model).fit(*data)
     many = 20_000
     twice["size"] = changed(size, 0, size[0] + many)
     twice["alpha"] = np.r_[alpha[0], np.zeros(many), alpha[1:]]
     twice["code"] = np.r_[np.zeros(many, dtype=np.int32), arrays["code"]].astype(np.int32)
     write(path, twice, notes)
-    with pytest.raises(ValueError, match="labelings of block 0 are more than any fit keeps"):
+    with pytest.raises(ValueError, match="labelings of block 0, more than any fit keeps"):
         clone(model).fit(*data)
 
 
@@ -274,7 +274,7 @@ def test_what_a_model_has_kept_is_checked(data, warm_start, name, change):
     model.fit(*data)
     before = model.w_
     model._warm_state[name] = change(model._warm_state[name])
-    with pytest.raises(ValueError, match="what the last fit left to go on from"):
+    with pytest.raises(ValueError, match="cannot continue from the previous fit"):
         model.set_params(lam=0.05).fit(*data)
     np.testing.assert_array_equal(model.w_, before)
 

@@ -258,7 +258,7 @@ def test_steps_beyond_float64_are_refused(rng, bounded, weight):
         model.set_params(bounds=np.repeat([[-np.inf], [np.inf]], 68, axis=1))
     model.partial_fit(X[:3], y[:3], classes)
     w = model.w_
-    with pytest.raises(ValueError, match="weights leave the range of float64"):
+    with pytest.raises(ValueError, match="weights exceed the range of float64"):
         model.partial_fit(X[3:4], y[3:4], sample_weight=[weight])
     np.testing.assert_array_equal(model.w_, w)
 
