@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.datasets import load_sample_image
 
 from sstruct._oracles.cut._binary_energy import BinaryEnergy
-from sstruct._testing._oracle_doors import minimize_energy
+from sstruct._testing._oracle_access import minimize_energy
 from sstruct.inference import graph_cut
 
 try:

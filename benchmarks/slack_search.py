@@ -38,7 +38,7 @@ from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from sstruct.datasets import fetch_rcv1_subset, fetch_yeast
 
 # Of the paper: success in percent of all searches, queries.

@@ -15,7 +15,7 @@ from sstruct._problems.custom.oracle_calls import OracleCalls
 KNOWN, SPARSE, DENSE, NOTHING = range(4)
 
 
-class Answerer:
+class OracleActor:
     """Oracle calls about some partitions of the data, on the worker that holds them.
 
     A Dask actor, which runs one method at a time. Exceptions of the oracle are returned and not

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstruct._cluster.answers import Answerer, unpacked
+from sstruct._cluster.answers import OracleActor, unpacked
 from sstruct._cluster.partition import changed, lost_for_good
 from sstruct._cluster.processes import AT_ONCE, cloudpickle
 from sstruct._cluster.weight_changes import WeightChanges
@@ -35,7 +35,7 @@ def threads_there(client, suspect=None):
     return client.nthreads()
 
 
-class Lost(Exception):
+class WorkerLost(Exception):
     """A worker was lost, with its data."""
 
 
@@ -116,7 +116,7 @@ class Round(NamedTuple):
     constraint: Constraint | None
 
 
-class Group:
+class WorkerGroup:
     """Partitions that one worker serves."""
 
     def __init__(self, parts, future, address):
@@ -130,11 +130,11 @@ class Group:
                 self.actor = self.future.result(timeout=LOOK)
             except TimeoutError:
                 if self.address not in client.nthreads():
-                    raise Lost from None
+                    raise WorkerLost from None
             except Exception:
                 if self.future.status == "error" and self.address in client.nthreads():
                     raise
-                raise Lost from None
+                raise WorkerLost from None
         self.made = time.monotonic()
 
     def call(self, name, *args):
@@ -155,7 +155,7 @@ class Group:
             except Exception:
                 # The methods themselves never raise.
                 break
-        raise Lost
+        raise WorkerLost
 
 
 class Cluster:
@@ -238,7 +238,7 @@ class Cluster:
                 try:
                     group.wait(self.client)
                     self.groups.append(group)
-                except Lost:
+                except WorkerLost:
                     self.losses.add(group.parts, group.address)
                     self._check_sources(group.parts)
                     parts += group.parts
@@ -248,9 +248,9 @@ class Cluster:
         samples = [part.sent(self.client, address) for part in parts]
         places = [(p.start, p.number, p.n_samples, p.chosen, p.rows) for p in parts]
         future = self.client.submit(
-            Answerer, self.oracle, samples, places, actor=True, workers=[address], pure=False
+            OracleActor, self.oracle, samples, places, actor=True, workers=[address], pure=False
         )
-        return Group(parts, future, address)
+        return WorkerGroup(parts, future, address)
 
     def _begin(self, groups, threads):
         """Validate the partitions on the workers, the first one first; return lost partitions."""
@@ -266,7 +266,7 @@ class Cluster:
             for (part, group, _), call in zip(now, calls):
                 try:
                     fine, form, found = group.result(call)
-                except Lost:
+                except WorkerLost:
                     self.losses.add(group.parts, group.address, group.made)
                     lost.add(group)
                     continue
@@ -341,7 +341,7 @@ class Cluster:
             for group, some, call in asked:
                 try:
                     fine, place, found = group.result(call)
-                except Lost:
+                except WorkerLost:
                     with self.lock:
                         group.lost = True
                         self.losses.add(group.parts, group.address, group.made)
@@ -375,7 +375,7 @@ class Cluster:
         for group, call in asked:
             try:
                 fine, _, error = group.result(call)
-            except Lost:
+            except WorkerLost:
                 group.lost = True  # with its samples
                 continue
             if not fine:

@@ -4,13 +4,13 @@ from concurrent.futures import CancelledError
 
 import sstruct
 from sstruct._cluster.answers import sendable
-from sstruct._cluster.dask_cluster import Group, Losses, Lost
+from sstruct._cluster.dask_cluster import Losses, WorkerGroup, WorkerLost
 from sstruct._cluster.partition import lost_for_good
 
-SUSPECT = "do the parts fit in memory?"
+SUSPECT = "do the partitions fit in memory?"
 
 
-class Asked:
+class PartitionActor:
     """Actor for an object that represents a partition; errors are returned, not raised.
 
     Raised exceptions therefore always come from the cluster.
@@ -71,7 +71,7 @@ class DaskPartitions:
     ----------
     client : distributed.Client
     make : callable
-        See `Asked`.
+        See `PartitionActor`.
     parts : list of (Partition, tuple)
         Partitions on the cluster, and further arguments of `make`.
     size_of : callable
@@ -129,15 +129,15 @@ class DaskPartitions:
         found = self._results("keep", arguments)
         self.copied += self.size_of(found)
         for part, kept in zip(self.parts, found):
-            part.since = [("take_up", (kept, v))]
+            part.since = [("restore_state", (kept, v))]
         return found
 
-    def take_up(self, states, v):
+    def restore_state(self, states, v):
         """Restore the partitions from copies of their states."""
         calls = [(state, v) for state in states]
         for part, call in zip(self.parts, calls, strict=True):
-            part.since = [("take_up", call)]
-        self._results("take_up", calls)
+            part.since = [("restore_state", call)]
+        self._results("restore_state", calls)
 
     def _results(self, name, arguments):
         """Call a method, recreating the partitions of lost workers, until all have answered."""
@@ -166,7 +166,7 @@ class DaskPartitions:
         for part, call in zip(self.parts, calls):
             try:
                 found[part.number] = part.group.result(call)
-            except Lost:
+            except WorkerLost:
                 self._count_loss(part)
                 lost.append(part)
         found.update(self._place(lost))
@@ -180,10 +180,10 @@ class DaskPartitions:
             self._check_sources(parts)
             for part, address in zip(parts, self._addresses(parts)):
                 future = self.client.submit(
-                    Asked, self.make, part.source, part.given, sstruct.__version__, actor=True,
-                    workers=[address], pure=False,
+                    PartitionActor, self.make, part.source, part.given, sstruct.__version__,
+                    actor=True, workers=[address], pure=False,
                 )  # fmt: skip
-                part.group = Group([part], future, address)
+                part.group = WorkerGroup([part], future, address)
             lost = []
             for part in parts:
                 try:
@@ -195,7 +195,7 @@ class DaskPartitions:
                         if not fine:
                             result.add_note(f"while partition {part.number} was rebuilt")
                             break
-                except Lost:
+                except WorkerLost:
                     self._count_loss(part)
                     lost.append(part)
             parts = lost

@@ -90,7 +90,7 @@ class Processes:
     """
 
     def __init__(self, n_workers, token, path):
-        self.n_workers, self.data, self.under_way = n_workers, (token, path), []
+        self.n_workers, self.data, self.pending = n_workers, (token, path), []
         self.parallel = Parallel(n_jobs=n_workers)
         # A copy, because `Parallel` removes the pool from a backend when it ends.
         self.backend = copy.copy(get_active_backend()[0])
@@ -118,21 +118,21 @@ class Processes:
             self.renew()
             self._submit(questions)
         try:
-            return [answer for future in self.under_way for answer in future.result()]
+            return [answer for future in self.pending for answer in future.result()]
         finally:
             self.cancel()
 
     def _submit(self, questions):
         self.cancel()  # left over from an interruption
-        self.under_way = []
+        self.pending = []
         for question in questions:
-            self.under_way.append(self.submit(question))
+            self.pending.append(self.submit(question))
 
     def cancel(self):
         """Cancel the tasks that no worker has started."""
-        for future in self.under_way:
+        for future in self.pending:
             future.cancel()
-        self.under_way = []
+        self.pending = []
 
     def ask(self, i, w, loss_weight, constraint):
         """Return the value of `OracleCalls.ask`, for a thread that waits for it."""

@@ -526,7 +526,7 @@ def test_a_cluster_that_has_gone_by_the_end_leaves_the_model(client, data, monke
     ask = DaskPartitions.ask
 
     def lose(self, name, arguments):
-        if name == "hand_over":
+        if name == "export_state":
             self.failure = RuntimeError("the scheduler of the cluster is not available")
             raise self.failure
         return ask(self, name, arguments)

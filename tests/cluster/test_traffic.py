@@ -33,7 +33,7 @@ def test_calls_are_as_large_as_what_changes(client, rng, monkeypatch):
     X, y = large_choices(rng, n=48)
     data = sum(x.nbytes for x in X)
     asked, answered, last = [], [], {}
-    call, result, clusters = cluster.Group.call, cluster.Group.result, []
+    call, result, clusters = cluster.WorkerGroup.call, cluster.WorkerGroup.result, []
     create = cluster.Cluster.__init__
 
     def made(self, *arguments):
@@ -71,8 +71,8 @@ def test_calls_are_as_large_as_what_changes(client, rng, monkeypatch):
         return size
 
     monkeypatch.setattr(cluster.Cluster, "__init__", made)
-    monkeypatch.setattr(cluster.Group, "call", called)
-    monkeypatch.setattr(cluster.Group, "result", resulted)
+    monkeypatch.setattr(cluster.WorkerGroup, "call", called)
+    monkeypatch.setattr(cluster.WorkerGroup, "result", resulted)
     monkeypatch.setattr(distributed.comm.tcp.TCP, "write", written)
     passes = 4
     options = {

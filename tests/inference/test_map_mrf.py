@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
-from sstruct._testing._oracle_doors import message as sent_message
+from sstruct._testing._oracle_access import message as sent_message
 from sstruct.inference import (
     MRF,
     alpha_expansion,

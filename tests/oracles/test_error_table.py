@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._testing._oracle_doors import error_table, tree_error_table
+from sstruct._testing._oracle_access import error_table, tree_error_table
 
 KEYS = st.integers(0, 2**32 - 1)
 

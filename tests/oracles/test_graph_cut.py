@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct._oracles.cut._binary_energy import BinaryEnergy
-from sstruct._testing._oracle_doors import minimize_energy
+from sstruct._testing._oracle_access import minimize_energy
 from sstruct.inference import graph_cut
 from tests.reference.energies import edge_tables, energies, energy, minimum
 

@@ -10,7 +10,7 @@ from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._testing._half_enumeration import HalfEnumeration
-from sstruct._testing._oracle_doors import (
+from sstruct._testing._oracle_access import (
     best_between,
     best_product,
     best_set,

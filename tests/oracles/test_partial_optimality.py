@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._oracles.graph._partial_optimality import PartialOptimality
-from sstruct._testing._oracle_doors import decided_labels
+from sstruct._testing._oracle_access import decided_labels
 from tests.oracles.test_alpha_expansion import SIZES, best_move, random_problem
 from tests.reference.energies import edge_tables, energies, energy, minimum
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct._oracles.label_set._roof_duality import RelaxedLabels
-from sstruct._testing._oracle_doors import relaxed_maximum, relaxed_value
+from sstruct._testing._oracle_access import relaxed_maximum, relaxed_value
 from sstruct.inference import graph_cut
 from tests.reference.local_polytope import (
     LocalPolytope,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles.mrf._sum_constraint import SumConstraint
-from sstruct._testing._oracle_doors import labels_of_sum
+from sstruct._testing._oracle_access import labels_of_sum
 
 
 def random_costs(rng, n, n_labels, kind):

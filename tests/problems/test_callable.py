@@ -12,7 +12,7 @@ from sstruct._problems.custom._plane_table import dense_difference, sparse_diffe
 from sstruct._problems.custom.oracle_calls import OracleCalls, digest
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core._full_pass import full_pass
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from tests.problems.test_contract import make_enumerated
 
 

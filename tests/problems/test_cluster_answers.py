@@ -10,7 +10,7 @@ from sstruct._cluster.answers import (
     KNOWN,
     NOTHING,
     SPARSE,
-    Answerer,
+    OracleActor,
     packed,
     unpacked,
 )
@@ -56,7 +56,7 @@ def answerer(X, y, oracle, n_threads=1):
         (0, 0, 10, [0, *range(2, 10)], [0, *range(2, 10)]),
         (9, 1, len(X) - 10, list(range(len(X) - 10)), list(range(10, len(X)))),
     ]
-    out = Answerer(cloudpickle.dumps(oracle), parts, places)
+    out = OracleActor(cloudpickle.dumps(oracle), parts, places)
     fine, form, _ = out.begin(0, (None, False), n_threads)
     assert fine
     assert out.begin(1, form, n_threads)[:2] == (True, form)

@@ -29,7 +29,7 @@ from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph.graph_arguments import PAIRWISE, GraphRanges
 from sstruct._problems.graph.grid_edges import grid_edges
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from sstruct._testing._costly import CostlyProblem
 from sstruct._testing._enumerated import EnumeratedProblem
 from sstruct._testing._graph_enumeration import graph_enumeration
@@ -472,13 +472,13 @@ def graph_arguments(**change):
     "change, message",
     [
         ({"edges": np.r_[[[0, 3], [1, 2]], grid_edges(2, 2)]}, "block 0: an edge has an end"),
-        ({"edges": np.r_[[[0, -1], [1, 2]], grid_edges(2, 2)]}, "two different nodes with nonnegative"),
-        ({"edges": np.r_[[[0, 1], [2, 2]], grid_edges(2, 2)]}, "two different nodes with nonnegative"),
+        ({"edges": np.r_[[[0, -1], [1, 2]], grid_edges(2, 2)]}, "two different nodes with"),
+        ({"edges": np.r_[[[0, 1], [2, 2]], grid_edges(2, 2)]}, "two different nodes with"),
         ({"edges": np.zeros((2, 3))}, r"edges has shape \(2, 3\)"),
         ({"edge_start": [0, 3]}, "every block's edges must be among the 6"),
         ({"edge_start": [-1, 2]}, "every block's edges must be among the 6"),
         ({"n_edges": [2, 2**62]}, "every block's edges must be among the 6"),
-        ({"n_edges": [2]}, "per block, \(2,\)"),
+        ({"n_edges": [2]}, r"per block, \(2,\)"),
         ({"edge_start": [2, 2]}, "block 0: an edge has an end outside of its 3 nodes"),
         ({"feature_start": [0, 3]}, "every block's edge features must be among the 6"),
         ({"grids": [[0, 0, 0], [2, 2, 8]]}, "block 1: the edges are not those of a grid"),
@@ -815,9 +815,9 @@ def test_a_problem_without_labels_only_decodes(rng):
         ({"start": [0, 2], "length": [2, 2**63 - 1]}, "rows of X"),
         ({"n_labels": 0}, "n_labels must be at least 1"),
         ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
-        ({"loss_scale": [1.0]}, "expected \(2,\)"),
-        ({"starts_here": [True]}, "expected \(2,\)"),
-        ({"ends_here": [True] * 3}, "expected \(2,\)"),
+        ({"loss_scale": [1.0]}, r"expected \(2,\)"),
+        ({"starts_here": [True]}, r"expected \(2,\)"),
+        ({"ends_here": [True] * 3}, r"expected \(2,\)"),
         ({"edge_mask": np.ones((3, 3), dtype=bool)}, r"edge_mask must have shape \(2, 2\)"),
         ({"boundary_mask": np.ones((2, 3), dtype=bool)}, r"boundary_mask must have shape"),
     ],

@@ -6,7 +6,7 @@ import pytest
 from sstruct._kernels._clock import seconds
 from sstruct._problems.core._decode import decode
 from sstruct._testing import _costly
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from sstruct._testing._costly import CostlyProblem
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.problems.test_contract import make_chains, make_enumerated

@@ -6,7 +6,7 @@ import pytest
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from tests.problems.test_contract import code, make_chains, make_enumerated
 
 

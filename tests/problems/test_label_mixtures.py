@@ -7,7 +7,7 @@ import pytest
 
 from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import half_codes, make
 from tests.reference.mixtures import best_of_polygon

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sstruct import GridCRFSSVM
 from sstruct._oracles.graph._decoder import GraphDecoder
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from tests.estimators.same_bits import assert_same_bits
 from tests.problems.test_contract import make_graphs
 

@@ -12,7 +12,7 @@ import pytest
 from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
 from sstruct._problems.map.map_arguments import disagreement, project
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from sstruct.inference import MRF
 from sstruct.inference._model.tree_cover import TreeCover, tree_cover
 from tests.reference import mrf as reference

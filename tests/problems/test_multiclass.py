@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multiclass import MulticlassProblem
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from tests.problems.test_contract import STORAGES, check_against_definition, code
 
 
@@ -83,7 +83,7 @@ def test_features_that_need_no_copy_are_not_copied():
         ({"X": np.ones((0, 3)), "labels": []}, "0 rows and 2 labels"),
         ({"n_labels": 0}, "4 rows and 0 labels"),
         ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
-        ({"loss_scale": [1.0]}, "expected \(4,\)"),
+        ({"loss_scale": [1.0]}, r"expected \(4,\)"),
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )

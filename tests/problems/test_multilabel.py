@@ -17,7 +17,7 @@ from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import MultilabelProblem, label_marginals
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from sstruct._testing._half_enumeration import HalfEnumeration
 from tests.problems.test_contract import STORAGES, check_against_definition, code
 from tests.reference import label_sets

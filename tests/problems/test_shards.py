@@ -100,7 +100,7 @@ def test_rows_are_brought_into_memory_and_no_others(tmp_path, kind):
         rows = FeatureRows(matrix)
         # They are all ones, which are not read again.
         assert rows.bytes_before(np.array([2]))[0] == 2 * 512 * 4
-        rows.bring(0, n)
+        rows.preload(0, n)
         return
 
     def resident():
@@ -110,6 +110,6 @@ def test_rows_are_brought_into_memory_and_no_others(tmp_path, kind):
 
     rows = FeatureRows(X)
     before = resident()
-    rows.bring(n // 4, n // 2)
+    rows.preload(n // 4, n // 2)
     assert X.nbytes // 4 <= resident() - before < X.nbytes * 3 // 4
-    FeatureRows(np.ones((3, 2))).bring(0, 3)
+    FeatureRows(np.ones((3, 2))).preload(0, 3)

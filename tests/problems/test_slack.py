@@ -15,7 +15,7 @@ from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.estimators.custom.choices import ConstrainedChoice
 from tests.problems.flat import chain_problem

@@ -9,7 +9,7 @@ from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import make
 from tests.problems.test_slack import points, rescaled

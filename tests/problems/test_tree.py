@@ -5,7 +5,7 @@ import pytest
 
 from sstruct._problems.tree._tree_problem import TreeProblem, max_marginals
 from sstruct._problems.tree.tree_arguments import TreeStates
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from tests.problems.flat import tree_problem
 from tests.problems.trees import FORESTS, make_trees
 
@@ -134,8 +134,8 @@ def test_the_doors_check_what_comes_in():
         ({"pair_scores": np.zeros(8), "pair_start": [[0, 1]]}, "has positions outside"),
         ({"pair_scores": np.zeros(8), "pair_start": [[0, -1]]}, "has positions outside"),
         ({"pair_scores": np.zeros(8), "pair_start": [0, 0]}, "pair_start have shape"),
-        ({"loss_scale": [1.0, 1.0]}, "expected \(1,\)"),
-        ({"unit": [1.0, 1.0]}, "expected \(1,\)"),
+        ({"loss_scale": [1.0, 1.0]}, r"expected \(1,\)"),
+        ({"unit": [1.0, 1.0]}, r"expected \(1,\)"),
         ({"unit": [0.0]}, "unit must be positive"),
     ],
 )

@@ -25,7 +25,7 @@ def test_the_first_of_the_best_scores_is_kept(scores, patience):
     w = np.zeros(1)
     for k in range(len(scores)):
         w[0] = k
-        ended = held.look(w, k + 1)
+        ended = held.update(w, k + 1)
         best = max((s for s in scores[: k + 1] if not math.isnan(s)), default=-math.inf)
         assert held.best == best
         if best == -math.inf:
@@ -140,7 +140,7 @@ def test_weights_from_a_file_are_checked(rng, box):
     held.resume(arrays, small.problem, state.clip)
     assert (held.best, held.w.tobytes()) == (0.7, w.tobytes())
     held.score = lambda w: 0.7
-    assert held.look(w, 5)  # the third after the best
+    assert held.update(w, 5)  # the third after the best
     for name, value, message in (
         ("best_weights", w[:-1], "entries"),
         ("best_weights", w * np.nan, "finite"),

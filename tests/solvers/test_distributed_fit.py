@@ -180,7 +180,7 @@ def test_parts_of_other_code_leave_nothing_to_go_on_from(rng, monkeypatch):
     whole = run.export()
     for answer in (None, {}, {**whole, "alpha": whole["alpha"].tolist()}, {**whole, "size": 3}):
         with monkeypatch.context() as patch:
-            patch.setattr(PartitionFit, "hand_over", lambda self, *news, answer=answer: answer)
+            patch.setattr(PartitionFit, "export_state", lambda self, *news, answer=answer: answer)
             assert run.export() is None
         assert "returned an invalid reply" in str(run.problem.failure)
         run.parts.failure = None
@@ -290,7 +290,7 @@ def test_a_part_made_again_goes_on_with_the_same_bits(rng):
     kept = [part.keep(*some) for part, some in zip(run.parts.parts, news)]
     again = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
     for part, state in zip(again.parts.parts, kept):
-        part.take_up(state, run.v)
+        part.restore_state(state, run.v)
     for turn in (0, 1, 2):
         news = [(*of_part, turn) for of_part in run._news()]
         there = run.parts.ask("advance", news)

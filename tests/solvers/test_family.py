@@ -22,7 +22,7 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
-from sstruct._testing import _solver_doors as doors
+from sstruct._testing import _solver_access as doors
 from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small
 

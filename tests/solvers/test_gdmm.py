@@ -20,7 +20,7 @@ from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
 from sstruct._solvers.gdmm.published import Published
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from sstruct.datasets import make_large_domain_sequences, make_sequences
 from sstruct.solvers import GDMM
 

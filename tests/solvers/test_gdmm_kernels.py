@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._testing import _solver_doors as doors
+from sstruct._testing import _solver_access as doors
 
 
 def projected(c, Q, C):

@@ -11,7 +11,7 @@ from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._solvers.gdmm._label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers.gdmm._label_pass import LabelFactors
 from sstruct._solvers.gdmm.published import Published
-from sstruct._testing._solver_doors import label_parts, label_state, search_labels
+from sstruct._testing._solver_access import label_parts, label_state, search_labels
 from tests.reference.local_polytope import LocalPolytope
 
 SEEDS = dict(key=st.integers(0, 2**32 - 1), n_parts=st.sampled_from([1, 2, 3]))

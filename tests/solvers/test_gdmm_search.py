@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._solvers.gdmm._pairs import BoundedPairs
-from sstruct._testing import _solver_doors as doors
+from sstruct._testing import _solver_access as doors
 
 SIGNS = [(-1,), (0,), (1,), (-1, 0), (-1, 1), (0, 1), (-1, 0, 1)]
 

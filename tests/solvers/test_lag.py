@@ -235,7 +235,7 @@ def test_the_lag_follows_from_what_visits_gain_together():
         for share in shares:
             state.dual, state.true, state.estimated = lag.dual + 1.0, lag.dual + share, True
             state.work += 100.0
-            lag.look()
+            lag.update()
         return lag.now
 
     state = Told()
@@ -260,9 +260,9 @@ def test_the_lag_follows_from_what_visits_gain_together():
     lag.begin()
     state.dual, state.true, state.estimated = lag.dual + 1.0, lag.dual, True
     state.work += 39.0
-    lag.look()
+    lag.update()
     assert state.estimated
-    lag.look(at_once=True)
+    lag.update(at_once=True)
     assert not state.estimated
     assert lag.now == 0
 

@@ -49,7 +49,7 @@ def test_a_pass_moves_its_part_alone_and_the_dual_rises(rng, box, batch):
             last, dual = dual, small.check(state)
             assert dual >= last - 1e-12
         # What was added up part by part is what there is.
-        state.settle(rebuilt, linear)
+        state.set_v(rebuilt, linear)
         assert small.check(state) == pytest.approx(dual, abs=1e-12)
     # Hinge losses of parts are those of all.
     whole = full_pass(pool, state.w, small.q)[0]
@@ -247,12 +247,12 @@ def test_an_interruption_within_a_round_leaves_a_certified_model(rng, monkeypatc
     )
     calls = []
 
-    def bring(part):
+    def preload(part):
         calls.append(part)
         if len(calls) == at:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Shard, "bring", bring)
+    monkeypatch.setattr(Shard, "preload", preload)
     with sklearn.config_context(working_memory=800 / 2**20), pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.status_ == "INTERRUPTED"

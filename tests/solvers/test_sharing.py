@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._testing._solver_doors import shared_runs
+from sstruct._testing._solver_access import shared_runs
 
 REST = 16
 COMPARE = 32

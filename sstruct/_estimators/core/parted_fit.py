@@ -142,11 +142,11 @@ class PartOfFit:
     def keep(self, *news):
         return self.rounds.keep(*news)
 
-    def hand_over(self, *news):
-        return self.rounds.hand_over(*news)
+    def export_state(self, *news):
+        return self.rounds.export_state(*news)
 
-    def take_up(self, *kept):
-        self.rounds.take_up(*kept)
+    def restore_state(self, *kept):
+        self.rounds.restore_state(*kept)
 
 
 def parted_training(structure, samples, validation):

@@ -105,7 +105,7 @@ cdef class FeatureRows:
         of_value = 0 if self.rows.kind == SSTRUCT_ONES else values.itemsize
         return indptr[rows] * (of_value + indices.itemsize)
 
-    def bring(self, first, last):
+    def preload(self, first, last):
         """Read rows first to last - 1 from disk, in order, if they are memory-mapped."""
         values, *pointers = self.owners
         if pointers:

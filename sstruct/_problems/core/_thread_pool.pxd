@@ -34,4 +34,4 @@ cdef class ThreadPool:
     cdef double wait(self, sstruct_counter* counter, int64_t least) except -1 nogil
     cdef int close(self) except -1
     cdef Py_ssize_t take(self) noexcept nogil
-    cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil
+    cdef int process_tickets(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil

@@ -83,7 +83,7 @@ cdef class ThreadPool:
         try:
             with nogil:
                 obey(&self.closed)
-                self.attend(problem, thread)
+                self.process_tickets(problem, thread)
         except BaseException as error:
             self.errors.append(error)
             sstruct_store(&self.failed, 1)
@@ -99,7 +99,7 @@ cdef class ThreadPool:
             ticket = sstruct_load(&self.taken)
         return -1
 
-    cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil:
+    cdef int process_tickets(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil:
         """Process tickets between `open` and `close`, in a thread."""
         cdef int64_t turn = 0
         cdef Py_ssize_t ticket

@@ -25,10 +25,10 @@ class Shard:
     rows: list
     n_bytes: int
 
-    def bring(self):
+    def preload(self):
         """Read the rows from disk, in order, if they are memory-mapped."""
         for features, first, last in self.rows:
-            features.bring(first, last)
+            features.preload(first, last)
 
 
 def shards_of(problem, most):

@@ -131,7 +131,7 @@ class OracleCalls:
     def __init__(self, oracle, X, y, rows, form=(None, False)):
         self.oracle, self.X, self.y, self.rows = oracle, X, y, rows
         self.n_weights, self.sparse = form
-        self.looked_at = bytearray(len(X))
+        self.checked = bytearray(len(X))
         # Last potentials of each thread, with their block and weights.
         self.known = {}
         self._take_digests()
@@ -295,9 +295,9 @@ class OracleCalls:
         if labeling is None:
             raise TypeError(f"{self._at(i, name)} returned None, expected a labeling")
         features, loss = self.features(i, labeling), self.loss(i, labeling)
-        if not self.looked_at[i]:
+        if not self.checked[i]:
             self.check_unchanged(i)
-            self.looked_at[i] = True
+            self.checked[i] = True
         if self.sparse:
             return *sparse_difference(*self.truths[i], *features), loss
         return *dense_difference(self.truths[i], features), loss

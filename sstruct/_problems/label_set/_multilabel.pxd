@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.label_set._set_decoder cimport LabelDecoder, LabelLoss
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.label_set._edges cimport LabelEdges
+from sstruct._problems.label_set._label_edges cimport LabelEdges
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 

@@ -25,7 +25,7 @@ from sstruct._oracles.core._interval cimport Interval
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._range cimport check_scores
-from sstruct._problems.label_set._edges cimport add_edges, edge_distance, edge_scores
+from sstruct._problems.label_set._label_edges cimport add_edges, edge_distance, edge_scores
 from sstruct._problems.core._rows cimport (
     FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
     sstruct_row_size, sstruct_some_potentials)

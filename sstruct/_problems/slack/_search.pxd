@@ -38,7 +38,7 @@ cdef class SlackSearch:
     cdef int run(
         self, Search search, Py_ssize_t i, const double* w, double margin,
         double start) except -1 nogil
-    cdef int take_up(self) except -1 nogil
+    cdef int update_best(self) except -1 nogil
     cdef int place(self, const int32_t* code, double* h, double* g) except -1 nogil
     cdef int query(self, double lam) except -1 nogil
     cdef bint query_between(self, const Interval* interval, double lam) except -1 nogil

@@ -98,7 +98,7 @@ cdef class SlackSearch:
         h[0] = self.margin + (score[0] - score[1])
         return 0
 
-    cdef int take_up(self) except -1 nogil:
+    cdef int update_best(self) except -1 nogil:
         """Update the best labeling with the result of a query."""
         self.place(&self.found[0], &self.h, &self.g)
         if self.h > 0 and self.h * self.g > self.value:
@@ -118,7 +118,7 @@ cdef class SlackSearch:
         self.work += answer.work
         codes[0] = &self.truth[0]
         self.problem.scores(self.block, NULL, lam, codes, 1, &offset, &self.work)
-        self.take_up()
+        self.update_best()
         self.bounded = answer.exact or self.problem.bounded
         self.most = self.margin + ((answer.value if answer.exact else answer.bound) - offset)
         if answer.exact or not self.bounded:
@@ -133,7 +133,7 @@ cdef class SlackSearch:
             self.block, self.w, lam, self.margin, interval, &self.found[0], &answer)
         self.work += answer.work
         if answer.found:
-            self.take_up()
+            self.update_best()
             self.bounded = answer.exact or self.problem.bounded
             self.most = self.h + lam * self.g
             if self.bounded and not answer.exact:

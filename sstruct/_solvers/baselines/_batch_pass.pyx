@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._thread_pool cimport ThreadPool
-from sstruct._solvers.core._watch cimport Watch, look, start_watch
+from sstruct._solvers.core._watch cimport Watch, poll, start_watch
 
 import numpy as np
 
@@ -151,7 +151,7 @@ cdef class Plane:
                         if problem.keeps_planes:
                             problem.retain(i, NULL, 0)
                         work += spent[k]
-                        if look(&watch, work):
+                        if poll(&watch, work):
                             late = True
                     done += size
         finally:

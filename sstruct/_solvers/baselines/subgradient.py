@@ -59,7 +59,7 @@ class StochasticSubgradient(Solver):
         complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
         self.n_passes += 1
         self.w, self.primal = self.state.average, self.unknown
-        if self.held_out is not None and self._no_better(self.w):
+        if self.held_out is not None and self._stops_early(self.w):
             return Status.EARLY_STOPPED
         return self._conclude(complete)
 

@@ -3,7 +3,7 @@ cdef class RunningAverage:
     cdef double scale, linear
     cdef readonly Py_ssize_t count
 
-    cdef void follow(self, double linear) noexcept nogil
+    cdef void update(self, double linear) noexcept nogil
 
 
 cdef class PassAverage:

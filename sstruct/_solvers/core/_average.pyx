@@ -35,7 +35,7 @@ cdef class RunningAverage:
         self.linear = 0
         self.count = 0
 
-    cdef void follow(self, double linear) noexcept nogil:
+    cdef void update(self, double linear) noexcept nogil:
         """Add the iterate after a visit to the average; `linear` is its sum of alpha L."""
         cdef double g = 2.0 / (2.0 + self.count)
         cdef Py_ssize_t k

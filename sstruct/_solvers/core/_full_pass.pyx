@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
-from sstruct._solvers.core._scores cimport gather, summarize
+from sstruct._solvers.core._score_summary cimport gather, summarize
 from sstruct._solvers.core._scratch cimport Scratch, reserve
 from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.core._working_set cimport WorkingSet

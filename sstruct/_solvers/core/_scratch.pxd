@@ -64,7 +64,7 @@ cdef struct Lane:
     Move* move              # move of the current visit
     double work             # of the previous visit
     int64_t begun           # number of moves that the first lane has started to apply
-    sstruct_counter landed  # number of moves applied to `weights`
+    sstruct_counter applied  # number of moves applied to `weights`
     char[128] apart
 
 

@@ -69,9 +69,9 @@ cdef class DualState:
     cdef int reserve_lanes(self, Py_ssize_t n_lanes) except -1
     cdef void uncover(self, Lane* lane) noexcept nogil
     cdef double cover(self, Lane* lane) noexcept nogil
-    cdef int follow(
+    cdef int apply_to_lane(
         self, BlockProblem problem, Lane* lane, const Move* move, double* gain) except -1 nogil
-    cdef int land(
+    cdef int apply_move(
         self, BlockProblem problem, const Move* move, RunningAverage average) except -1 nogil
-    cdef int hold(
+    cdef int hold_average(
         self, BlockProblem problem, RunningAverage average, const Move* move) except -1 nogil

@@ -203,7 +203,7 @@ cdef class DualState:
                     self.lanes[k].clipped = &vector[0]
             self.n_lanes = n_lanes
         for k in range(n_lanes):
-            self.lanes[k].landed = self.lanes[k].begun = self.n_visits
+            self.lanes[k].applied = self.lanes[k].begun = self.n_visits
             if k >= self.n_in_step:
                 memcpy(self.lanes[k].weights, self.lanes[0].weights,
                        self.problem.n_weights * sizeof(double))
@@ -233,7 +233,7 @@ cdef class DualState:
             lane.weights[self.boxed[b]] = w
         return self.lam * gain
 
-    cdef int follow(
+    cdef int apply_to_lane(
             self, BlockProblem problem, Lane* lane, const Move* move, double* gain) except -1 nogil:
         """Compute v += sum_k coefficient_k phi(y_k) in a lane; add the gain due to bounds to `gain`."""
         if move.count > 0:
@@ -244,13 +244,13 @@ cdef class DualState:
                 gain[0] += self.cover(lane)
         return 0
 
-    cdef int land(
+    cdef int apply_move(
             self, BlockProblem problem, const Move* move, RunningAverage average) except -1 nogil:
         """Apply a move to the state; the averages stay fixed, except that `average` is updated."""
-        self.follow(problem, self.lanes, move, &self.dual)
+        self.apply_to_lane(problem, self.lanes, move, &self.dual)
         if move.count > 0 and self.exact_average is not None:
-            self.hold(problem, self.exact_average, move)
-            self.hold(problem, self.approximate_average, move)
+            self.hold_average(problem, self.exact_average, move)
+            self.hold_average(problem, self.approximate_average, move)
         self.linear += move.linear
         self.dual += move.gain
         self.work += move.work
@@ -261,10 +261,10 @@ cdef class DualState:
             self.n_oracle_calls += 1
             self.set_gap(move.block, move.gap)
         if average is not None:
-            average.follow(self.linear)
+            average.update(self.linear)
         return 0
 
-    cdef int hold(
+    cdef int hold_average(
             self, BlockProblem problem, RunningAverage average, const Move* move) except -1 nogil:
         """Keep an average fixed while v moves."""
         cdef Py_ssize_t k
@@ -341,7 +341,7 @@ cdef class DualState:
         remain unchanged.
         """
         v = np.zeros(self.weights.shape[0])
-        self.settle(v, self.add_planes(v, 0, self.n_blocks))
+        self.set_v(v, self.add_planes(v, 0, self.n_blocks))
 
     def add_planes(self, double[::1] rebuilt not None, Py_ssize_t first, Py_ssize_t last):
         """Accumulate the contribution of blocks [first, last) to v; return that to `linear`."""
@@ -383,7 +383,7 @@ cdef class DualState:
             look_after(rebuilt.shape[0])
         return linear
 
-    def settle(self, const double[::1] rebuilt not None, double linear):
+    def set_v(self, const double[::1] rebuilt not None, double linear):
         """Set v and `linear` to the sums of `add_planes` over all blocks."""
         cdef Py_ssize_t b
         cdef double v, w

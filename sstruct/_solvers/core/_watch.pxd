@@ -3,8 +3,8 @@ from sstruct._kernels._interruption cimport look as look_for_signals, sstruct_se
 
 # A visit may take microseconds: the clock is read only after this many visits or units of work.
 cdef enum:
-    VISITS_PER_LOOK = 16
-    WORK_PER_LOOK = 100000
+    VISITS_PER_POLL = 16
+    WORK_PER_POLL = 100000
 
 
 cdef struct Watch:
@@ -20,13 +20,13 @@ cdef inline Watch start_watch(double deadline) noexcept nogil:
     return watch
 
 
-cdef inline int look(Watch* watch, double work) except -1 nogil:
+cdef inline int poll(Watch* watch, double work) except -1 nogil:
     """Return 1 if the deadline has passed; raise the exception of a signal handler.
 
     work : work counted so far in the pass or the fit.
     """
     watch.visits += 1
-    if watch.visits % VISITS_PER_LOOK and work - watch.work < WORK_PER_LOOK:
+    if watch.visits % VISITS_PER_POLL and work - watch.work < WORK_PER_POLL:
         return 0
     watch.work = work
     look_for_signals()

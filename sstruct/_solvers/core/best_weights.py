@@ -36,7 +36,7 @@ class BestWeights:
         self._n_waited = 0
         self._newest = (0, math.nan)  # number of the newest pass, and its score
 
-    def look(self, w, n_passes, export=None):
+    def update(self, w, n_passes, export=None):
         """Score the weights after a pass; return whether the fit should end for lack of progress.
 
         export : function that returns the `steps` of these weights, or None

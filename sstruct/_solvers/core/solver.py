@@ -25,7 +25,7 @@ from sstruct._solvers.core.status import Limit, Status
 # the labelings found are this share of the tolerance.
 EXHAUSTED = 0.1
 # Statuses that rounding errors may explain; the others have external causes.
-OWN_ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)
+OWN_STATUSES = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Options:
     rho, parts : of GDMM, the penalty on disagreement ("auto": residual balancing), and the number
         of label groups, of which each visit searches one
     aggressiveness : of passive-aggressive steps
-    part_bytes : largest size of the features of a shard, if passes visit shard after shard
+    shard_bytes : largest size of the features of a shard, if passes visit shard after shard
     constants : Constants of the Frank-Wolfe solvers, or None for their defaults
     """
 
@@ -56,7 +56,7 @@ class Options:
     seed: int = 0
     rho: float | str = "auto"
     parts: int = 1
-    part_bytes: float = math.inf
+    shard_bytes: float = math.inf
     aggressiveness: float = 1.0
     constants: object = None
 
@@ -180,7 +180,7 @@ class Solver:
     it did so (it may skip this if `last` is false). It also keeps ``w``, ``dual`` and
     ``n_oracle_calls`` up to date. ``primal`` belongs to ``w``, or is inf. A subclass that supports
     checkpoints implements ``_save()`` and ``_resume(arrays, notes)``, and uses `_record_kept` and
-    `_take_up_record` for the common part.
+    `_restore_record` for the common part.
 
     Parameters
     ----------
@@ -282,15 +282,15 @@ class Solver:
         with np.errstate(over="ignore", invalid="ignore"), bar as bar:
             try:
                 while status is None:
-                    status = self._settle(self._iterate())
+                    status = self._restore_best(self._iterate())
                     if bar is not None:
                         bar.update(self.n_passes, self._estimate())
                     if self.callback is not None:
-                        status = self._call_back(status)
+                        status = self._notify_callback(status)
                 if bar is not None and status is Status.CONVERGED:
                     bar.finish(self.n_passes, relative(self._gap(), self.primal))
-                solution = self._sound(self._solution(status))
-                self._keep(solution)
+                solution = self._validated(self._solution(status))
+                self._save_final(solution)
                 self.delay.begin()
             except KeyboardInterrupt as error:
                 self.delay.begin()
@@ -305,13 +305,13 @@ class Solver:
                 interruption = error
             if solution is None:
                 self._end_early()
-                solution = self._sound(self._solution(Status.INTERRUPTED))
+                solution = self._validated(self._solution(Status.INTERRUPTED))
         try:
             return replace(solution, interruption=interruption)
         finally:
             del interruption  # its traceback refers to this frame
 
-    def _keep(self, solution):
+    def _save_final(self, solution):
         """Save the state from which a later fit may resume, which may take a while."""
         if self.checkpoint is None:
             return
@@ -320,13 +320,13 @@ class Solver:
         elif self.n_kept != self.n_passes:
             self._save()
 
-    def _certify_apart(self):
+    def _certify_unscheduled(self):
         """Certify in addition to the schedule, without a trace of it in the checkpoint."""
-        self._save_apart()
+        self._save_now()
         self._certify()
         self._record()
 
-    def _save_apart(self):
+    def _save_now(self):
         """Write the checkpoint now, and not again at the end of the fit."""
         if self.checkpoint is not None:
             self._save()
@@ -342,7 +342,7 @@ class Solver:
             "n_approximate": self.n_approximate,
         }
 
-    def _take_up_record(self, arrays, notes):
+    def _restore_record(self, arrays, notes):
         """Restore the record of `_record_kept`; raise ValueError if it is invalid."""
         self.n_passes = note(notes, "n_passes", int, MOST_COUNTED)
         self.history.restore(arrays, self.n_passes)
@@ -350,18 +350,18 @@ class Solver:
         self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
         self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
 
-    def _sound(self, solution):
+    def _validated(self, solution):
         """Lower the bound until it is valid; set status ROUNDING if the certificate is not."""
         if not self.certifies or solution.primal == math.inf:
             return solution
         rounding = self._rounding(solution.w, solution.primal, solution.dual)
-        if self._is_sound(solution, rounding, self.options.tol * solution.primal):
+        if self._is_valid(solution, rounding, self.options.tol * solution.primal):
             return solution
         dual, status = solution.dual, solution.status
         if not math.isnan(dual):
             # The objective is nonnegative.
             dual = max(dual - rounding, 0.0) if math.isfinite(rounding) else 0.0
-        if status in OWN_ENDS:
+        if status in OWN_STATUSES:
             status = Status.ROUNDING
         return replace(
             solution, dual=dual, status=status, limit=self._limit(status), rounding=rounding
@@ -371,7 +371,7 @@ class Solver:
         """Return an upper bound of the rounding error of primal minus dual."""
         return self.rounding.bound(self.lam, primal, dual, w)
 
-    def _is_sound(self, point, rounding, tolerance):
+    def _is_valid(self, point, rounding, tolerance):
         """Whether the certificate of a point is valid for a bound on the rounding error."""
         if not rounding <= max(tolerance, HALF * point.primal):
             return False
@@ -398,7 +398,7 @@ class Solver:
             return Limit.TIME
         return Limit.PASSES if status is Status.MAX_ITER else None
 
-    def _call_back(self, status):
+    def _notify_callback(self, status):
         """Call the callback after a pass; return the status, with a certificate if the fit ends."""
         newest = self.history.newest()
         primal = newest["primal"]
@@ -413,10 +413,10 @@ class Solver:
         if not self.callback(info, solution) or status is not None:
             return status
         if self.held_out is None and math.isnan(primal):
-            self._certify_apart()
-        return self._settle(Status.STOPPED_BY_CALLBACK)
+            self._certify_unscheduled()
+        return self._restore_best(Status.STOPPED_BY_CALLBACK)
 
-    def _settle(self, status):
+    def _restore_best(self, status):
         """Restore the weights with the best score if the fit has ended; return the final status.
 
         The newest row of the history then has their certificate.
@@ -431,10 +431,10 @@ class Solver:
             return Status.CONVERGED
         return Status.EARLY_STOPPED if status is Status.CONVERGED else status
 
-    def _no_better(self, w):
+    def _stops_early(self, w):
         """Score the weights on the held-out samples; return whether this ends the fit."""
         export = self.export if self.takes_samples_as_they_come else None
-        if not self.held_out.look(w, self.n_passes, export):
+        if not self.held_out.update(w, self.n_passes, export):
             return False
         self._record(certified=False)
         return True

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t
 from sstruct._kernels._random cimport random_shuffle
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._thread_pool cimport ThreadPool
-from sstruct._solvers.core._scores cimport above_rounding, summarize
+from sstruct._solvers.core._score_summary cimport above_rounding, summarize
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, reserve
 from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.frank_wolfe._steps cimport (
@@ -31,7 +31,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 # Concurrent visits do not see each other's moves: more of them would gain less per visit.
 MOST_LAG = 8
 # Work of deciding whether to visit a block.
-cdef double LOOK_WORK = 1
+cdef double CHECK_WORK = 1
 DEFAULTS = Constants()
 
 
@@ -115,7 +115,7 @@ cdef Py_ssize_t plan_visits(DualState state, PassPlan plan, bint all_blocks) noe
         if all_blocks or state.working_gaps[i] > mean:
             state.visits[n_visits] = i
             n_visits += 1
-    state.work += LOOK_WORK * state.n_shared
+    state.work += CHECK_WORK * state.n_shared
     if plan.sampling == SEQUENTIAL:
         shuffle_in_stretches(&state.random, &state.visits[0], n_visits, n)
     else:

@@ -19,14 +19,14 @@ from sstruct._solvers.frank_wolfe._approximate_pass cimport (
     GAP, PERMUTATION, SEQUENTIAL, UNIFORM, PassPlan, Sampling)
 from sstruct._kernels._random cimport random_below, random_shuffle
 from sstruct._kernels._simplex cimport put_on_simplex
-from sstruct._solvers.core._scores cimport above_rounding, gather, summarize
+from sstruct._solvers.core._score_summary cimport above_rounding, gather, summarize
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, reserve
 from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.frank_wolfe._steps cimport (
     CORRECTIVE, StepKind, choice_curvature, take_visit_step)
 from sstruct._solvers.frank_wolfe._stretches cimport shuffle_in_stretches
 from sstruct._solvers.frank_wolfe._visits cimport Visits, visit_all, visit_alone
-from sstruct._solvers.core._watch cimport Watch, look, start_watch
+from sstruct._solvers.core._watch cimport Watch, poll, start_watch
 from sstruct._solvers.core._working_set cimport WorkingSet, erase, find, insert, labeling
 
 import numpy as np
@@ -59,7 +59,7 @@ cdef struct Batch:
     double floor            # the plan's cache_mean_gap_share of the mean weighted gap; -1: no cache
     double gap_share        # its cache_gap_share
     bint alone              # batches of 1 at the weights of the state: these do not change before the step
-    bint looked_up          # whether hits are known, so that only the other blocks need the oracle
+    bint hits_known          # whether hits are known, so that only the other blocks need the oracle
     StepKind kind
     Py_ssize_t number, keep  # number of the pass; number of passes that an idle labeling survives
     Py_ssize_t max_labelings  # of a block; above it, idle labelings are replaced
@@ -69,7 +69,7 @@ cdef struct Batch:
     Py_ssize_t* asked       # (size,)
 
 
-cdef int look_for_hit(
+cdef int find_hit(
         Batch* batch, BlockProblem problem, const double* weights, Scratch* scratch,
         Visit* visit) except -1 nogil:
     """Look for a good enough labeling in the cache."""
@@ -90,7 +90,7 @@ cdef int look_for_hit(
     return 0
 
 
-cdef int look_up(
+cdef int answer_ticket(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
     """Task of an exact pass: find a sufficient labeling in the cache, or else call the oracle."""
     cdef Batch* batch = <Batch*> context
@@ -101,8 +101,8 @@ cdef int look_up(
     cdef double mean = 0, size = 0
     cdef OracleAnswer answer
     reserve(scratch, working_set.size)
-    if not batch.looked_up:
-        look_for_hit(batch, problem, batch.weights, scratch, visit)
+    if not batch.hits_known:
+        find_hit(batch, problem, batch.weights, scratch, visit)
     if visit.hit >= 0:
         return 0
     problem.maximize(
@@ -260,7 +260,7 @@ cdef int exact_visit(
     cdef OracleAnswer answer
     visit.block = state.order[batch.first + a]
     reserve(lane.scratch, state.working_sets[visit.block].size)
-    look_for_hit(batch, problem, lane.weights, lane.scratch, &visit)
+    find_hit(batch, problem, lane.weights, lane.scratch, &visit)
     if visit.hit < 0:
         problem.maximize(visit.block, lane.weights, 1.0, code, &answer)
         visit.work += answer.work
@@ -312,7 +312,7 @@ cdef int ask(DualState state, Batch* batch, Py_ssize_t size) except -1 nogil:
     """Find the cache hits of a batch and ask the oracles about its other blocks."""
     cdef Py_ssize_t b, n_asked = 0
     for b in range(size):
-        look_for_hit(batch, state.problem, batch.weights, state.scratch, &batch.visits[b])
+        find_hit(batch, state.problem, batch.weights, state.scratch, &batch.visits[b])
         if batch.visits[b].hit < 0:
             batch.asked[n_asked] = batch.visits[b].block
             n_asked += 1
@@ -329,7 +329,7 @@ cdef int step_batch(
     visits.average = batch.average
     for b in range(size):
         visit_alone(&visits, state, b)
-        if look(watch, state.work):
+        if poll(watch, state.work):
             late[0] = True
     return 0
 
@@ -393,14 +393,14 @@ def exact_pass(
     batch.weights = &state.weights[0] if at is None else &at[0]
     batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
     batch.alone = batch.size == 1 and at is None
-    batch.looked_up = problem.ahead_size > 0
+    batch.hits_known = problem.ahead_size > 0
     batch.floor = plan.cache_mean_gap_share * state.total_gap / n if cache else -1
     batch.gap_share, batch.max_labelings = plan.cache_gap_share, plan.max_working_set
     batch.kind, batch.number, batch.keep = plan.kind, plan.number, plan.keep
     batch.first, batch.average = done, NULL
     if state.exact_average is not None:
         batch.average = <void*> state.exact_average
-    if (batch.alone and not batch.looked_up
+    if (batch.alone and not batch.hits_known
             and (plan.sampling == PERMUTATION or plan.sampling == SEQUENTIAL)):
         order_blocks(state, plan.sampling, done, last)
         run.find, run.tidy, run.context = exact_visit, drop_idle, &batch
@@ -408,7 +408,7 @@ def exact_pass(
         run.work, run.alike = problem.oracle_work, False
         return visit_all(&run, state, pool, &watch)
     try:
-        pool.open(look_up, &batch, batch.size)
+        pool.open(answer_ticket, &batch, batch.size)
         with nogil:
             order_blocks(state, plan.sampling, done, last)
             while done < last and not late:
@@ -416,7 +416,7 @@ def exact_pass(
                     state, plan.sampling, done, min(batch.size, last - done), batch.visits)
                 if size == 0:
                     break
-                if batch.looked_up:
+                if batch.hits_known:
                     ask(state, &batch, size)
                 pool.run(size)
                 step_batch(state, &batch, size, &watch, &late)

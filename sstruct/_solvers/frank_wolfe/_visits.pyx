@@ -25,7 +25,7 @@ from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.core._average cimport RunningAverage
 from sstruct._solvers.core._scratch cimport Lane, Move, begin_move
 from sstruct._solvers.core._state cimport N_MOVES, DualState
-from sstruct._solvers.core._watch cimport Watch, look
+from sstruct._solvers.core._watch cimport Watch, poll
 from sstruct._solvers.frank_wolfe._steps cimport relaxation
 
 cdef extern from "sstruct/_kernels/threads.h":
@@ -44,9 +44,9 @@ cdef int64_t STOP = 1 << 60
 cdef int64_t SOME_WAITS = 8
 cdef double MUCH = 0.6
 # Lanes also leave if a run takes SLOW times as long as one thread would, plus A_START seconds that a
-# thread may take to start; this is checked every VISITS_A_LOOK visits.
+# thread may take to start; this is checked every VISITS_PER_CHECK visits.
 cdef double SLOW = 1.3, A_START = 1e-4
-cdef Py_ssize_t VISITS_A_LOOK = 32
+cdef Py_ssize_t VISITS_PER_CHECK = 32
 # With fewer visits per lane, waiting costs more than additional threads save.
 cdef Py_ssize_t LEAST_VISITS = 8
 
@@ -62,7 +62,7 @@ cdef struct Run:
     Py_ssize_t in_a_row       # number of visits that a lane takes at a time
     double begin
     double work, alone        # work of the state at the start; seconds of one thread per unit of work
-    Py_ssize_t looks          # number of times that the first lane considered the duration
+    Py_ssize_t n_checks       # number of times that the first lane considered the duration
     # Values that lanes change are on separate cache lines.
     char[128] apart
     sstruct_counter next      # next visit to take, from 0
@@ -89,7 +89,7 @@ cdef bint visit_all(
     run.visits, run.state, run.watch, run.pool = visits, <void*> state, watch, <void*> pool
     run.base, run.next, run.stopped, run.count = state.n_visits, 0, 0, visits.count
     run.n_waits, run.waited, run.left = 0, 0, 0
-    run.work, run.alone, run.looks = state.work, 0, 0
+    run.work, run.alone, run.n_checks = state.work, 0, 0
     run.n_lanes = max(1, min(n_threads, visits.lag + 1, visits.count // LEAST_VISITS))
     if run.n_lanes > 1:
         sharing = &state.sharing[visits.tidy != NULL]
@@ -110,7 +110,7 @@ cdef bint visit_all(
             with nogil:
                 visit_in_lane(&run, state, state.problem, 0)
         else:
-            pool.run_once(fly, &run, run.n_lanes)
+            pool.run_once(run_lane, &run, run.n_lanes)
         if sharing != NULL:
             note_run(
                 sharing, visits.alike, run.n_lanes > 1, run.left != 0, sstruct_seconds() - begin,
@@ -123,14 +123,14 @@ cdef bint visit_all(
             move = &state.moves[number % run.ring]
             if move.found == number + 1:
                 if number >= state.lanes.begun:
-                    land_first(&run, state, state.problem, move)
+                    apply_to_state(&run, state, state.problem, move)
                 if visits.tidy != NULL:
                     state.n_labelings -= visits.tidy(
                         visits.context, state, state.problem, state.lanes, move.block)
     return run.stopped == 0
 
 
-cdef int fly(
+cdef int run_lane(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
     """Task of a run: make the visits of a lane."""
     cdef Run* run = <Run*> context
@@ -144,29 +144,29 @@ cdef int visit_in_lane(
     cdef int64_t count = run.visits.count, a = sstruct_add(&run.next, run.in_a_row), b
     while a < count:
         for b in range(a, min(a + run.in_a_row, count)):
-            land(run, state, problem, lane, run.base + b - run.visits.lag)
+            apply_moves(run, state, problem, lane, run.base + b - run.visits.lag)
             wait_for_place(run, state, b)
-            find(run, state, problem, lane, b)
+            make_visit(run, state, problem, lane, b)
         if number > 0:
             look_after(1 + run.in_a_row * lane.work)
             if sstruct_load(&run.left) or waits_too_much(run):
                 sstruct_store(&run.left, 1)
-                sstruct_store(&lane.landed, run.base + count)   # other lanes must not wait for it
+                sstruct_store(&lane.applied, run.base + count)   # other lanes must not wait for it
                 return 0
         else:
             if is_slow(run, state):
                 sstruct_store(&run.left, 1)
-            if look(run.watch, state.work):
+            if poll(run.watch, state.work):
                 # The visits taken so far are made, but no others.
                 sstruct_store(&run.count, min(sstruct_add(&run.next, STOP), count))
                 sstruct_store(&run.stopped, 1)
         a = sstruct_add(&run.next, run.in_a_row)
     if a >= STOP:
         wait(run, &run.stopped, 1)
-    return land(run, state, problem, lane, run.base + sstruct_load(&run.count))
+    return apply_moves(run, state, problem, lane, run.base + sstruct_load(&run.count))
 
 
-cdef int find(
+cdef int make_visit(
         Run* run, DualState state, BlockProblem problem, Lane* lane, int64_t a) except -1 nogil:
     """Compute the move of a visit and publish it."""
     cdef Visits* visits = run.visits
@@ -183,35 +183,35 @@ cdef int find(
     return 0
 
 
-cdef int land(
+cdef int apply_moves(
         Run* run, DualState state, BlockProblem problem, Lane* lane, int64_t end) except -1 nogil:
     """Apply the moves of visits before number `end` to a lane, each as soon as it is available."""
     cdef Move* move
-    cdef int64_t number = lane.landed
+    cdef int64_t number = lane.applied
     cdef double of_bounds = 0
     if number >= end:
         return 0
     while number < end:
         move = &state.moves[number % run.ring]
         if sstruct_load(&move.found) <= number:
-            sstruct_store(&lane.landed, number)   # other lanes may wait for this
+            sstruct_store(&lane.applied, number)   # other lanes may wait for this
             wait(run, &move.found, number + 1)
         number += 1
         if lane == state.lanes:
             lane.begun = number   # a move that raises is not applied again
-            land_first(run, state, problem, move)
+            apply_to_state(run, state, problem, move)
         else:
-            state.follow(problem, lane, move, &of_bounds)
-    sstruct_store(&lane.landed, number)
+            state.apply_to_lane(problem, lane, move, &of_bounds)
+    sstruct_store(&lane.applied, number)
     return 0
 
 
-cdef int land_first(
+cdef int apply_to_state(
         Run* run, DualState state, BlockProblem problem, const Move* move) except -1 nogil:
     """Apply a move to the state itself."""
     if run.visits.average == NULL:
-        return state.land(problem, move, None)
-    return state.land(problem, move, <RunningAverage> run.visits.average)
+        return state.apply_move(problem, move, None)
+    return state.apply_move(problem, move, <RunningAverage> run.visits.average)
 
 
 cdef int wait_for_place(Run* run, DualState state, int64_t a) except -1 nogil:
@@ -220,8 +220,8 @@ cdef int wait_for_place(Run* run, DualState state, int64_t a) except -1 nogil:
     cdef Py_ssize_t k
     if run.n_lanes > 1 and a >= run.ring:
         for k in range(run.n_lanes):
-            if sstruct_load(&state.lanes[k].landed) <= former:
-                wait(run, &state.lanes[k].landed, former + 1)
+            if sstruct_load(&state.lanes[k].applied) <= former:
+                wait(run, &state.lanes[k].applied, former + 1)
     return 0
 
 
@@ -241,8 +241,8 @@ cdef bint is_slow(Run* run, DualState state) noexcept nogil:
     """Whether one thread would be faster, by the estimate of the first lane."""
     if run.n_lanes == 1 or run.alone <= 0:
         return False
-    run.looks += 1
-    return (run.looks % VISITS_A_LOOK == 0
+    run.n_checks += 1
+    return (run.n_checks % VISITS_PER_CHECK == 0
             and sstruct_seconds() - run.begin
             > A_START + SLOW * run.alone * (state.work - run.work))
 
@@ -262,7 +262,7 @@ cdef int visit_alone(Visits* visits, DualState state, Py_ssize_t a) except -1 no
     begin_move(move)
     state.relaxation = relaxation(0)
     visits.find(visits.context, state, state.problem, state.lanes, a)
-    land_first(&run, state, state.problem, move)
+    apply_to_state(&run, state, state.problem, move)
     state.n_in_step = 1
     if visits.tidy != NULL:
         state.n_labelings -= visits.tidy(

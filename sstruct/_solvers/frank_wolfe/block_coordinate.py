@@ -87,11 +87,11 @@ class FrankWolfeFit(Solver):
         # Drawing by gaps requires that all gaps are known.
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
-        self.parts = shards_of(setup.problem, options.part_bytes)
+        self.shards = shards_of(setup.problem, options.shard_bytes)
         at_once = may_be_at_once(setup.problem) and not self.constants.sequential_visits
         self.lag = Lag(state, self.most_lag if at_once else 0)
         # Order in which the last pass visited the shards.
-        self.part_order = list(range(len(self.parts)))
+        self.shard_order = list(range(len(self.shards)))
         # v and the linear term of the dual, computed from the working sets in this order, while
         # each shard was in memory; None if unknown or already used.
         self.rebuilt = None
@@ -137,14 +137,14 @@ class FrankWolfeFit(Solver):
         """Make an exact pass and approximate ones; return the status, None if the fit continues."""
         options, state = self.options, self.state
         if self._spent():  # resumed after the last pass
-            self._certify_apart()
+            self._certify_unscheduled()
             return Status.MAX_ITER
         n_steps = state.n_steps
         in_time = self._passes()
         self.n_passes += 1
         if self.pass_average is not None:
             self.pass_average.add(state.live_w)
-        if self.held_out is not None and self._no_better(self.points[-1]):
+        if self.held_out is not None and self._stops_early(self.points[-1]):
             return Status.EARLY_STOPPED
         # If blocks are drawn, a block that was not drawn may still have a gap.
         quiet = in_time and state.n_steps == n_steps
@@ -160,7 +160,7 @@ class FrankWolfeFit(Solver):
             self._certify(due)
         self._record(certified)
         if last and not due and not (certified and self._converged()):
-            self._certify_apart()
+            self._certify_unscheduled()
             certified = True
         if certified:
             if self._converged():
@@ -195,15 +195,15 @@ class FrankWolfeFit(Solver):
     def _passes(self):
         """Make the passes over each shard of the data; return False if the deadline has passed."""
         state, self.rebuilt = self.state, None
-        if len(self.parts) == 1:
+        if len(self.shards) == 1:
             return self._passes_over(None)
-        self.part_order = state.permutation(len(self.parts))
+        self.shard_order = state.permutation(len(self.shards))
         v, linear = np.zeros(self.problem.n_weights), 0.0
-        for k in self.part_order:
-            part = self.parts[k]
-            if not self._passes_over(part):
+        for k in self.shard_order:
+            shard = self.shards[k]
+            if not self._passes_over(shard):
                 return False
-            linear += state.add_planes(v, part.first, part.last)
+            linear += state.add_planes(v, shard.first, shard.last)
         self.rebuilt = v, linear
         return True
 
@@ -212,49 +212,49 @@ class FrankWolfeFit(Solver):
         rebuilt, self.rebuilt = self.rebuilt, None
         if rebuilt is None:
             v, linear = np.zeros(self.problem.n_weights), 0.0
-            for k in self.part_order:
-                linear += self.state.add_planes(v, self.parts[k].first, self.parts[k].last)
+            for k in self.shard_order:
+                linear += self.state.add_planes(v, self.shards[k].first, self.shards[k].last)
             rebuilt = v, linear
-        self.state.settle(*rebuilt)
+        self.state.set_v(*rebuilt)
 
-    def _passes_over(self, part):
+    def _passes_over(self, shard):
         """Make the passes over a shard or all data; return False if the deadline has passed."""
         dual = self.state.dual
-        if part is not None:
-            part.bring()
+        if shard is not None:
+            shard.preload()
         self.lag.begin()
         with self.pool:
-            in_time = self._exact_and_approximate(dual, part)
-        self._settle_dual(dual, part)
+            in_time = self._exact_and_approximate(dual, shard)
+        self._ensure_ascent(dual, shard)
         return in_time
 
-    def _settle_dual(self, dual, part=None):
+    def _ensure_ascent(self, dual, shard=None):
         """Compute the dual exactly, and make sure that it has not fallen."""
-        self.lag.look(at_once=True)
+        self.lag.update(at_once=True)
         if self.lag.now == 0 and self.state.dual < dual:
-            self._climb(dual, part)
+            self._climb(dual, shard)
 
-    def _exact_and_approximate(self, dual, part):
+    def _exact_and_approximate(self, dual, shard):
         """Make an exact pass and approximate ones; return False if the deadline has passed."""
         options, state = self.options, self.state
         begin = self._spending()
-        plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE, part)
+        plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE, shard)
         if not exact_pass(state, self.pool, plan, options.cache):
             return False
-        self.lag.look()
+        self.lag.update()
         if not options.multi_plane:
             return seconds() < self.deadline
         if options.schedule == "work":
             begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
-            begin -= 0.0 if part is None else READING_WORK * part.n_bytes
-        return self._approximate_passes(begin, dual, part)
+            begin -= 0.0 if shard is None else READING_WORK * shard.n_bytes
+        return self._approximate_passes(begin, dual, shard)
 
-    def _climb(self, dual, part=None):
+    def _climb(self, dual, shard=None):
         """Make sequential passes until the dual, lowered by concurrent visits, has recovered.
 
         Cached labelings, which include most of those with dual weight, need only a few passes.
         """
-        state, plan = self.state, self._plan(part=part, in_order=True)
+        state, plan = self.state, self._plan(shard=shard, in_order=True)
         for k in range(MOST_CLIMBS):
             if state.dual >= dual:  # may never hold if `dual` comes from a modified checkpoint
                 break
@@ -263,40 +263,40 @@ class FrankWolfeFit(Solver):
             else:
                 exact_pass(state, self.pool, plan, False)
 
-    def _plan(self, visits_all=False, part=None, in_order=False):
+    def _plan(self, visits_all=False, shard=None, in_order=False):
         """Return the plan of the next pass.
 
         visits_all : visit each block once, whatever the sampling
         in_order : visit one block at a time, without a deadline
         """
         options = self.options
-        in_turn = visits_all or part is not None
+        in_turn = visits_all or shard is not None
         return PassPlan(
             STEPS[options.step],
             Sampling.PERMUTATION if in_turn else SAMPLINGS[options.sampling],
             self.n_passes + 1,
             self.constants.cache_lifetime if options.multi_plane or options.cache else 0,
             math.inf if in_order else self.deadline,
-            None if part is None else (part.first, part.last),
+            None if shard is None else (shard.first, shard.last),
             0 if in_order else self.lag.now,
             self.constants,
         )
 
-    def _approximate_passes(self, begin, dual, part=None):
+    def _approximate_passes(self, begin, dual, shard=None):
         """Make passes while each gains more per unit of work than all since `begin` and `dual`.
 
         Return False if the deadline has passed.
         """
-        state, plan = self.state, self._plan(part=part)
+        state, plan = self.state, self._plan(shard=shard)
         for k in range(self.constants.max_approximate_passes):
             before, dual_before = self._spending(), state.dual
             of_all = k % self.constants.full_pass_every == 0
             if not approximate_pass(state, plan, of_all, self.pool):
                 return False
             if plan.lag > 0:
-                self.lag.look()
+                self.lag.update()
             if plan.lag != self.lag.now:
-                plan = self._plan(part=part)
+                plan = self._plan(shard=shard)
             self.n_approximate += 1
             now = self._spending()
             if (state.dual - dual_before) * (now - begin) <= (state.dual - dual) * (now - before):
@@ -338,8 +338,8 @@ class FrankWolfeFit(Solver):
         estimate = self._estimate()
         self.primal, self.averaged = math.inf, None
         self._rebuild()
-        if len(self.parts) > 1:
-            self._evaluate_by_parts(estimate)
+        if len(self.shards) > 1:
+            self._evaluate_by_shards(estimate)
             return True
         average = None if last_iterate else self._average()
         if average is None:
@@ -351,16 +351,16 @@ class FrankWolfeFit(Solver):
             self._weigh_average(average, *self._primal_at(average, state), estimate)
         return True
 
-    def _evaluate_by_parts(self, estimate):
+    def _evaluate_by_shards(self, estimate):
         """Compute the primal at w and at the average, reading each shard of the data once."""
         state, average = self.state, self._average()
         points = [(state.live_w, state if self.options.needs_gaps else None)]
         points += [] if average is None else [(average, state)]
         hinges, exact = np.zeros(len(points)), np.ones(len(points), dtype=bool)
-        for part in self.parts:
+        for shard in self.shards:
             for k, (w, of_state) in enumerate(points):
                 hinge, sure = full_pass(
-                    self.pool, w, self.block_weight, of_state, part.first, part.last
+                    self.pool, w, self.block_weight, of_state, shard.first, shard.last
                 )
                 hinges[k] += hinge
                 exact[k] &= sure
@@ -390,7 +390,7 @@ class FrankWolfeFit(Solver):
     def _save(self):
         """Write a checkpoint at the end of a pass, so that no work is repeated after resuming."""
         columns, notes = self._record_kept()
-        more = {"part_order": np.array(self.part_order, dtype=np.int64)}
+        more = {"shard_order": np.array(self.shard_order, dtype=np.int64)}
         if self.pass_average is not None:
             more["pass_average"] = self.pass_average.w
         if self.held_out is not None:
@@ -406,12 +406,12 @@ class FrankWolfeFit(Solver):
         )
 
     def _resume(self, arrays, notes):
-        self._take_up_record(arrays, notes)
+        self._restore_record(arrays, notes)
         resume(self.state, arrays)
-        order = kept_array(arrays, "part_order", np.int64, len(self.parts)).tolist()
+        order = kept_array(arrays, "shard_order", np.int64, len(self.shards)).tolist()
         if sorted(order) != list(range(len(order))):
-            raise ValueError(f"part_order: expected each of 0 to {len(order) - 1} once")
-        self.part_order = order
+            raise ValueError(f"shard_order: expected each of 0 to {len(order) - 1} once")
+        self.shard_order = order
         if self.pass_average is not None:
             self.pass_average.resume(arrays, "pass_average", self.n_passes)
             self.pass_average.w[:] = self.problem.without_padding(self.pass_average.w)

@@ -25,7 +25,7 @@ MOST_ALONE = 0.45
 MOST_LOSS = 0.12
 LITTLE_LOSS = 0.08
 # Measuring the dual reads v once; it is done after this many times the work of that.
-LOOK_EVERY = 4
+UPDATE_EVERY = 4
 
 
 def may_be_at_once(problem):
@@ -52,7 +52,7 @@ class Lag:
         """Set the reference for gains to the current dual, which must be exact."""
         self.dual, self.work = self.state.dual, self.state.work
 
-    def look(self, at_once=False):
+    def update(self, at_once=False):
         """Compute the dual if it is an estimate, and adapt the lag to the difference.
 
         Unless `at_once` is true, this is postponed until enough work has been done.
@@ -60,7 +60,7 @@ class Lag:
         state = self.state
         if not state.estimated:
             self.begin()
-        elif at_once or state.work - self.work >= LOOK_EVERY * state.problem.n_weights:
+        elif at_once or state.work - self.work >= UPDATE_EVERY * state.problem.n_weights:
             expected = state.dual - self.dual
             state.measure_dual()
             if expected > 0 and self.now > 0:

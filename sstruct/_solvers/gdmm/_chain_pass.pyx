@@ -28,7 +28,7 @@ from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._kernels._simplex cimport simplex_minimum
 from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._random cimport random_below, random_seed
-from sstruct._solvers.core._watch cimport Watch, look, sstruct_seconds, start_watch
+from sstruct._solvers.core._watch cimport Watch, poll, sstruct_seconds, start_watch
 
 import numpy as np
 
@@ -164,7 +164,7 @@ cdef class ChainFactors:
                 self.chain_gain[b] = self.gain - before
                 n_visited += 1
                 work += self.problem.length[b] * of_node
-                if look(&watch, work):
+                if poll(&watch, work):
                     break
         return n_visited
 

@@ -33,7 +33,7 @@ from sstruct._problems.core._rows cimport (
     sstruct_add_row, sstruct_range_potentials, sstruct_row_size, sstruct_some_potentials)
 from sstruct._solvers.gdmm._label_block cimport LabelBlock, admit, free_block
 from sstruct._kernels._random cimport random_below, random_seed, random_shuffle
-from sstruct._solvers.core._watch cimport Watch, look, sstruct_seconds, start_watch
+from sstruct._solvers.core._watch cimport Watch, poll, sstruct_seconds, start_watch
 
 import numpy as np
 
@@ -147,7 +147,7 @@ cdef class LabelFactors:
                 work += (
                     sstruct_row_size(&self.problem.rows, order[a])
                     + 50 * self.blocks[order[a]].n_pairs)
-                if look(&watch, work):
+                if poll(&watch, work):
                     break
         return a == n - 1
 

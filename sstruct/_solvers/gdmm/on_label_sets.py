@@ -72,7 +72,7 @@ class LabelGDMM(Solver):
             published,
         )
         self.n_sweeps = n_sweeps
-        self.looked_at, self.size = 0, 0.0
+        self.last_balance, self.size = 0, 0.0
         self.w, self.dual = np.zeros(problem.n_weights), 0.0
 
     def _iterate(self):
@@ -86,10 +86,10 @@ class LabelGDMM(Solver):
 
     def _balance(self):
         """Change the penalty if one residual is much larger than the other."""
-        if not self.adapts or self.n_passes - self.looked_at < PASSES_A_RHO:
+        if not self.adapts or self.n_passes - self.last_balance < PASSES_A_RHO:
             return
         before, self.size = self.size, self.working_set_size
-        self.looked_at = self.n_passes
+        self.last_balance = self.n_passes
         if self.size > MOST_GROWTH * before:
             return
         rho, residual = self.factors.rho, math.sqrt(self.factors.residual)

@@ -119,7 +119,7 @@ class PathSolver(FrankWolfeFit):
         self.status, self.end, self.hinge_at_zero = Status.CONVERGED, math.inf, math.nan
         # Dual gain and cost of the last exact pass.
         self.gained = self.spent = 0.0
-        self.n_looks = 0
+        self.n_certificates = 0
         # w with the smallest primal, its hinge sum, |w|^2, and whether the sum is exact.
         self.kept = None
         self.visits_all = self.unbounded = True
@@ -127,7 +127,7 @@ class PathSolver(FrankWolfeFit):
     @property
     def n_oracle_calls(self):
         """Number of oracle calls, including certificates, each of which is a pass."""
-        return self.state.n_oracle_calls + self.n_looks * self.problem.n_blocks
+        return self.state.n_oracle_calls + self.n_certificates * self.problem.n_blocks
 
     def path(self, eps, kappa, lam_min):
         """Generate the points of an eps-approximate path, starting at the largest lambda.
@@ -183,7 +183,7 @@ class PathSolver(FrankWolfeFit):
         """
         for lam in lams:
             if keep == "primal":
-                self._follow(lam)
+                self._change_lambda(lam)
             else:
                 keep_dual_weights(self.state, lam)
                 self.lam = lam
@@ -196,7 +196,7 @@ class PathSolver(FrankWolfeFit):
     def _is_rounding(self, point, eps):
         """Whether rounding errors may exceed a gap of eps, which ends the path or grid."""
         rounding = self._rounding(point.w, point.primal, point.dual)
-        if self._is_sound(point, rounding, eps):
+        if self._is_valid(point, rounding, eps):
             return False
         self.status = Status.ROUNDING
         return True
@@ -238,7 +238,7 @@ class PathSolver(FrankWolfeFit):
         s, hinge = min((state.linear + target) / size, most), math.inf
         for _ in range(2):
             hinge, sure = full_pass(self.pool, s * z, self.block_weight)
-            self.n_looks += 1
+            self.n_certificates += 1
             exact = exact and sure
             gap = self._checked(hinge - state.linear + s * size)
             if gap <= target:
@@ -282,7 +282,7 @@ class PathSolver(FrankWolfeFit):
         self.gained *= share
         self.lam, self.visits_all = lam, True
 
-    def _follow(self, lam):
+    def _change_lambda(self, lam):
         """Set lambda; keep w if it decreases, and the dual weights if it increases."""
         if lam <= self.lam:
             rescale(self.state, lam)
@@ -319,7 +319,7 @@ class PathSolver(FrankWolfeFit):
                 if gap <= target:
                     return self._point(w, hinge, exact, side)
             else:
-                better = self._consider(w, hinge, exact)
+                better = self._keep_if_better(w, hinge, exact)
                 state.rebuild()
                 gap = self._least_gap()
                 if gap <= target:
@@ -341,7 +341,7 @@ class PathSolver(FrankWolfeFit):
         self.status = Status.MAX_ITER
         return None
 
-    def _consider(self, w, hinge, exact):
+    def _keep_if_better(self, w, hinge, exact):
         """Keep a vector with a known hinge sum if its primal is the smallest so far."""
         norm = squared_norm(w)
         better = 0.5 * self.lam * norm + hinge < self._primal()
@@ -373,7 +373,7 @@ class PathSolver(FrankWolfeFit):
         plan = self._plan(visits_all=at is not None or in_turn)
         self.lag.begin()
         complete = exact_pass(state, self.pool, plan, options.cache and at is None, at)
-        self._settle_dual(dual)
+        self._ensure_ascent(dual)
         self.n_passes += 1
         self.visits_all = options.sampling in EACH_ONCE
         self.gained, self.spent = state.dual - dual, self._spending() - begin
@@ -388,5 +388,5 @@ class PathSolver(FrankWolfeFit):
         dual = self.state.dual
         self.lag.begin()
         in_time = self._approximate_passes(self._spending() - self.spent, dual - self.gained)
-        self._settle_dual(dual)
+        self._ensure_ascent(dual)
         return in_time

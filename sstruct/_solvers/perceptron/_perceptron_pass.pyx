@@ -18,7 +18,7 @@ from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._solvers.core._watch cimport Watch, look, start_watch
+from sstruct._solvers.core._watch cimport Watch, poll, start_watch
 
 import numpy as np
 
@@ -188,7 +188,7 @@ cdef class PerceptronState:
                     self.problem.retain(i, NULL, 0)
                 self.n_steps += 1
                 work += answer.work
-                if look(&watch, work):
+                if poll(&watch, work):
                     break
         return self.n_steps == end
 

@@ -67,7 +67,7 @@ class PerceptronFit(Solver):
         complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
         self.n_passes += 1
         self.exact, self.n_mistakes = self.state.exact, self.state.n_mistakes - before
-        if self.held_out is not None and self._no_better(self.w):
+        if self.held_out is not None and self._stops_early(self.w):
             return Status.EARLY_STOPPED
         status = self._conclude(complete)
         if complete and self.n_mistakes == 0 and not self.online:

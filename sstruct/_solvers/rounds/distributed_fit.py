@@ -13,9 +13,7 @@ from sstruct._solvers.core._state import aligned_zeros, squared_norm
 from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe.block_coordinate import (
-    EXACT_WEIGHT,
-)
+from sstruct._solvers.frank_wolfe.block_coordinate import EXACT_WEIGHT
 from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
 from sstruct._solvers.rounds.partition_fit import compact
@@ -74,22 +72,22 @@ class DistributedFit(Solver):
         self.average = None
         if setup.options.pass_average:
             self.average = PassAverage(aligned_zeros(problem.n_weights))
-        self._begin_anew()
+        self._reset_shares()
         self.estimated_gap = np.inf
         if setup.warm is None:
-            self._follow()
+            self._update_dual()
         else:
             self._rebuild()
 
     def _pool(self, n_jobs):
         return None
 
-    def _begin_anew(self):
+    def _reset_shares(self):
         n_parts = len(self.parts)
         self.versions = [0] * n_parts
         self.share = np.ones(n_parts)
 
-    def _follow(self):
+    def _update_dual(self):
         """Compute w and the dual value from v."""
         self.last, self.averaged = self._clip(self.v), None
         self.dual = self._checked(
@@ -116,7 +114,7 @@ class DistributedFit(Solver):
         """Number of oracle calls, without those of certificates."""
         return self.n_calls
 
-    def _news(self):
+    def _updates(self):
         """Return the arguments for a call of every partition, and record them as received."""
         version, changes, arguments = self.changes.update(self.v), {}, []
         for k, since in enumerate(self.versions):
@@ -132,7 +130,7 @@ class DistributedFit(Solver):
         """Make an exact pass and approximate ones; return the status, None if the fit continues."""
         options, dual = self.options, self.dual
         if self.n_passes >= options.max_iter:  # resumed after the last pass
-            self._certify_apart()
+            self._certify_unscheduled()
             return Status.MAX_ITER
         self.least_share = 1.0
         n_steps, in_time = self._passes()
@@ -149,7 +147,7 @@ class DistributedFit(Solver):
             self._certify()
         self._record(due)
         if last and not due:
-            self._certify_apart()
+            self._certify_unscheduled()
         if (due or last) and self._converged():
             return Status.CONVERGED
         if not in_time:
@@ -159,7 +157,7 @@ class DistributedFit(Solver):
         if last:
             return Status.MAX_ITER
         if scheduled:
-            self._secure()
+            self._save_states()
         return None
 
     def _passes(self):
@@ -186,7 +184,7 @@ class DistributedFit(Solver):
 
     def _round(self, turn):
         """Make a pass in all partitions, see `PartitionFit.advance`; return its work and steps."""
-        news = [(*of_part, turn) for of_part in self._news()]
+        news = [(*of_part, turn) for of_part in self._updates()]
         moves = self._ask("advance", news, partial(_is_move, n_numbers=5))
         numbers = np.array([numbers for _, _, numbers in moves])
         self._move(moves, numbers[:, 0])
@@ -225,7 +223,7 @@ class DistributedFit(Solver):
             self.share = np.full(len(self.parts), share)
             self.v, self.linear = self.v + share * total, self.linear + share * linear.sum()
         self.least_share = min(self.least_share, float(self.share.min()))
-        self._follow()
+        self._update_dual()
 
     def _best_share(self, total, linear):
         """Return the common share of all moves that raises the dual most, at most 1."""
@@ -235,9 +233,9 @@ class DistributedFit(Solver):
         curvature = self.lam * squared_norm(total)
         return min(slope / curvature, 1.0) if curvature > 0 else 1.0
 
-    def _certify_apart(self):
+    def _certify_unscheduled(self):
         # Rebuild against drift, as for scheduled certificates.
-        self._save_apart()
+        self._save_now()
         self._rebuild()
         self._certify()
         self._record()
@@ -248,12 +246,12 @@ class DistributedFit(Solver):
         found = self._ask("rebuild", shares, partial(_is_move, n_numbers=1))
         self.v = _added(found, len(self.v))
         self.linear = float(sum(numbers[0] for _, _, numbers in found))
-        self._begin_anew()
-        self._follow()
+        self._reset_shares()
+        self._update_dual()
 
     def _evaluate(self, last):
         """Compute the primal at w and, if averages are used, at the average over rounds."""
-        arguments, average = self._news(), None
+        arguments, average = self._updates(), None
         if self.average is not None:
             average = self._clip(self.average.w)
             arguments = [(*of_part, compact(average)) for of_part in arguments]
@@ -278,7 +276,7 @@ class DistributedFit(Solver):
         `failure` of the problem is then the reason.
         """
         try:
-            found = self._ask("hand_over", self._news(), _is_export)
+            found = self._ask("export_state", self._updates(), _is_export)
         except Exception as error:
             if error is not self.problem.failure:
                 raise
@@ -286,15 +284,15 @@ class DistributedFit(Solver):
         arrays = {name: np.concatenate([part[name] for part in found]) for name in EXPORTED}
         return {"lam": self.lam, "block_weight": self.block_weight, **arrays}
 
-    def _secure(self):
+    def _save_states(self):
         """Copy the states of the partitions, for lost workers and, if due, for the checkpoint."""
-        states = self.parts.secure(self._news(), self.v)
+        states = self.parts.secure(self._updates(), self.v)
         if self.checkpoint is not None and self.checkpoint.due():
             self._save(states)
 
     def _save(self, states=None):
         if states is None:
-            states = self.parts.secure(self._news(), self.v)
+            states = self.parts.secure(self._updates(), self.v)
         columns, notes = self._record_kept()
         ours = {"v": self.v, "linear": np.array([self.linear])}
         if self.average is not None:
@@ -310,7 +308,7 @@ class DistributedFit(Solver):
         )
 
     def _resume(self, arrays, notes):
-        self._take_up_record(arrays, notes)
+        self._restore_record(arrays, notes)
         if self.average is not None:
             self.average.resume(arrays, "pass_average", self.n_passes)
             self.average.w[self.problem.padding] = 0
@@ -320,21 +318,21 @@ class DistributedFit(Solver):
         states = separated(arrays, len(self.parts))
         v = kept_array(arrays, "v", np.float64, len(self.v))
         linear = kept_array(arrays, "linear", np.float64, 1).item()
-        self.parts.take_up(states, v)
+        self.parts.restore_state(states, v)
         self._rebuild()
         # At most rounding errors are taken from the file: certificates must not depend on a v from
         # a file.
         within = np.abs(v - self.v).max() <= ROUNDED * np.abs(self.v).max()
         if within and abs(linear - self.linear) <= ROUNDED * abs(self.linear):
-            self.parts.take_up(states, v)
+            self.parts.restore_state(states, v)
             self.v, self.linear = v, linear
-            self._follow()
+            self._update_dual()
         for name in TRAFFIC:
             setattr(self.parts, name, note(notes, name, int, MOST_BYTES))
 
     def _end_early(self):
         # It is unknown which partitions received the last call, and the primal may be outdated.
-        self._begin_anew()
+        self._reset_shares()
         self.primal = self.unknown
         super()._end_early()
 
@@ -389,7 +387,7 @@ def _is_measure(answer, n_weights, points):
 
 
 def _is_export(answer, n_weights):
-    """Whether a reply is the result of `hand_over`; values are validated when a fit resumes."""
+    """Whether a reply is the result of `export_state`; values are validated when a fit resumes."""
     if not isinstance(answer, dict) or answer.keys() != EXPORTED.keys():
         return False
     arrays = all(isinstance(array, np.ndarray) and array.ndim == 1 for array in answer.values())

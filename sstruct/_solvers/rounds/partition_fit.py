@@ -51,7 +51,7 @@ class PartitionFit(FrankWolfeFit):
         self.received = ReceivedWeights(in_place=True)
         # Function that scales the dual weights back to a share of the last move, or None if no
         # share is pending.
-        self.go_back = None
+        self.scale_back = None
 
     def advance(self, share, news, dual, turn):
         """Apply the share of the last move, then make a pass over the partition's blocks.
@@ -77,15 +77,15 @@ class PartitionFit(FrankWolfeFit):
             Changes of the dual's linear part, of counted work and of the numbers of steps and
             oracle calls, and the sum of block gaps.
         """
-        self._settle(share, news, dual)
+        self._apply_share(share, news, dual)
         state = self.state
         counts = self._counts()
         if turn == 0:
-            self.go_back = partial(blend, state, state.export())
+            self.scale_back = partial(blend, state, state.export())
             self.n_passes += 1
             exact_pass(state, self.pool, self._plan(), False)
         else:
-            self.go_back = partial(mix, state, dual_weights(state))
+            self.scale_back = partial(mix, state, dual_weights(state))
             of_all = (turn - 1) % self.constants.full_pass_every == 0
             approximate_pass(state, self._plan(), of_all)
         numbers = self._counts() - counts
@@ -109,7 +109,7 @@ class PartitionFit(FrankWolfeFit):
         n_labelings : int
             Number of cached labelings.
         """
-        self._settle(share, news, dual)
+        self._apply_share(share, news, dual)
         hinges = [full_pass(self.pool, self.state.live_w, self.block_weight)]
         if average is not None:
             w = dense(average, len(self.state.live_w))
@@ -121,25 +121,25 @@ class PartitionFit(FrankWolfeFit):
 
         As index (None for all), value, and an array of one number. The next call must send v.
         """
-        self._take(share)
+        self._scale_back(share)
         self.state.rebuild()
         v = self.state.v() / self.caution
         self.received = ReceivedWeights(in_place=True)
         return *compact(v), np.array([self.state.linear])
 
     def keep(self, share, news, dual):
-        """Apply the share of the last move; return the state for `take_up`, without v."""
-        self._settle(share, news, dual)
+        """Apply the share of the last move; return the state for `restore_state`, without v."""
+        self._apply_share(share, news, dual)
         kept = snapshot(self.state)
         del kept["weights"], kept["hidden"]
         return {**kept, "rounds": np.array([self.n_passes, self.received.version])}
 
-    def hand_over(self, share, news, dual):
+    def export_state(self, share, news, dual):
         """Apply the share of the last move; return the state for a later fit."""
-        self._settle(share, news, dual)
+        self._apply_share(share, news, dual)
         return self.state.export()
 
-    def take_up(self, kept, v):
+    def restore_state(self, kept, v):
         """Restore the state of `keep`, of a partition with the same blocks, and its v.
 
         Raises
@@ -159,14 +159,14 @@ class PartitionFit(FrankWolfeFit):
         state = self.state
         return np.array([state.linear, state.work, state.n_steps, state.n_oracle_calls, 0])
 
-    def _take(self, share):
+    def _scale_back(self, share):
         """Scale the dual weights back to the applied share of the last move."""
-        if self.go_back is not None and share != 1:
-            self.go_back(share)
-        self.go_back = None
+        if self.scale_back is not None and share != 1:
+            self.scale_back(share)
+        self.scale_back = None
 
-    def _settle(self, share, news, dual):
-        self._take(share)
+    def _apply_share(self, share, news, dual):
+        self._scale_back(share)
         if not self.received.update(*news):
             raise RuntimeError("the partition has missed previous changes of v")
         place(self.state, self.received.w, dual)

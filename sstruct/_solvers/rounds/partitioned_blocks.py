@@ -64,10 +64,10 @@ class LocalPartitions:
         self.copied += size_of(found)
         return found
 
-    def take_up(self, states, v):
+    def restore_state(self, states, v):
         """Restore the partitions from copies of their states."""
         for part, state in zip(self.parts, states, strict=True):
-            part.take_up(state, v)
+            part.restore_state(state, v)
 
 
 def part_of(problem, block_weight, lam, options, bounds, caution, warm):

@@ -8,7 +8,7 @@ from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems.core._decode import decode
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from sstruct.datasets import make_large_domain_sequences
 from sstruct.inference import viterbi
 

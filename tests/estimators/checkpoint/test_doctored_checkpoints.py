@@ -74,7 +74,7 @@ CHANGES = {
     "gap_estimates": lambda a: a.astype(np.float32),
     "working_gaps": lambda a: changed(a, 0, -1),
     "order": lambda a: a * 0,
-    "part_order": lambda a: a + 1,
+    "shard_order": lambda a: a + 1,
     "random": lambda a: a * 0,
     "values": lambda a: changed(a, 0, np.inf),
     "counts": lambda a: changed(a, 0, 2**62),

@@ -670,14 +670,14 @@ def test_one_label_a_row(rng):
 def test_problems_refuse_known_labels_that_are_none(rng):
     X = rng.standard_normal((4, 2))
     for wrong in ([0, 1, 2, 3], [0, -2, 1, 1], [0, 1, 1], [[0, 1, 1, 1]]):
-        with pytest.raises(ValueError, match="known labels"):
+        with pytest.raises(ValueError, match=r"known (has shape|must contain)"):
             ChainProblem(X, ChainRanges([0], [4]), ChainModel(3), known=wrong)
     for wrong in (np.full((4, 3), 2), np.full((4, 3), -2), np.zeros((4, 2)), [0] * 4):
-        with pytest.raises(ValueError, match="known labels"):
+        with pytest.raises(ValueError, match=r"known (has shape|must contain)"):
             MultilabelProblem(X, None, LabelForest(3, None), known=wrong)
     states = TreeStates([[0, 2, 4]], positions=np.zeros((4, 2)))
     for wrong in ([[0, 2]], [[-2, 0]], [[0]], [0, 0]):
-        with pytest.raises(ValueError, match="known labels"):
+        with pytest.raises(ValueError, match=r"known (has shape|must contain)"):
             TreeProblem(X, states, [-1, 0], known=wrong)
 
 

@@ -419,7 +419,7 @@ def test_samples_that_come_later_go_on_without_a_score(chains, solver, lam, monk
 
     early = model(solver=solver, lam=lam)
     with monkeypatch.context() as patch:
-        patch.setattr(BestWeights, "look", interrupt)
+        patch.setattr(BestWeights, "update", interrupt)
         with pytest.raises(KeyboardInterrupt):
             early.fit(*chains)
     n_steps = early.n_oracle_calls_

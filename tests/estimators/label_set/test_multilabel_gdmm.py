@@ -18,7 +18,7 @@ from sstruct._estimators.core.preparation import prepared
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct._solvers.gdmm.published import Published
-from sstruct._testing._solver_doors import label_state
+from sstruct._testing._solver_access import label_state
 from sstruct.datasets import make_multilabel_pairwise
 from sstruct.solvers import GDMM
 from tests.reference.local_polytope import LocalPolytope
