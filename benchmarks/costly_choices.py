@@ -4,7 +4,7 @@
     python benchmarks/costly_choices.py [--data superpixels snakes ocr digits yeast] [--seeds 3]
 
 ``solver="mp-bcfw"`` with pairwise or corrective steps, permutations or gap sampling, with and
-without caching, and the best combination of paper 001 without approximate passes (pairwise steps,
+without caching, and the best combination of [O16] without approximate passes (pairwise steps,
 gap sampling, caching). ``"auto"`` is one of them.
 
 Oracles: minimum cuts (Weizmann horses, superpixels, contrast model, attractive weights), fusion

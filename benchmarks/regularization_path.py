@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What does a regularization path cost? Against a grid of 31 lambdas, figures 4 and 8 of paper 001.
+"""What does a regularization path cost? Against a grid of 31 lambdas, figures 4 and 8 of [O16].
 
     python benchmarks/regularization_path.py [--data ocr-small horses-superpixels] [--eps 0.1]
 

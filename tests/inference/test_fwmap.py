@@ -115,7 +115,7 @@ def terms_size(problem, t):
 
 
 def dual_value(engine, terms):
-    """f(y) of paper 003, eq. 8: the proximal problem of the planes' mean, and its multipliers."""
+    """f(y) of [SK19], eq. 8: the proximal problem of the planes' mean, and its multipliers."""
     y, free = read_planes(engine, terms)
     moved = engine.weight * terms.project(y)
     at = engine.mu + moved
@@ -212,7 +212,7 @@ def test_rounding_at_the_optimum_of_tight_models(new_rng):
 
 
 def test_weights_of_the_proximal_term(rng):
-    # Paper 003, section 4: |T| = 64 and 300.
+    # [SK19], section 4: |T| = 64 and 300.
     assert formula_18(64) == pytest.approx(203, rel=1e-2)
     assert formula_18(300) == pytest.approx(14.5, rel=1e-2)
     model = grid(5, 3, rng)

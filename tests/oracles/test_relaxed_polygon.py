@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from sstruct._oracles.label_set._polygon import RelaxedPolygon
 from sstruct._oracles.label_set._roof_duality import RelaxedLabels
-from sstruct._testing._oracle_doors import relaxed_maximum, search_polygon
+from sstruct._testing._oracle_access import relaxed_maximum, search_polygon
 from tests.reference.local_polytope import (
     LocalPolytope,
     as_tables,
@@ -118,7 +118,7 @@ def test_product_is_the_largest(n_labels, density, integer, tables, seed, new_rn
     h, g = example.search()
     h_sets, g_sets = example.sets
     assert h * g >= (h_sets * g_sets)[h_sets > 0].max() - 1e-9
-    # With mu = h / g, the line h + mu g = K bounds every product by K^2 / (4 mu) (paper 004, Lemma
+    # With mu = h / g, the line h + mu g = K bounds every product by K^2 / (4 mu) ([C15], Lemma
     # 5); at the maximum the bound is attained, which proves that no point has a larger product.
     if h * g <= 1e-9:
         mu = 1e-6

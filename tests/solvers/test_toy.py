@@ -1,4 +1,4 @@
-"""The toy problem of paper 001, appendix C, is as the paper says."""
+"""The toy problem of [O16], appendix C."""
 
 import math
 from types import SimpleNamespace
