@@ -1,7 +1,6 @@
 """Solvers: objects for the parameter `solver` of estimators, each with its own options.
 
 A name such as ``solver="bcfw"`` is short for the object with default options, ``solver=BCFW()``.
-References in the docstrings are those of :class:`sstruct.ChainSSVM`.
 """
 
 import math
@@ -29,18 +28,18 @@ __all__ = [
     "Subgradient",
 ]
 
-# Work of an oracle call from which "auto" saves calls by cached labelings and gap sampling, and
-# BCFW, which makes no passes over them, also by corrective steps. With MPBCFW pairwise steps take
-# fewer calls than corrective ones in eleven of thirteen comparisons (benchmarks/notes/solvers.md).
+# An oracle call is costly from this number of multiply-adds on. "auto" then saves calls by cached
+# labelings and gap sampling and, for BCFW, by corrective steps. For MPBCFW pairwise steps need
+# fewer calls in eleven of thirteen comparisons (benchmarks/notes/solvers.md).
 COSTLY_ORACLE = 20_000
-# Share of the working memory for a part of memory-mapped data that is visited part by part. The
-# rest is for data that are read ahead or not yet released.
-PART_SHARE = 0.5
+# Size of a shard of memory-mapped data, as a share of the working memory. The rest is for data that
+# are read ahead or not yet released.
+SHARD_SHARE = 0.5
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BaseSolver(BaseEstimator):
-    """A solver with its options; `name` is the string that estimators accept for it."""
+    """Base class of solvers; `name` is the string that estimators accept for a solver."""
 
     name: ClassVar[str] = ""
 
@@ -48,17 +47,17 @@ class BaseSolver(BaseEstimator):
         """Raise TypeError or ValueError if an option is out of range or has no effect."""
 
     def _refused_for_partitions(self):
-        """Yield (option, message) for options that training on partitions does not support."""
+        """Yield an option and advice for each option that partitions do not support."""
         return iter(())
 
     def _settled(self, problem, early_stopping):
-        """Return the fields of ``Options`` that this solver sets; "auto" is resolved here.
+        """Return the fields of ``Options`` that this solver sets, with "auto" resolved.
 
         Parameters
         ----------
         problem : BlockProblem
         early_stopping : bool
-            Whether weights are selected by the score on held-out samples after each pass.
+            Whether the weights with the best score on held-out samples are returned.
         """
         return {}
 
@@ -71,7 +70,7 @@ class BaseSolver(BaseEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BlockCoordinate(BaseSolver):
-    """Options common to MPBCFW and BCFW."""
+    """Options of both MPBCFW and BCFW."""
 
     step: str = "auto"
     sampling: str = "auto"
@@ -94,7 +93,7 @@ class BlockCoordinate(BaseSolver):
         "cache_mean_gap_share": 0,
         "gap_refresh_every": 1,
     }
-    # Options that use the gaps of samples or cached labelings.
+    # Options that use gaps of samples or of cached labelings.
     _of_gaps: ClassVar[tuple] = ("cache_gap_share", "cache_mean_gap_share", "gap_refresh_every")
 
     def _check(self):
@@ -126,7 +125,7 @@ class BlockCoordinate(BaseSolver):
     def _without_effect(self, option):
         """Return the reason why an option has no effect and how to change that, or (None, None).
 
-        "auto" may have any meaning, so that it is never the reason.
+        An option of "auto" is never the reason, because it may resolve to any value.
         """
         if isinstance(self.cache, str) or self.cache:
             return None, None
@@ -156,28 +155,28 @@ class BlockCoordinate(BaseSolver):
         sampling = self.sampling
         if sampling == "auto":
             sampling = _auto_sampling(problem, costly)
-        # The average over all visits predicts best long before the optimum.
+        # Long before the optimum, the average over all visits predicts best.
         by_score = early_stopping and self.average == "auto"
-        in_parts = sampling == "sequential"
+        in_shards = sampling == "sequential"
         return {
             "step": self._auto_step(problem, costly) if self.step == "auto" else self.step,
             "sampling": sampling,
             "cache": costly if self.cache == "auto" else bool(self.cache),
             "average": by_score if self.average == "auto" else bool(self.average),
             "pass_average": self.average == "auto" and not by_score,
-            "part_bytes": max(PART_SHARE * _working_memory(), 1) if in_parts else math.inf,
+            "shard_bytes": max(SHARD_SHARE * _working_memory(), 1) if in_shards else math.inf,
             "constants": self._constants(),
         }
 
     def _auto_step(self, problem, costly):
         """Return the kind of step for "auto".
 
-        A corrective step uses all labelings if the oracle scores all of them (`n_choices`).
+        If the oracle scores all labelings (`n_choices`), a corrective step uses all of them.
         """
         return "corrective" if problem.n_choices > 0 else "pairwise"
 
     def _constants(self):
-        """Return the Constants; integers beyond the machine's range become its maximum."""
+        """Return the Constants, with integers limited to ``sys.maxsize``."""
         found = {}
         for each in fields(Constants):
             if hasattr(self, each.name):
@@ -296,13 +295,13 @@ class MPBCFW(BlockCoordinate):
 class BCFW(BlockCoordinate):
     """Block-coordinate Frank-Wolfe: each visit of a sample calls the max-oracle [1]_.
 
-    The options are those of :class:`MPBCFW`, less those of passes over cached labelings.
+    It has the options of :class:`MPBCFW`, except those of passes over cached labelings.
 
     Parameters
     ----------
     step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
-        As in :class:`MPBCFW`. ``"auto"`` is ``"corrective"`` for multiclass problems and if a call
-        of the oracle is costly, and ``"pairwise"`` otherwise.
+        Kind of Frank-Wolfe step, as in :class:`MPBCFW`. ``"auto"`` is ``"corrective"`` for
+        multiclass problems and if a call of the oracle is costly, and ``"pairwise"`` otherwise.
     sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
         Order of the samples in a pass, as in :class:`MPBCFW`.
     cache : bool or "auto", default="auto"
@@ -312,11 +311,12 @@ class BCFW(BlockCoordinate):
     cache_lifetime : int, default=2
         With `cache`, number of passes that an unused cached labeling is kept.
     max_working_set : int, default=1000
-        With `cache`, number of cached labelings of a sample from which on unused ones are replaced.
+        With `cache`, from this number of cached labelings of a sample on, new ones replace unused
+        ones.
     cache_gap_share, cache_mean_gap_share : float, default=0.25 and 0.01
         With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle.
     gap_refresh_every : int, default=10
-        Largest number of passes after which ``sampling="gap"`` and `cache` compute all gaps anew.
+        Largest number of passes after which ``sampling="gap"`` and `cache` recompute all gaps.
     sequential_visits : bool, default=False
         Whether each visit sees the steps of all visits before it.
 
@@ -405,7 +405,7 @@ class CuttingPlane(BaseSolver):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Online(BaseSolver):
-    """A solver that makes one step per sample, in `sampling`'s order."""
+    """Base class of solvers that make one step per sample; `sampling` is their order."""
 
     sampling: str = "auto"
     _samplings: ClassVar[tuple] = ("auto", "permutation", "given")
@@ -415,7 +415,7 @@ class Online(BaseSolver):
 
     def _settled(self, problem, early_stopping):
         sampling = self.sampling
-        if sampling == "auto":  # mapped features are read in order
+        if sampling == "auto":  # memory-mapped features are read in order
             sampling = _auto_sampling(problem, costly=False)
         return {"sampling": sampling}
 
@@ -425,8 +425,8 @@ class Online(BaseSolver):
 class Subgradient(Online):
     """Stochastic subgradient descent with averaging, for comparison and ``partial_fit`` [1]_.
 
-    There is no dual bound: a fit ignores `tol`, ends without a warning at `max_iter` or `max_time`,
-    and leaves the dual attributes NaN.
+    The solver computes no dual bound. A fit therefore ignores `tol`, ends without a warning at
+    `max_iter` or `max_time`, and sets the dual attributes to NaN.
 
     Parameters
     ----------
@@ -453,12 +453,13 @@ class Subgradient(Online):
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
 class Perceptron(Online):
-    """The averaged perceptron [1]_: a fast first model, and models that learn as data come.
+    """Averaged perceptron [1]_, for a fast first model and for online learning.
 
-    Each step goes from the prediction of a sample, made without the loss, towards its truth, where
-    the prediction costs anything. There is no objective and no regularization: `lam` must be
-    ``"auto"`` and ``rescaling="margin"``. A sample's step is multiplied by its weight. Training
-    ends after a pass without a mistake; ``w_`` is the average over all steps.
+    If the prediction of a sample, made without the loss, is wrong, a step adds the features of its
+    true labeling to the weights and subtracts those of the prediction, multiplied by the sample
+    weight. There is no objective and no regularization: `lam` must be ``"auto"`` and `rescaling`
+    must be ``"margin"``. Training ends after a pass without a mistake; ``w_`` is the average over
+    all steps.
 
     Parameters
     ----------
@@ -484,7 +485,7 @@ class Perceptron(Online):
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressive(Online):
-    """Passive-aggressive steps: those of :class:`Perceptron` with a length of their own [1]_.
+    """Passive-aggressive solver: the steps of :class:`Perceptron`, with adaptive lengths [1]_.
 
     Parameters
     ----------
@@ -492,8 +493,9 @@ class PassiveAggressive(Online):
         Order of the samples in a pass: shuffled, or as given. ``"auto"`` is ``"given"`` for
         memory-mapped features larger than ``working_memory``, and ``"permutation"`` otherwise.
     aggressiveness : float, default=1.0
-        Length of the longest step, positive. Steps are otherwise the shortest after which the truth
-        scores higher than the prediction by the square root of the prediction's loss.
+        Upper bound of the step length, positive (C of [1]_). Each step is the shortest after which
+        the true labeling scores higher than the prediction by the square root of the loss of the
+        prediction.
 
     References
     ----------
@@ -525,9 +527,9 @@ class PassiveAggressive(Online):
 class GDMM(BaseSolver):
     """Dual decomposition into factors with an augmented Lagrangian, for many labels [1]_.
 
-    For :class:`~sstruct.ChainSSVM` without edge features and :class:`~sstruct.MultilabelSSVM`. A
-    visit of a sample searches for new labels and pairs of labels only, so that its time grows
-    slowly with their number.
+    It trains :class:`~sstruct.ChainSSVM` without edge features and
+    :class:`~sstruct.MultilabelSSVM`. A visit of a sample searches only for new labels and pairs of
+    labels, so that its time grows slowly with their number.
 
     Parameters
     ----------
@@ -583,7 +585,7 @@ SOLVER_OF_NAME = {
 
 
 def solver_object(solver: Any, names: tuple) -> BaseSolver | None:
-    """Return the solver object that an estimator's parameter stands for; None for "auto".
+    """Return the solver object of an estimator's parameter `solver`, or None for "auto".
 
     Parameters
     ----------
@@ -595,7 +597,7 @@ def solver_object(solver: Any, names: tuple) -> BaseSolver | None:
         if type(solver).name not in names:
             accepted = ", ".join(SOLVER_OF_NAME[name].__name__ for name in names)
             raise ValueError(
-                f"solver is a {type(solver).__name__}, which does not go with this estimator; "
+                f"solver is a {type(solver).__name__}, which this estimator does not support; "
                 f"expected one of {accepted}"
             )
         return solver
@@ -610,12 +612,12 @@ def solver_object(solver: Any, names: tuple) -> BaseSolver | None:
 
 
 def _auto_sampling(problem, costly):
-    """Return what ``sampling="auto"`` stands for; in order for data that stay on disk."""
+    """Return the value of ``sampling="auto"``: sequential for data larger than memory."""
     if sum(rows.mapped_bytes for rows, _ in problem.feature_rows()) > _working_memory():
         return "sequential"
     return "gap" if costly else "permutation"
 
 
 def _working_memory():
-    """Return scikit-learn's limit in bytes."""
+    """Return scikit-learn's ``working_memory`` in bytes."""
     return sklearn.get_config()["working_memory"] * 2**20
