@@ -190,7 +190,6 @@ def _with(at, value):
         ("node_start", _with(1, 9), "node_start must increase strictly from 0 to 12"),
         ("node_start", _with(0, 1), "node_start must increase strictly"),
         ("node_start", lambda a: a[:1], "node_start has 1 entries"),
-        ("n_labels", _with(0, 2**30), "n_labels does not match node_start"),
         ("node_costs", _with(0, NAN), r"node_costs\[0\] is nan"),
         ("node_costs", lambda a: a.astype(np.float32), "node_costs is of dtype float32"),
         ("node_costs", lambda a: np.repeat(a, 2)[::2], "node_costs is .* a contiguous float64"),
@@ -206,8 +205,6 @@ def _with(at, value):
         ("table_start", _with(1, 2**62), "table_start must increase strictly"),
         ("tables", _with(0, -INF), r"tables\[0\] is -inf"),
         ("tables", lambda a: a[:-1], "table_start must increase strictly from 0 to 18"),
-        ("table_form", _with(0, 1), "table_form does not match the tables"),
-        ("table_parameters", _with(2, 7.0), "table_parameters does not match"),
         ("factor_start", _with(1, 2), "factor_start must increase strictly"),
         (
             "factor_start",
@@ -225,13 +222,13 @@ def _with(at, value):
     ],
 )
 def test_arrays_from_files_are_looked_at(name, change, message):
-    state = vars(_stored())
+    state = _stored().__getstate__()
     with pytest.raises(ValueError, match=f"invalid state of MRF, .*: {message}"):
         MRF.__new__(MRF).__setstate__(state | {name: change(state[name])})
 
 
 def test_files_of_no_model():
-    state = vars(_stored())
+    state = _stored().__getstate__()
     for wrong, message in (
         (3, "state is a int"),
         (state | {"energy": 3}, "unknown entry 'energy'"),

@@ -133,34 +133,31 @@ class MRF:
         factors: Iterable[Any] | None = None,
     ) -> None:
         self.node_costs, self.node_start = pack_node_costs(node_costs)
-        self.n_labels = np.diff(self.node_start).astype(np.int32)
+        n_labels = np.diff(self.node_start).astype(np.int32)
         self.edges = checked_simple_edges(edges, self.n_nodes).copy()
         self.tables, self.table_start, self.edge_table = pack_edge_costs(
-            edge_costs, self.edges, self.n_labels
+            edge_costs, self.edges, n_labels
         )
         self.weights = checked_weights(weights, self.edge_table, self.tables, self.table_start)
-        self.table_form, self.table_parameters = table_forms(
-            self.tables,
-            self.table_start,
-            table_shapes(self.table_start, self.edge_table, self.n_labels[self.edges]),
-        )
         (
             self.factor_nodes,
             self.factor_start,
             self.factor_table,
             self.factor_tables,
             self.factor_table_start,
-        ) = pack_factors(factors, self.n_labels)
-        self._lock()
+        ) = pack_factors(factors, n_labels)
+        self._complete()
+
+    def __getstate__(self):
+        return {name: getattr(self, name) for name in ARRAYS}
 
     def __setstate__(self, state):
         try:
             check_stored(state)
         except ValueError as error:
             raise ValueError(f"invalid state of MRF, the file is damaged: {error}") from None
-        # Unpickled and copied arrays are writeable.
         self.__dict__.update(state)
-        self._lock()
+        self._complete()
 
     if not TYPE_CHECKING:  # hides unknown attributes from type checkers otherwise
 
@@ -170,8 +167,11 @@ class MRF:
                 raise ValueError(f"this MRF has no {name}: its file is damaged")
             raise AttributeError(f"'MRF' object has no attribute {name!r}")
 
-    def _lock(self):
-        """Make all arrays read-only, because compiled code does not validate their indices."""
+    def _complete(self):
+        """Add derived arrays; make all read-only, since compiled code does not validate indices."""
+        self.n_labels = np.diff(self.node_start).astype(np.int32)
+        shapes = table_shapes(self.table_start, self.edge_table, self.n_labels[self.edges])
+        self.table_form, self.table_parameters = table_forms(self.tables, self.table_start, shapes)
         for array in vars(self).values():
             array.setflags(write=False)
 
@@ -329,9 +329,9 @@ class MRF:
             cost = costs[kept]
             costs[self.node_start[v] : self.node_start[v + 1]] = np.inf
             costs[kept] = cost
+        costs.setflags(write=False)
         model = MRF.__new__(MRF)
         model.__dict__.update(vars(self), node_costs=costs)
-        model._lock()
         return model
 
     def energy(self, labels: ArrayLike) -> float:

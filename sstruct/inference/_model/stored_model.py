@@ -5,20 +5,16 @@ import numpy as np
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct.inference._model.packing import MOST_ENTRIES, check_costs, checked_weights
-from sstruct.inference._model.table_forms import table_forms
 
 # dtype and number of dimensions of each array.
 ARRAYS = {
     "node_start": (np.int64, 1),
     "node_costs": (np.float64, 1),
-    "n_labels": (np.int32, 1),
     "edges": (np.int32, 2),
     "weights": (np.float64, 1),
     "edge_table": (np.int32, 1),
     "table_start": (np.int64, 1),
     "tables": (np.float64, 1),
-    "table_form": (np.int8, 1),
-    "table_parameters": (np.float64, 2),
     "factor_start": (np.int64, 1),
     "factor_nodes": (np.int32, 1),
     "factor_table": (np.int32, 1),
@@ -28,16 +24,15 @@ ARRAYS = {
 
 
 def check_stored(state):
-    """Raise ValueError unless `state` holds all arrays of an MRF as the constructor makes them."""
+    """Raise ValueError unless `state` contains valid arrays of an MRF; others are derived."""
     _check_arrays(state)
-    node_start, n_labels = state["node_start"], state["n_labels"]
+    node_start = state["node_start"]
     if len(node_start) < 2:
         raise ValueError(f"node_start has {len(node_start)} entries, expected at least two")
     _check_starts(state, "node_start", "node_costs")
     if len(state["node_costs"]) >= MOST_ENTRIES:
         raise ValueError(f"node_costs has {len(state['node_costs'])} entries: too many")
-    if not np.array_equal(n_labels, np.diff(node_start)):
-        raise ValueError("n_labels does not match node_start")
+    n_labels = np.diff(node_start).astype(np.int32)
     _check_finite_or_inf(state, "node_costs")
     _check_edges(state, n_labels)
     _check_factors(state, n_labels)
@@ -95,10 +90,6 @@ def _check_edges(state, n_labels):
         raise ValueError("table_start does not match the numbers of labels of the edges")
     _check_finite_or_inf(state, "tables")
     checked_weights(state["weights"], of_edge, state["tables"], start)
-    forms = table_forms(state["tables"], start, shapes)
-    for name, found in zip(("table_form", "table_parameters"), forms):
-        if not np.array_equal(state[name], found):
-            raise ValueError(f"{name} does not match the tables")
 
 
 def _check_factors(state, n_labels):
