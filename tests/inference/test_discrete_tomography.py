@@ -203,10 +203,10 @@ ROWS = [[0, 1], [2, 3]]
         (dict(rays=sparse.csr_array([[1, 1, 0, 0], [0, 0, 0, 0]])), r"rays\[1\] has no pixels"),
         (dict(shape=4), "shape must be a pair of positive integers"),
         (dict(shape=(4, 0)), "shape must be a pair of positive integers"),
-        (dict(n_levels=1), "n_levels must be an integer >= 2; found 1"),
-        (dict(weight=0.0), "weight must be a finite number above 0; found 0.0"),
-        (dict(truncation=-1.0), "truncation must be a finite number above 0"),
-        (dict(tol=-1), "tol must be a finite number"),
+        (dict(n_levels=1), "n_levels must be at least 2, found 1"),
+        (dict(weight=0.0), "weight must be finite and above 0, found 0.0"),
+        (dict(truncation=-1.0), "truncation must be finite and above 0"),
+        (dict(tol=-1), "tol must be at least 0"),
     ],
 )
 def test_bad_input_is_named(changes, message):

@@ -254,10 +254,10 @@ def test_auto_goes_on_where_messages_have_stalled(new_rng, monkeypatch):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (dict(proximal_weight=0.0), "proximal_weight must be a finite number above 0; found 0.0"),
+        (dict(proximal_weight=0.0), "proximal_weight must be finite and above 0, found 0.0"),
         (dict(proximal_weight=np.inf), "proximal_weight must"),
         (dict(proximal_weight="18"), "proximal_weight must"),
-        (dict(step="long"), "step must be 'exact' or 'published'; found 'long'"),
+        (dict(step="long"), r"step must be one of \('exact', 'published'\), found 'long'"),
     ],
 )
 def test_bad_parameters_are_named(arguments, message, rng):

@@ -135,8 +135,8 @@ def test_a_bound_above_all_energies_is_infeasible(start):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (dict(schedule="time"), "schedule must be 'work' or 'clock'; found 'time'"),
-        (dict(start="mu"), "start must be 'trws' or 'zero'; found 'mu'"),
+        (dict(schedule="time"), r"schedule must be one of \('work', 'clock'\), found 'time'"),
+        (dict(start="mu"), r"start must be one of \('trws', 'zero'\), found 'mu'"),
     ],
 )
 def test_bad_parameters_are_named(arguments, message, rng):

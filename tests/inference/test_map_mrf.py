@@ -322,16 +322,18 @@ def test_models_that_a_method_is_not_for_are_refused(model, method, message):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (dict(tol=-1.0), "tol must be a finite number at least 0; found -1.0"),
+        (dict(tol=-1.0), "tol must be at least 0, found -1.0"),
         (dict(tol=np.nan), "tol must"),
-        (dict(max_time=0), "max_time must be a finite number above 0"),
-        (dict(max_iter=0), "max_iter must be an integer"),
-        (dict(max_iter=1.5), "max_iter must be an integer"),
+        (dict(max_time=0), "max_time must be finite and above 0, found 0"),
+        (dict(max_iter=0), "max_iter must be at least 1, found 0"),
     ],
 )
 def test_bad_parameters_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         map_mrf(SQUARE, **arguments)
+    for name, kind in (("max_iter", "an integer"), ("tol", "a number")):
+        with pytest.raises(TypeError, match=f"{name} must be {kind}, found '3'"):
+            map_mrf(SQUARE, **{name: "3"})
     with pytest.raises(TypeError, match="mrf must be an MRF, found list"):
         map_mrf([])
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._checks.scalars import is_integer
-from sstruct._checks.shown import shortened
+from sstruct._input.ragged import check_number
 from sstruct._oracles.mrf._ray_walk import RayWalk
 from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
@@ -21,7 +20,7 @@ from sstruct._solvers.core.seed import seed_of
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent, ascend
 from sstruct.inference._applications.rays import checked_rays, checked_shape, checked_sums
-from sstruct.inference._methods.map_mrf import check_options, check_positive
+from sstruct.inference._methods.map_mrf import check_options
 from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.terms import ModelWithTerms
@@ -108,6 +107,8 @@ def discrete_tomography(
     ValueError
         If shapes are inconsistent, a ray is empty or has a duplicate pixel, a sum is impossible for
         its ray, or a parameter is out of range. The message names the ray.
+    TypeError
+        If a parameter has the wrong type.
 
     See Also
     --------
@@ -189,11 +190,10 @@ def discrete_tomography(
 
 def _image_model(shape, n_levels, weight, truncation):
     """Return the model with zero node costs and truncated differences of neighbors."""
-    if not is_integer(n_levels) or n_levels < 2:
-        raise ValueError(f"n_levels must be an integer >= 2; found {shortened(n_levels)}")
-    given = {"weight": weight, "truncation": weight if truncation is None else truncation}
-    for name, value in given.items():
-        check_positive(value, name)
+    check_number("n_levels", n_levels, least=2, whole=True)
+    check_number("weight", weight, above=0)
+    if truncation is not None:
+        check_number("truncation", truncation, above=0)
     pixel = np.arange(shape[0] * shape[1]).reshape(shape)
     edges = np.concatenate([
         np.stack([pixel[:, :-1].ravel(), pixel[:, 1:].ravel()], axis=1),

@@ -78,6 +78,8 @@ def graph_matching(
     ------
     ValueError
         If shapes are inconsistent, a cost is NaN or invalid, or a parameter is out of range.
+    TypeError
+        If a parameter has the wrong type.
 
     See Also
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -12,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sstruct._checks.arrays import listed
-from sstruct._checks.scalars import is_integer, is_real
-from sstruct._checks.shown import shortened
+from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.mrf._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems.map._user_terms import UserTerms
 from sstruct._problems.map.term_calls import TermCalls
@@ -45,7 +43,6 @@ MOST_ENTRIES = 2**23
 MOST_PROPAGATIONS = 100
 # Time limit in seconds of HiGHS after the other methods of "auto", without `max_time`.
 SECONDS_OF_BRANCHING = 10.0
-FLOAT_MAX = sys.float_info.max
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
 
@@ -143,8 +140,8 @@ def map_mrf(
     Raises
     ------
     TypeError
-        If `mrf` is not an MRF, `evidence` is not a dict, or a term lacks an attribute or returns
-        values that are not numbers or labels.
+        If `mrf` is not an MRF, a parameter has the wrong type, `evidence` is not a dict, or a term
+        lacks an attribute or returns values that are not numbers or labels.
     ValueError
         If the method does not support the model, a parameter is out of range, `evidence` has a node
         or a label that does not exist, or a term returns labels that have the wrong shape, are out
@@ -208,8 +205,7 @@ def map_mrf(
     began = time.monotonic()
     if not isinstance(mrf, MRF):
         raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}; found {shortened(method)}")
+    check_choice("method", method, METHODS)
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     if evidence is not None:
         mrf = mrf._with_evidence(evidence)
@@ -383,38 +379,15 @@ class _Run:
 
 
 def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work", start="trws"):
-    """Raise ValueError if an option is out of range."""
-    _check_number(tol, "tol", 0, True)
+    """Raise ValueError or TypeError if an option is invalid."""
+    check_number("tol", tol, least=0)
     if max_time is not None:
-        _check_number(max_time, "max_time", 0, False)
-    if not is_integer(max_iter) or max_iter < 1:
-        raise ValueError(f"max_iter must be an integer >= 1; found {shortened(max_iter)}")
+        check_number("max_time", max_time, above=0)
+    check_number("max_iter", max_iter, least=1, whole=True)
     if isinstance(proximal_weight, str):
-        _check_name(proximal_weight, "proximal_weight", ("paper",))
+        check_choice("proximal_weight", proximal_weight, ("paper",))
     elif proximal_weight is not None:
-        _check_number(proximal_weight, "proximal_weight", 0, False)
-    _check_name(step, "step", ("exact", "published"))
-    _check_name(schedule, "schedule", ("work", "clock"))
-    _check_name(start, "start", ("trws", "zero"))
-
-
-def check_positive(value, name):
-    """Raise ValueError unless the value is a finite number above 0."""
-    _check_number(value, name, 0, False)
-
-
-def _check_name(value, name, choices):
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(
-            f"{name} must be {' or '.join(map(repr, choices))}; found {shortened(value)}"
-        )
-
-
-def _check_number(value, name, least, may_equal):
-    # Integers may exceed the range of float.
-    in_range = is_real(value) and (least < value <= FLOAT_MAX or (may_equal and value == least))
-    if not in_range:
-        relation = "at least" if may_equal else "above"
-        raise ValueError(
-            f"{name} must be a finite number {relation} {least}; found {shortened(value)}"
-        )
+        check_number("proximal_weight", proximal_weight, above=0)
+    check_choice("step", step, ("exact", "published"))
+    check_choice("schedule", schedule, ("work", "clock"))
+    check_choice("start", start, ("trws", "zero"))
