@@ -3,9 +3,9 @@ from libc.stdint cimport int32_t, uint64_t
 from sstruct._oracles.graph._expansion_moves cimport AlphaExpansion
 from sstruct._oracles.graph._forest cimport Forest
 from sstruct._oracles.graph._forest_moves cimport ForestMoves
-from sstruct._oracles.graph._hub cimport Hub
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
 from sstruct._oracles.graph._partial_optimality cimport PartialOptimality
+from sstruct._oracles.graph._subgraph cimport SubGraph
 
 
 cdef class GraphDecoder:
@@ -17,7 +17,7 @@ cdef class GraphDecoder:
     cdef bint has_partial               # of "expansion"; may be set before each `decode`
     cdef bint stops_early               # of "expansion", likewise: stop moves once they gain little
     cdef ForestMoves trees              # of "expansion"
-    cdef Hub hub                        # of "expansion"
+    cdef SubGraph rest                  # of "expansion": all nodes but a hub
     cdef Forest forest                  # of "max-sum"
     cdef readonly bint bounded          # whether answers are exact or have a bound
     cdef Py_ssize_t block               # index of the graph, set before `decode`

@@ -4,7 +4,7 @@
 #     "expansion" of Potts costs first determines labels that all minima share
 #     (_partial_optimality): on images with few labels this halves the time, and otherwise costs 5 %.
 # (b) If edges are repulsive, moves of single labels are weak; moves of forests (_forest_moves)
-#     follow. A node joined to most other nodes is moved together with these (_hub).
+#     follow. A node joined to most other nodes is moved together with these (_subgraph).
 # (c) Decoders with dependencies of higher layers, such as a solver, are subclasses there.
 # (d) The result depends only on costs, start and seed: each call draws a new order of labels. It does
 #     therefore not matter which fork decodes a graph. Subclasses with additional state have a
@@ -59,7 +59,7 @@ cdef class GraphDecoder:
     # share the workspaces.
     def __cinit__(self, *_, **__):
         self.moves, self.partial = AlphaExpansion(), PartialOptimality()
-        self.trees, self.forest, self.hub = ForestMoves(), Forest(), Hub()
+        self.trees, self.forest, self.rest = ForestMoves(), Forest(), SubGraph()
 
     def __init__(self, method, random_state, *, partial_optimality=True):
         if method not in METHODS:
@@ -146,22 +146,28 @@ cdef class GraphDecoder:
     cdef int move_around_hub(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
         """If a node is joined to most others, decode these given each of its labels, too."""
-        cdef Py_ssize_t k, now
+        cdef Py_ssize_t k, v, hub = self.rest.fix_hub(costs)
+        cdef int32_t start, best
         cdef double cost
         cdef GraphAnswer given
-        self.hub.find(costs)
-        if self.hub.node < 0:
+        if hub < 0:
             return 0
-        now = labels[self.hub.node]
+        start = best = labels[hub]
         for k in range(costs.n_labels):
-            if k == now:
+            if k == start:
                 continue
-            cost = self.hub.condition(costs, k, labels)
-            self.move(&self.hub.rest, self.hub.labels, &given)
+            labels[hub] = <int32_t> k
+            self.rest.condition(costs, labels)
+            cost = costs.node_costs[hub * costs.stride + k]
+            self.move(&self.rest.costs, self.rest.labels, &given)
             answer.work += given.work + costs.n_nodes * costs.n_labels
             if cost + given.cost < answer.cost - ROUNDING * (fabs(answer.cost) + fabs(given.cost)):
-                self.hub.give(k, labels)
+                best = <int32_t> k
+                for v in range(costs.n_nodes):
+                    if v != hub:
+                        labels[v] = self.rest.labels[self.rest.place[v]]
                 answer.cost = labeling_cost(costs, labels)
+            labels[hub] = best
         return 0
 
     cpdef GraphDecoder fork(self):

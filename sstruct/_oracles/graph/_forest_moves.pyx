@@ -9,11 +9,10 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
-from libc.string cimport memcpy
 
 from sstruct._kernels._constants cimport ROUNDING
 from sstruct._kernels._interruption cimport look_after
-from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
+from sstruct._oracles.core._graph_costs cimport labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 from sstruct._kernels._splitmix cimport next_random
 
@@ -26,23 +25,18 @@ cdef class ForestMoves:
     """Lowers the cost of one labeled graph at a time; each thread requires its own object."""
 
     def __cinit__(self):
-        self.forest = Forest()
+        self.forest, self.free = Forest(), SubGraph()
 
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil:
         cdef Py_ssize_t V = costs.n_nodes
         self.grow(<void**> &self.first, V + 1, sizeof(int32_t))
         self.grow(<void**> &self.arc, 2 * costs.n_edges, sizeof(int32_t))
         self.grow(<void**> &self.order, V, sizeof(int32_t))
-        self.grow(<void**> &self.place, V, sizeof(int32_t))
         self.grow(<void**> &self.freed, V, sizeof(int32_t))
         self.grow(<void**> &self.root, V, sizeof(int32_t))
         self.grow(<void**> &self.seen, V, sizeof(int32_t))
-        self.grow(<void**> &self.old, V, sizeof(int32_t))
         self.grow(<void**> &self.new, V, sizeof(int32_t))
-        self.grow(<void**> &self.ends, 2 * V, sizeof(int32_t))
-        self.grow(<void**> &self.node_costs, V * costs.n_labels, sizeof(double))
-        self.grow(<void**> &self.edge_weights, V * costs.n_features, sizeof(double))
-        return 0
+        return self.free.reserve(costs)
 
     cdef int32_t find(self, int32_t v) noexcept nogil:
         """Return the root of a free node's tree."""
@@ -55,19 +49,20 @@ cdef class ForestMoves:
         """Free nodes in random order, except for those that would close a cycle."""
         cdef Py_ssize_t i, j, c, n = 0, V = costs.n_nodes
         cdef int32_t u, v, r
+        cdef int32_t* place = self.free.place
         cdef bint closes
         for i in range(V):
             j = i + <Py_ssize_t> (next_random(random) % <uint64_t> (V - i))
             v = self.order[j]
             self.order[j] = self.order[i]
             self.order[i] = v
-            self.place[v] = self.seen[v] = -1
+            place[v] = self.seen[v] = -1
         for i in range(V):
             v = self.order[i]
             closes = False
             for c in range(self.first[v], self.first[v + 1]):
                 u = costs.edges[2 * self.arc[c]] + costs.edges[2 * self.arc[c] + 1] - v
-                if self.place[u] >= 0:
+                if place[u] >= 0:
                     r = self.find(u)
                     if self.seen[r] == v:
                         closes = True
@@ -75,41 +70,14 @@ cdef class ForestMoves:
                     self.seen[r] = v
             if closes:
                 continue
-            self.place[v] = <int32_t> n
+            place[v] = <int32_t> n
             self.freed[n] = v
             self.root[v] = v
             n += 1
             for c in range(self.first[v], self.first[v + 1]):
                 u = costs.edges[2 * self.arc[c]] + costs.edges[2 * self.arc[c] + 1] - v
-                if u != v and self.place[u] >= 0:
+                if u != v and place[u] >= 0:
                     self.root[self.find(u)] = v
-        self.free.n_nodes = n
-
-    cdef void condition(self, const GraphCosts* costs, const int32_t* labels) noexcept nogil:
-        """Set the costs of the free nodes given the labels of the others."""
-        cdef Py_ssize_t K = costs.n_labels, G = costs.n_features, i, e, k, n_edges = 0
-        cdef int32_t u, v, a, b
-        cdef double* node
-        for i in range(self.free.n_nodes):
-            v = self.freed[i]
-            memcpy(&self.node_costs[i * K], &costs.node_costs[v * costs.stride], K * sizeof(double))
-            self.old[i] = labels[v]
-        for e in range(costs.n_edges):
-            u, v = costs.edges[2 * e], costs.edges[2 * e + 1]
-            a, b = self.place[u], self.place[v]
-            if a >= 0 and b >= 0:
-                self.ends[2 * n_edges], self.ends[2 * n_edges + 1] = a, b
-                memcpy(&self.edge_weights[n_edges * G], &costs.edge_weights[e * G], G * sizeof(double))
-                n_edges += 1
-            elif a >= 0:
-                node = &self.node_costs[a * K]
-                for k in range(K):
-                    node[k] += edge_cost(costs, e, k, labels[v])
-            elif b >= 0:
-                node = &self.node_costs[b * K]
-                for k in range(K):
-                    node[k] += edge_cost(costs, e, labels[u], k)
-        self.free.n_edges = n_edges
 
     cdef int minimize(
             self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double most_work,
@@ -124,25 +92,21 @@ cdef class ForestMoves:
         cdef GraphAnswer best
         self.reserve(costs)
         list_arcs(costs, self.first, self.arc)
-        self.free.n_labels = self.free.stride = costs.n_labels
-        self.free.n_features, self.free.tables = costs.n_features, costs.tables
-        self.free.node_costs, self.free.edge_weights = self.node_costs, self.edge_weights
-        self.free.edges, self.free.connectivity = self.ends, 0
         for i in range(costs.n_nodes):
             self.order[i] = <int32_t> i
         for _ in range(MOST_MOVES):
             if idle == MOST_IDLE or answer.work >= most_work:
                 break
             self.choose(costs, &seed)
-            self.condition(costs, labels)
-            before = labeling_cost(&self.free, self.old)
-            self.forest.minimize(&self.free, self.new, &best)
+            self.free.condition(costs, labels)
+            before = labeling_cost(&self.free.costs, self.free.labels)
+            self.forest.minimize(&self.free.costs, self.new, &best)
             answer.work += best.work + costs.n_nodes + costs.n_edges * costs.n_labels
             look_after(20.0 * (costs.n_nodes + costs.n_edges * costs.n_labels))
             idle += 1
             if best.cost < before - ROUNDING * (fabs(before) + fabs(best.cost)):
                 idle = 0
-                for i in range(self.free.n_nodes):
+                for i in range(self.free.costs.n_nodes):
                     labels[self.freed[i]] = self.new[i]
         answer.cost = labeling_cost(costs, labels)
         return 0
