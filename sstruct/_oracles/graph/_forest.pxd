@@ -13,7 +13,7 @@ cdef class Forest(Storage):
     cdef int32_t* choice         # (n_nodes, K) its label in the best subtree of the parent with a label
     cdef double* table           # (K, K) scratch
     cdef double* sent            # (n_nodes, K) of min-marginals: messages to the parents
-    cdef double* row             # (K,) scratch
+    cdef double* row             # (K,) scratch for a message
 
     cdef int minimize(self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil
@@ -21,6 +21,5 @@ cdef class Forest(Storage):
     cdef int sort_nodes(self, const GraphCosts* costs) except -1 nogil
     cdef int marginals(self, const GraphCosts* costs, double* out) except -1 nogil
     cdef void message(
-        self, const GraphCosts* costs, Py_ssize_t e, Py_ssize_t forth, const double* of,
-        double* out) noexcept nogil
-    cdef void send(self, const GraphCosts* costs, Py_ssize_t v) noexcept nogil
+        self, const GraphCosts* costs, Py_ssize_t e, bint forth, const double* of, double* out,
+        int32_t* choice) noexcept nogil

@@ -40,6 +40,7 @@ cdef class Forest:
         self.grow(<void**> &self.least, V * K, sizeof(double))
         self.grow(<void**> &self.choice, V * K, sizeof(int32_t))
         self.grow(<void**> &self.table, K * K, sizeof(double))
+        self.grow(<void**> &self.row, K, sizeof(double))
         return 0
 
     cdef double message_work(self, const GraphCosts* costs) noexcept nogil:
@@ -78,56 +79,59 @@ cdef class Forest:
                     u = self.order[n_done - 1]
         return 0
 
-    cdef void send(self, const GraphCosts* costs, Py_ssize_t v) noexcept nogil:
-        """Add the best costs of v's subtree to its parent's costs, and record v's labels."""
-        cdef Py_ssize_t K = costs.n_labels, a, b, e = self.parent_edge[v], best, second
-        cdef Py_ssize_t forth = K, back = 1       # strides of the table for v and for the parent
-        cdef const double* cost = self.least + v * K
-        cdef int32_t* choice = self.choice + v * K
-        cdef double* parent
+    cdef void message(
+            self, const GraphCosts* costs, Py_ssize_t e, bint forth, const double* of, double* out,
+            int32_t* choice) noexcept nogil:
+        """out[b] = min_a of[a] + cost of edge e with label a at the sender and b at the receiver.
+
+        forth : whether the sender is the first node of the edge    choice[b] : the lowest argmin a
+        """
+        cdef Py_ssize_t K = costs.n_labels, a, b, best, second
+        cdef Py_ssize_t of_sender = K if forth else 1, of_receiver = 1 if forth else K
         cdef double weight, value, least
         cdef const double* table
-        if costs.edges[2 * e] == v:
-            parent = self.least + costs.edges[2 * e + 1] * K
-        else:
-            parent = self.least + costs.edges[2 * e] * K
-            forth, back = 1, K
         if costs.tables == NULL:
             weight = costs.edge_weights[e]
-            find_two_least(cost, K, &best, &second)
+            find_two_least(of, K, &best, &second)
             for b in range(K):
                 a = second if b == best else best
-                if a >= 0 and (cost[a] + weight < cost[b] or (cost[a] + weight == cost[b] and a < b)):
-                    parent[b] += cost[a] + weight
-                    choice[b] = <int32_t> a
+                if a >= 0 and (of[a] + weight < of[b] or (of[a] + weight == of[b] and a < b)):
+                    out[b], choice[b] = of[a] + weight, <int32_t> a
                 else:
-                    parent[b] += cost[b]
-                    choice[b] = <int32_t> b
+                    out[b], choice[b] = of[b], <int32_t> b
             return
         table = edge_table(costs, e, &weight, self.table)
         for b in range(K):
             least = INFINITY
             choice[b] = 0
             for a in range(K):
-                value = cost[a] + weight * table[a * forth + b * back]
+                value = of[a] + weight * table[a * of_sender + b * of_receiver]
                 if value < least:
                     least = value
                     choice[b] = <int32_t> a
-            parent[b] += least
+            out[b] = least
 
     cdef int minimize(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
         """Find a minimum; the labels need not be initialized. O(V K^2), or O(V K) for Potts."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, best
         cdef double work = self.message_work(costs)
+        cdef double* parent
         self.reserve(costs)
         self.sort_nodes(costs)
         for v in range(V):
             for k in range(K):
                 self.least[v * K + k] = costs.node_costs[v * costs.stride + k]
         for i in range(V - 1, -1, -1):
-            if self.parent_edge[self.order[i]] >= 0:
-                self.send(costs, self.order[i])
+            v = self.order[i]
+            e = self.parent_edge[v]
+            if e >= 0:
+                self.message(
+                    costs, e, costs.edges[2 * e] == v, self.least + v * K, self.row,
+                    self.choice + v * K)
+                parent = self.least + (costs.edges[2 * e] + costs.edges[2 * e + 1] - v) * K
+                for k in range(K):
+                    parent[k] += self.row[k]
                 look_after(20 + work)
         for i in range(V):
             v = self.order[i]
@@ -152,7 +156,6 @@ cdef class Forest:
         cdef double* belief
         self.reserve(costs)
         self.grow(<void**> &self.sent, V * K, sizeof(double))
-        self.grow(<void**> &self.row, K, sizeof(double))
         self.sort_nodes(costs)
         for v in range(V):
             for k in range(K):
@@ -163,7 +166,7 @@ cdef class Forest:
             if e >= 0:
                 parent = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
                 self.message(
-                    costs, e, costs.edges[2 * e] == v, out + v * K, self.sent + v * K)
+                    costs, e, costs.edges[2 * e] == v, out + v * K, self.sent + v * K, self.choice)
                 look_after(20 + work)
                 for k in range(K):
                     out[parent * K + k] += self.sent[v * K + k]
@@ -177,7 +180,8 @@ cdef class Forest:
                 for k in range(K):
                     self.row[k] = out[parent * K + k] - self.sent[v * K + k]
                 # The row of `sent` is no longer needed, so reuse it for the downward pass.
-                self.message(costs, e, costs.edges[2 * e] != v, self.row, self.sent + v * K)
+                self.message(
+                    costs, e, costs.edges[2 * e] != v, self.row, self.sent + v * K, self.choice)
                 for k in range(K):
                     belief[k] += self.sent[v * K + k]
                 continue
@@ -195,28 +199,3 @@ cdef class Forest:
             for k in range(K):
                 out[v * K + k] += total - self.least[v]
         return 0
-
-    cdef void message(
-            self, const GraphCosts* costs, Py_ssize_t e, Py_ssize_t forth, const double* of,
-            double* out) noexcept nogil:
-        """out[b] = min_a of[a] + cost of edge e with label a at the sender and b at the receiver.
-
-        forth : whether the sender is the first node of the edge
-        """
-        cdef Py_ssize_t K = costs.n_labels, a, b, best, second
-        cdef Py_ssize_t of_sender = K if forth else 1, of_receiver = 1 if forth else K
-        cdef double weight, value
-        cdef const double* table
-        if costs.tables == NULL:
-            weight = costs.edge_weights[e]
-            find_two_least(of, K, &best, &second)
-            for b in range(K):
-                a = second if b == best else best
-                out[b] = of[b] if a < 0 else min(of[b], of[a] + weight)
-            return
-        table = edge_table(costs, e, &weight, self.table)
-        for b in range(K):
-            out[b] = INFINITY
-            for a in range(K):
-                value = of[a] + weight * table[a * of_sender + b * of_receiver]
-                out[b] = min(out[b], value)
