@@ -17,7 +17,7 @@ import sys
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._oracles.chain._viterbi cimport viterbi_forward
+from sstruct._oracles.chain._viterbi cimport lowest_argmax, viterbi_forward
 from sstruct._oracles.chain._viterbi import _potentials
 from sstruct._checks.arrays import whole_number
 
@@ -166,14 +166,6 @@ cdef class ChainRanking:
         self.prefixes[self.n_prefixes - 1].before = -1
         self.prefixes[self.n_prefixes - 1].next = -1
         return self.n_prefixes - 1
-
-
-cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcept nogil:
-    cdef Py_ssize_t k, best = 0
-    for k in range(1, K):
-        if values[k] > values[best]:
-            best = k
-    return best
 
 
 def top_k(node_scores, edge_scores, k):

@@ -59,14 +59,6 @@ def instructions():
     return INSTRUCTIONS[sstruct_path]
 
 
-cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcept nogil:
-    cdef Py_ssize_t k, best = 0
-    for k in range(1, K):
-        if values[k] > values[best]:
-            best = k
-    return best
-
-
 cdef int viterbi_forward(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         Py_ssize_t edge_step, double* best, int32_t* origin) except -1 nogil:
