@@ -118,26 +118,8 @@ class SegmentationDisplay:
         if given.keys() & predictions.keys():
             raise ValueError("a prediction is named 'truth', which is reserved; rename it")
         given = {name: _label_image(name, y) for name, y in (given | predictions).items()}
-        shape = next(iter(given.values())).shape
-        for name, labels in given.items():
-            if labels.shape != shape:
-                raise ValueError(
-                    f"the labels of {shortened(name)} have shape {labels.shape}, expected {shape} "
-                    "as for the other labels"
-                )
-        try:
-            if classes is None:
-                classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
-        except (TypeError, ArithmeticError) as error:  # such as an invalid Decimal
-            raise TypeError(
-                f"labels must have types that can be compared: {brief(error)}"
-            ) from error
-        classes = array_of(classes, "classes")
-        if classes.ndim != 1 or len(classes) == 0:
-            raise ValueError(f"classes has shape {classes.shape}, expected a list of labels")
-        codes = {
-            name: encode(labels.ravel(), classes).reshape(shape) for name, labels in given.items()
-        }
+        _common_shape(given)
+        codes, classes = _encoded(given, classes)
         display = cls(_titled(codes, y_true is not None, approximate), classes, image)
         return display.plot(axes=axes, cmap=cmap)
 
@@ -204,13 +186,10 @@ class SegmentationDisplay:
         given["prediction"] = np.asarray(estimator.predict([X])[0])
         if classes is None:
             classes = getattr(estimator, "classes_", None)
-        if classes is None:
-            classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
-        classes, codes = np.asarray(classes), {}
-        for name, labels in given.items():
-            codes[name] = encode(labels.ravel(), classes).reshape(labels.shape)
-            if labels.ndim == 1:
-                codes[name] = painted(nodes, n_nodes, codes[name], -1)
+        codes, classes = _encoded(given, classes)
+        for name, found in codes.items():
+            if found.ndim == 1:
+                codes[name] = painted(nodes, n_nodes, found, -1)
         display = cls(_titled(codes, y is not None, _is_approximate(estimator)), classes, image)
         return display.plot(axes=axes, cmap=cmap)
 
@@ -270,20 +249,28 @@ class SegmentationDisplay:
         if not isinstance(self.labelings, Mapping) or not self.labelings:
             kind = type(self.labelings).__name__
             raise TypeError(f"labelings must be a dict of label images by title, found {kind}")
-        shapes = {title: np.shape(labels) for title, labels in self.labelings.items()}
-        shape = next(iter(shapes.values()))
-        for title, own in shapes.items():
-            if len(own) != 2 or own != shape:
-                raise ValueError(
-                    f"the labels of {shortened(title)} have shape {own}, expected (height, width), "
-                    "equal for all"
-                )
+        shape = _common_shape(self.labelings)
         own = shape if self.image is None else array_of(self.image, "image").shape
         if own[:2] != shape or (len(own) > 2 and own[2:] not in ((1,), (3,), (4,))):
             raise ValueError(
                 f"image has shape {own}, expected {shape} like the labels, or {(*shape, 3)} or "
                 f"{(*shape, 4)}"
             )
+
+
+def _common_shape(labelings):
+    """Return the shape (height, width) of all labels, or raise ValueError."""
+    shape = None
+    for title, labels in labelings.items():
+        own = np.shape(labels)
+        shape = own if shape is None else shape
+        if len(own) != 2 or own != shape:
+            expected = shape if len(shape) == 2 else "(height, width)"
+            raise ValueError(
+                f"the labels of {shortened(title)} have shape {own}, expected {expected}, equal "
+                "for all labels"
+            )
+    return shape
 
 
 def _label_image(name, labels):
@@ -309,6 +296,23 @@ def _label_image(name, labels):
             f"{hint}"
         )
     return array
+
+
+def _encoded(given, classes):
+    """Return the indices of labels among the classes, by name, and the classes."""
+    try:
+        if classes is None:
+            classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
+    except (TypeError, ArithmeticError) as error:  # such as an invalid Decimal
+        raise TypeError(f"labels must have types that can be compared: {brief(error)}") from error
+    classes = array_of(classes, "classes")
+    if classes.ndim != 1 or len(classes) == 0:
+        raise ValueError(f"classes has shape {classes.shape}, expected a list of labels")
+    codes = {
+        name: encode(labels.ravel(), classes).reshape(labels.shape)
+        for name, labels in given.items()
+    }
+    return codes, classes
 
 
 def _pixels_of(X, segments):
