@@ -11,8 +11,8 @@ from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 from sstruct._checks.arrays import flag, is_sized
-from sstruct._checks.scalars import is_integer, is_real
 from sstruct._checks.shown import shortened
+from sstruct._input.ragged import check_number
 from sstruct._solvers.core.seed import random_of
 from sstruct.datasets._fetched import Data, answer
 
@@ -24,12 +24,11 @@ RandomState = int | np.random.RandomState | None
 MOST = 2**31 - 1
 
 
-def _check_counts(**counts: Any) -> None:
+def _check_counts(least: int = 1, /, **counts: Any) -> None:
     for name, count in counts.items():
-        if not is_integer(count) or count < 1:
-            raise ValueError(f"{name} must be a positive integer, got {shortened(count)}")
+        check_number(name, count, least=least, whole=True)
         if count > MOST:
-            raise ValueError(f"{name} must be at most {MOST}, got {shortened(count)}")
+            raise ValueError(f"{name} must be at most {MOST}, found {shortened(count)}")
 
 
 def _check_lengths(min_length: int, max_length: int) -> None:
@@ -40,14 +39,10 @@ def _check_lengths(min_length: int, max_length: int) -> None:
 
 def _as_size(name: str, value: float, most: float = np.inf) -> float:
     """Return a finite number from 0 to `most` as a float."""
-    try:
-        size = float(value) if is_real(value) else np.nan
-    except OverflowError:
-        size = np.inf
-    if not 0 <= size <= most or size == np.inf:
-        expected = "a finite number >= 0" if most == np.inf else f"a number from 0 to {most}"
-        raise ValueError(f"{name} must be {expected}, got {shortened(value)}")
-    return size
+    check_number(name, value, least=0)
+    if value > most:
+        raise ValueError(f"{name} must be at most {most}, found {shortened(value)}")
+    return float(value)
 
 
 def _noisy_sequences(
@@ -398,12 +393,11 @@ def make_multilabel_pairwise(
     """
     _check_counts(n_samples=n_samples, n_features=n_features, n_labels=n_labels)
     most = n_labels * (n_labels - 1) // 2
-    if n_pairs is None:
-        n_pairs = min(n_labels, most)
-    if not is_integer(n_pairs) or not 0 <= n_pairs <= most:
+    n_pairs = min(n_labels, most) if n_pairs is None else n_pairs
+    check_number("n_pairs", n_pairs, least=0, whole=True)
+    if n_pairs > most:
         raise ValueError(
-            f"n_pairs must be an integer from 0 to {most}, the pairs of {n_labels} labels; "
-            f"got {shortened(n_pairs)}"
+            f"n_pairs must be at most {most}, the pairs of {n_labels} labels, found {n_pairs}"
         )
     strength = _as_size("strength", strength)
     informativeness = _as_size("informativeness", informativeness)
@@ -508,13 +502,9 @@ def make_stick_figures(
     >>> figures.joint_names[figures.parents[4]]
     'right elbow'
     """
-    for name, value, least in (
-        ("n_samples", n_samples, 1),
-        ("size", size, 16),
-        ("n_distractors", n_distractors, 0),
-    ):
-        if not is_integer(value) or value < least:
-            raise ValueError(f"{name} must be an integer >= {least}, got {shortened(value)}")
+    _check_counts(n_samples=n_samples)
+    _check_counts(16, size=size)
+    _check_counts(0, n_distractors=n_distractors)
     noise = _as_size("noise", noise)
     rng = random_of(random_state)
     positions = np.array([_pose(size, rng) for _ in range(n_samples)])
@@ -646,8 +636,7 @@ def load_digit_dates(
     if subset not in ("train", "test", "all"):
         raise ValueError(f'subset must be "train", "test" or "all", got {shortened(subset)}')
     _check_counts(n_train=n_train, n_test=n_test)
-    if not is_integer(random_state) or random_state < 0:
-        raise ValueError(f"random_state must be an integer >= 0, got {shortened(random_state)}")
+    check_number("random_state", random_state, least=0, whole=True)
     first_day, last_day = _day_range(years)
 
     digits = load_digits()

@@ -18,7 +18,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from sstruct._checks.arrays import array_of, is_sized, without_view
-from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.fitted_state import (
@@ -31,6 +30,7 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import is_missing, object_array
+from sstruct._input.ragged import check_number
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
@@ -244,9 +244,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
 
     def _fit(self, X):
         check_parameters(self)
-        if not is_integer(self.min_count) or self.min_count < 1:
-            found = shortened(self.min_count)
-            raise ValueError(f"min_count must be an integer >= 1, found {found}")
+        check_number("min_count", self.min_count, least=1, whole=True)
         dtype = _checked_dtype(self.dtype)
         names = _Names()
         encoded = _Encoded(X, names)

@@ -45,15 +45,15 @@ def test_stick_figures_are_reproducible():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"n_samples": 0}, "n_samples must be an integer >= 1"),
-        ({"size": 8}, "size must be an integer >= 16"),
+        ({"n_samples": 0}, "n_samples must be at least 1"),
+        ({"size": 8}, "size must be at least 16"),
         ({"n_distractors": -1}, "n_distractors must be"),
-        ({"noise": -0.5}, "noise must be a finite number >= 0"),
-        ({"noise": np.nan}, "noise must be a finite number >= 0"),
+        ({"noise": -0.5}, "noise must be at least 0"),
+        ({"noise": np.nan}, "noise must be finite"),
     ],
 )
 def test_stick_figures_errors(change, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         make_stick_figures(**change)
 
 

@@ -302,7 +302,7 @@ def test_what_cannot_be_printed_is_named_all_the_same():
     with pytest.raises(ValueError, match=r"label <NoRepr instance .* does not follow"):
         masks.bio_transitions(NoRepr(), "O")
     vectorizer = preprocessing.SequenceVectorizer(min_count=NoRepr())
-    with pytest.raises(ValueError, match="min_count must be an integer"):
+    with pytest.raises(TypeError, match="min_count must be an integer"):
         vectorizer.fit([[{"a": 1}]])
 
 
