@@ -281,7 +281,7 @@ def test_features_tell_of_labels():
     [
         ({"n_samples": 0}, "n_samples must be at least 1"),
         ({"n_labels": 2.0}, "n_labels must be an integer"),
-        ({"n_labels": 3, "n_pairs": 4}, "n_pairs must be at most 3, the pairs of 3 labels, found 4"),
+        ({"n_labels": 3, "n_pairs": 4}, "n_pairs must be at most 3, the pairs of 3 labels"),
         ({"n_pairs": -1}, "n_pairs must be at least 0"),
         ({"strength": -1.0}, "strength must be at least 0"),
         ({"informativeness": np.inf}, "informativeness must be finite"),
