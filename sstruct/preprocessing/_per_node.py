@@ -257,7 +257,7 @@ class PerNode(
         out = _applied(self.transformer_, method, _rows(items, nodes), nodes is not None)
         out = _like(items, nodes, out, names)
         if edges is not None:
-            edge_rows = edges.cut(_applied(of_edges, method, edges.flat))
+            edge_rows = edges.replaced(_applied(of_edges, method, edges.rows.flat))
         return _joinable(given, given.restored(out, edge_rows))
 
     @available_if(_transformer_has("get_feature_names_out"))
@@ -305,10 +305,10 @@ class PerNode(
             n = len(nodes)
             of_edges = {name: _of_edges(name, v, edges, n) for name, v in of_edges.items()}
             edge_inner, edge_rows = _fitted(
-                self.edge_transformer, edges.flat, None, of_edges, transform
+                self.edge_transformer, edges.rows.flat, None, of_edges, transform
             )
         if transform:
-            out = given.restored(out, None if edge_rows is None else edges.cut(edge_rows))
+            out = given.restored(out, None if edge_rows is None else edges.replaced(edge_rows))
             out = _joinable(given, out)
         width = inner.n_features_in_ if hasattr(inner, "n_features_in_") else _width(rows)
         names = None if nodes is None else nodes.feature_names

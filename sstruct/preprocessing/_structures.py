@@ -13,6 +13,36 @@ from sstruct.sequences import Sequences, check_sequences
 
 
 @dataclass(frozen=True)
+class EdgeRows:
+    """Edge features of the samples that have some.
+
+    Attributes
+    ----------
+    rows : Sequences
+        The rows of each of these samples.
+    sample : ndarray of int of shape (len(rows),)
+        Indices of the samples.
+    """
+
+    rows: Sequences
+    sample: np.ndarray
+
+    def of_edges(self, values):
+        """Repeat the entry of each sample for each of its edges; `values` has one per sample."""
+        return np.repeat(values[self.sample], self.rows.lengths)
+
+    def replaced(self, out):
+        """Return the EdgeRows with transformed rows."""
+        n_edges = self.rows.offsets[-1]
+        if len(np.shape(out)) != 2 or np.shape(out)[0] != n_edges:
+            raise ValueError(
+                f"the edge_transformer returned an array of shape {np.shape(out)} for {n_edges} "
+                "edges, expected one row per edge"
+            )
+        return EdgeRows(Sequences(out, self.rows.offsets), self.sample)
+
+
+@dataclass(frozen=True)
 class Plain:
     """Sequences or rows of single nodes, used unchanged; the base class of the others.
 
@@ -32,7 +62,7 @@ class Plain:
 
     @property
     def edges(self):
-        """Return the EdgeRows of graphs, or None."""
+        """Return the EdgeRows, or None if there are no edge features."""
         return None
 
     def labels(self, y):
@@ -44,7 +74,7 @@ class Plain:
         return sample_weight
 
     def restored(self, items, edge_rows=None):
-        """Return transformed sequences of nodes and rows of edges in the original structure."""
+        """Return transformed sequences of nodes and EdgeRows in the original structure."""
         return items
 
 
@@ -58,51 +88,24 @@ class Chains(Plain):
 
     @property
     def edges(self):
-        """Return the StepRows of the sequences."""
+        """Return the EdgeRows of the sequences."""
         items, edges = split_edge_features(self.given)
         if isinstance(edges, Sequences):
             check_sequences(self.given, "X")
-            return StepRows(edges.flat, edges.offsets)
-        lengths = np.array([_n_rows(item) for item in items])
-        flat, _ = join_edge_features(edges, lengths, "X")
-        return StepRows(flat, np.r_[0, np.cumsum(np.maximum(lengths - 1, 0))])
+        else:
+            lengths = np.array([_n_rows(item) for item in items])
+            flat, _ = join_edge_features(edges, lengths, "X")
+            edges = Sequences.from_lengths(flat, np.maximum(lengths - 1, 0))
+        return EdgeRows(edges, np.arange(len(edges)))
 
     def restored(self, items, edge_rows=None):
         """Return sequences with transformed features of nodes and, if given, edges."""
-        edges = split_edge_features(self.given)[1] if edge_rows is None else edge_rows
+        edges = split_edge_features(self.given)[1] if edge_rows is None else edge_rows.rows
         if isinstance(items, Sequences):
             items.edge_features = edges
             return items
         out = list(zip(items, edges, strict=True))
         return object_array(out) if isinstance(self.given, np.ndarray) else out
-
-
-@dataclass(frozen=True)
-class StepRows:
-    """Edge features of sequences.
-
-    Attributes
-    ----------
-    flat : ndarray or CSR matrix of shape (n_steps, G)
-    offsets : ndarray of int of shape (n + 1,)
-        The rows of sequence i are ``offsets[i]`` to ``offsets[i + 1] - 1``.
-    """
-
-    flat: object
-    offsets: np.ndarray
-
-    def of_edges(self, values):
-        """Repeat the entry of each sequence for each of its edges."""
-        return np.repeat(values, np.diff(self.offsets))
-
-    def cut(self, out):
-        """Return the transformed rows as Sequences."""
-        if len(np.shape(out)) != 2 or np.shape(out)[0] != self.offsets[-1]:
-            raise ValueError(
-                f"the edge_transformer returned an array of shape {np.shape(out)} for "
-                f"{self.offsets[-1]} edges, expected one row per edge"
-            )
-        return Sequences(out, self.offsets)
 
 
 class Images(Plain):
@@ -203,51 +206,18 @@ class Graphs(Plain):
                 raise ValueError(
                     f"X[{i}] has {rows.shape[1]} edge features, but X[{first}] has {n_features}"
                 )
-        return EdgeRows(np.array(list(own)), list(own.values()))
+        flat = concatenated(list(own.values()), "edge features")
+        rows = Sequences.from_lengths(flat, [len(rows) for rows in own.values()])
+        return EdgeRows(rows, np.array(list(own)))
 
     def restored(self, items, edge_rows=None):
         """Return graphs with transformed features of nodes and, if given, edges."""
         out = [(rows, *graph[1:]) for rows, graph in zip(items, self.given)]
-        for i, rows in edge_rows or ():
-            out[i] = (*out[i][:2], rows, *out[i][3:])
+        if edge_rows is not None:
+            for i, rows in zip(edge_rows.sample.tolist(), edge_rows.rows):
+                rows = rows.toarray() if sparse.issparse(rows) else rows
+                out[i] = (*out[i][:2], rows, *out[i][3:])
         return object_array(out) if isinstance(self.given, np.ndarray) else out
-
-
-@dataclass(frozen=True)
-class EdgeRows:
-    """Edge features of the graphs that have some.
-
-    Attributes
-    ----------
-    graph : ndarray of int of shape (m,)
-        Indices of these graphs.
-    rows : list of m arrays of shape (E_i, G)
-    """
-
-    graph: np.ndarray
-    rows: list
-
-    @property
-    def flat(self):
-        """Return the concatenated rows of all graphs."""
-        return concatenated(self.rows, "edge features")
-
-    def of_edges(self, values):
-        """Repeat the entry of each graph for each of its edges; `values` has an entry per graph."""
-        return np.repeat(values[self.graph], [len(rows) for rows in self.rows])
-
-    def cut(self, out):
-        """Return the transformed rows as pairs (index of the graph, rows)."""
-        if hasattr(out, "to_numpy"):  # a data frame of any library
-            out = out.to_numpy()
-        out = out.toarray() if sparse.issparse(out) else np.asarray(out)
-        ends = np.cumsum([len(rows) for rows in self.rows])
-        if out.ndim != 2 or len(out) != ends[-1]:
-            raise ValueError(
-                f"the edge_transformer returned an array of shape {out.shape} for {ends[-1]} "
-                "edges, expected one row per edge"
-            )
-        return list(zip(self.graph.tolist(), np.split(out, ends[:-1])))
 
 
 def structures_of(X):
