@@ -162,7 +162,7 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         raise ValueError(
             f"sparse edge_scores must have shape {(K, K)} for node_scores of shape {node.shape}; "
             f"found {edge_scores.shape}")
-    edge = sparse.csr_array(edge_scores.astype(np.float64))   # SciPy converts DIA for few dtypes only
+    edge = sparse.csr_array(edge_scores.astype(np.float64))   # SciPy does not convert float16
     if not edge.has_canonical_format:
         edge = edge.copy()
         edge.sum_duplicates()
