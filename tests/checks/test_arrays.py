@@ -1,4 +1,4 @@
-"""What is no array or number is refused by name, and not by NumPy."""
+"""Invalid arrays and numbers raise errors that name the argument."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""One function looks at whatever comes sparse: what it refuses, and what it lets pass."""
+"""Validation of sparse matrices."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sparse matrices whose arrays were written to: refused at every door, before scipy reads them."""
+"""Sparse matrices with damaged arrays raise errors before SciPy uses them."""
 
 import numpy as np
 import pytest
@@ -186,7 +186,7 @@ def test_what_was_written_to_is_refused(door, kind):
         if door in JOINED and name in NOT_JOINED and kind is not sparse.csc_matrix:
             continue  # put together anew, without a flag
         if door == "Sequences selected" and name in NOT_TAKEN:
-            continue  # what is not taken is not looked at
+            continue  # items that are not selected are not validated
         with pytest.raises((ValueError, TypeError)):
             DOORS[door](corrupt(DENSE, name, kind))
 
