@@ -334,7 +334,7 @@ SEGMENTS = np.array([[0, 0, -1], [1, 1, 1]])
         (lambda: inference.MRF([[0.0]], [], [], factors=_damaged()), TypeError, "list of pairs"),
         (lambda: inference.MRF([[0.0]], [], [], factors=[_damaged()]), ValueError, "be a pair"),
         (lambda: inference.map_mrf(MODEL, terms=_damaged()), TypeError, "terms must be a list"),
-        (lambda: inference.map_mrf(MODEL, max_time=BYTES), ValueError, "max_time must be a fini"),
+        (lambda: inference.map_mrf(MODEL, max_time=BYTES), TypeError, "max_time must be a number"),
         (lambda: inference.tree_max_sum(memoryview(OBJECTS), [-1, 0], []), ValueError, "node_scor"),
         (lambda: _closed(separator=_damaged()), ValueError, "separator must be a nonempty string"),
         (lambda: _painted([0, 1], OBJECTS), ValueError, r"fill has shape \(2,\), expected a"),
