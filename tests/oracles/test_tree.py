@@ -120,9 +120,9 @@ def test_input_is_left_alone(rng):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"parents": [-1, 2, 1]}, "parents has a cycle: node 1"),
-        ({"parents": [1, 0, 0]}, "parents has a cycle: node 0"),
-        ({"parents": [-1, 1, 0]}, "parents has a cycle: node 1"),
+        ({"parents": [-1, 2, 1]}, r"parents has a cycle: \[1, 2\] are not connected to a root"),
+        ({"parents": [1, 0, 0]}, r"parents has a cycle: \[0, 1, 2\]"),
+        ({"parents": [-1, 1, 0]}, r"parents has a cycle: \[1\]"),
         ({"parents": [-1, 0, 3]}, r"parents\[2\] is 3, expected -1 or a node, 0 to 2"),
         ({"parents": [-2, 0, 0]}, r"parents\[0\] is -2"),
         ({"parents": [-1, 0]}, "parents has 2 entries, but there are 3 nodes"),

@@ -18,31 +18,10 @@ import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
-from sstruct._oracles.tree._max_sum import depth_by_depth
+from sstruct._oracles.tree._max_sum import parents_first
 
 # Labels that a search of a component has not reached.
 cdef int32_t NOT_REACHED = -2
-
-
-def hierarchy_order(parents):
-    """Return the labels of a hierarchy with parents first.
-
-    Raises
-    ------
-    ValueError
-        If a parent is neither a label nor -1, or there is a cycle.
-    """
-    K = len(parents)
-    wrong = np.flatnonzero((parents < -1) | (parents >= K))
-    if len(wrong):
-        raise ValueError(
-            f"the parent of label {wrong[0]} is {parents[wrong[0]]}, expected -1 or a label "
-            f"below {K}")
-    order = depth_by_depth(parents)
-    if len(order) < K:
-        cyclic = sorted(set(range(K)) - set(order))
-        raise ValueError(f"the parents of labels {cyclic} form a cycle, expected roots (-1)")
-    return np.array(order, dtype=np.int32)
 
 
 def rooted(edges, n_labels):
@@ -103,8 +82,7 @@ cdef class LabelForest(LabelDecoder):
                 raise ValueError(
                     f"got parents of shape {parents.shape} and {self.n_edges} edges, expected shape "
                     f"{(n_labels,)} and no edges")
-            order = hierarchy_order(parents)     # before the conversion to 32 bits
-            parents = np.ascontiguousarray(parents, dtype=np.int32)
+            parents, order = parents_first(parents)
             above = np.where(parents < 0, n_labels, parents).astype(np.int32)
             edge_above = np.full(n_labels, -1, dtype=np.int32)
             self.parents = parents

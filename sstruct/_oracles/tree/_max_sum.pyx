@@ -133,10 +133,8 @@ def parents_first(parents):
     array = np.ascontiguousarray(array, dtype=np.int32)
     order = depth_by_depth(array)
     if len(order) < n:
-        seen = np.zeros(n, dtype=bool)
-        seen[order] = True
-        v = np.flatnonzero(~seen)[0]
-        raise ValueError(f"parents has a cycle: node {v} is not connected to a root")
+        cyclic = sorted(set(range(n)) - set(order))
+        raise ValueError(f"parents has a cycle: {shortened(cyclic)} are not connected to a root (-1)")
     return array, np.array(order, dtype=np.int32)
 
 
