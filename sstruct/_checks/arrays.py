@@ -116,6 +116,39 @@ def concatenated(arrays, name):
         raise TypeError(f"incompatible dtypes in {name}: {dtypes}") from None
 
 
+def concatenated_rows(values, name):
+    """Return the concatenated entries of all nodes, as float64, and the start of each node.
+
+    Parameters
+    ----------
+    values : list of V array-likes of shape (K_v,), or array-like of shape (V, K)
+    name : str
+        Name of the values in errors.
+    """
+    values = without_view(values)
+    if not is_sized(values):
+        raise ValueError(f"{name} must be an array or a list of arrays, found {shortened(values)}")
+    if len(values) == 0:
+        raise ValueError(f"{name} is empty, expected at least one node")
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        table = real_array(values, name)
+        if table.ndim != 2 or table.shape[1] == 0:
+            raise ValueError(
+                f"{name} must be a list of arrays (K_v,) or have shape (V, K), K at least 1; found "
+                f"{table.shape}"
+            )
+        return table.flatten(), np.arange(len(table) + 1, dtype=np.int64) * table.shape[1]
+    rows = [real_array(row, f"{name}[{v}]") for v, row in enumerate(values)]
+    for v, row in enumerate(rows):
+        if row.ndim != 1 or len(row) == 0:
+            raise ValueError(
+                f"{name}[{v}] must be 1-D with at least one label; found shape {row.shape}"
+            )
+    start = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=start[1:])
+    return concatenated(rows, name), start
+
+
 def copy_rows(values, out):
     """Copy values into an array of the same shape, in chunks of rows.
 

@@ -132,7 +132,7 @@ def test_input_is_left_alone(rng):
         ({"node_scores": []}, "at least one node"),
         (
             {"node_scores": [[0.0, 1.0], [0.0, 1.0], []]},
-            r"node_scores\[2\] must be 1-D and nonempty",
+            r"node_scores\[2\] must be 1-D with at least one label",
         ),
         ({"node_scores": [[0.0, 1.0], [0.0, np.nan], [0, 0]]}, "node_scores must not contain NaN"),
         ({"node_scores": [[0.0, 1.0], [0.0, np.inf], [0, 0]]}, "node_scores must not contain NaN"),

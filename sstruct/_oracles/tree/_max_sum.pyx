@@ -13,7 +13,8 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._checks.arrays import array_of, concatenated, is_sized, real_array, without_view
+from sstruct._checks.arrays import (
+    array_of, concatenated, concatenated_rows, is_sized, real_array, without_view)
 from sstruct._checks.shown import shortened
 
 
@@ -138,29 +139,6 @@ def parents_first(parents):
     return array, np.array(order, dtype=np.int32)
 
 
-def _node_scores(node_scores):
-    """Return the concatenated scores of all nodes, and the start of each node."""
-    if isinstance(node_scores, np.ndarray) and node_scores.dtype != object:
-        if node_scores.ndim != 2:
-            raise ValueError(
-                "node_scores must be a list of arrays (S_v,) or have shape (V, K); found shape "
-                f"{node_scores.shape}")
-    node_scores = without_view(node_scores)
-    if not is_sized(node_scores):
-        raise ValueError(f"node_scores must be an array or a list of arrays, "
-                         f"found {shortened(node_scores)}")
-    items = [real_array(item, f"node_scores[{v}]") for v, item in enumerate(node_scores)]
-    for v, item in enumerate(items):
-        if item.ndim != 1 or len(item) == 0:
-            raise ValueError(
-                f"node_scores[{v}] must be 1-D and nonempty; found shape {item.shape}")
-    if not items:
-        raise ValueError("node_scores is empty, expected at least one node")
-    start = np.zeros(len(items) + 1, dtype=np.int64)
-    np.cumsum([len(item) for item in items], out=start[1:])
-    return concatenated(items, "node_scores"), start
-
-
 def _edge_scores(edge_scores, parents, sizes):
     """Return the concatenated tables, and the start of each node's table."""
     n = len(parents)
@@ -243,7 +221,7 @@ def tree_max_sum(node_scores, parents, edge_scores):
     >>> labels, value
     (array([0, 2, 0], dtype=int32), 5.0)
     """
-    scores, begin = _node_scores(node_scores)
+    scores, begin = concatenated_rows(node_scores, "node_scores")
     parent_of, nodes = parents_first(parents)
     cdef Py_ssize_t n = len(begin) - 1
     if len(parent_of) != n:

@@ -7,6 +7,7 @@ import numpy as np
 from sstruct._checks.arrays import (
     array_of,
     concatenated,
+    concatenated_rows,
     is_sized,
     listed,
     real_array,
@@ -54,29 +55,7 @@ def _is_row(item):
 
 def pack_node_costs(node_costs):
     """Return the concatenated costs of all nodes, and the start of each node."""
-    node_costs = _listed(node_costs, "node_costs")
-    n = len(node_costs)
-    if n == 0:
-        raise ValueError("node_costs is empty, expected at least one node")
-    if isinstance(node_costs, np.ndarray):
-        table = real_array(node_costs, "node_costs")
-        if table.ndim != 2 or table.shape[1] == 0:
-            raise ValueError(
-                "node_costs must be a list of arrays (K_v,) or have shape (V, K), K at least 1; "
-                f"found {table.shape}"
-            )
-        flat = table.flatten()
-        start = np.arange(n + 1, dtype=np.int64) * table.shape[1]
-    else:
-        rows = [real_array(row, f"node_costs[{v}]") for v, row in enumerate(node_costs)]
-        for v, row in enumerate(rows):
-            if row.ndim != 1 or len(row) == 0:
-                raise ValueError(
-                    f"node_costs[{v}] must be 1-D with at least one label; found shape {row.shape}"
-                )
-        flat = concatenated(rows, "node_costs")
-        start = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=start[1:])
+    flat, start = concatenated_rows(node_costs, "node_costs")
 
     def name_of(at):
         v = int(np.searchsorted(start, at, side="right")) - 1
