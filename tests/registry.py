@@ -138,7 +138,7 @@ def _not_sparse(*values):
     return values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Example:
     """An estimator with one form of its input.
 
@@ -194,6 +194,11 @@ class Example:
         if self.is_meta:
             return {}
         return {"lam": 0.1, "max_iter": 5, "random_state": 0}
+
+    def variants(self):
+        """Return parameters of fits whose models differ in form."""
+        others = () if self.is_meta else self.checked  # other estimators read other data
+        return [{}, self.refitted, *filter(None, others)]
 
     @property
     def is_meta(self):

@@ -1,6 +1,5 @@
 """scikit-learn's conventions: parameters, searches, weights, names; files."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -104,22 +103,6 @@ def test_same_bits_for_every_n_jobs(data, n_jobs, small_fits_at_once):
     ]
     a, b = (fit.fit(*hidden(data)).estimator_.w_ for fit in fits)
     assert np.array_equal(a, b)
-
-
-@pytest.mark.parametrize("n_states", [1, 2])
-def test_files(data, n_states):
-    X, y = hidden(data)
-    latent = LatentSSVM(chain(), states_per_label=n_states, tol=0.1, random_state=0).fit(X, y)
-    again = pickle.loads(pickle.dumps(latent))
-    for name in ("predict", "decision_function"):
-        for a, b in zip(getattr(latent, name)(X), getattr(again, name)(X), strict=True):
-            assert np.array_equal(a, b)
-    io = pytest.importorskip("skops.io")
-    stored = io.dumps(latent)
-    wanted = io.get_untrusted_types(data=stored)
-    assert set(wanted) <= {"sstruct.latent.LatentSSVM", "sstruct.chain.ChainSSVM"}
-    loaded = io.loads(stored, trusted=wanted)
-    assert all(map(np.array_equal, latent.predict(X), loaded.predict(X)))
 
 
 @pytest.mark.parametrize(

@@ -15,18 +15,11 @@ from sklearn.preprocessing import StandardScaler
 import sstruct
 from sstruct import (
     ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
-    LatentSSVM,
-    MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
-    StructuredSVM,
-    TreeSSVM,
-    TypedGraphCRFSSVM,
 )
 from sstruct.preprocessing import PerNode, SequenceVectorizer
-from tests.estimators.custom.choices import Sign
+from tests.registry import EXAMPLES, FIRST
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FOLDER = Path(sstruct.__file__).parent
@@ -37,7 +30,6 @@ MODULES |= {str(path) for path in FOLDER.glob("preprocessing/*.py")}
 MODULES -= {path for path in MODULES if path.endswith("fitted_state.py")}
 READERS = ("read", "_require_fitted", "_snapshot", "_publish")
 COMMON = {"lam": 0.1, "random_state": 0, "max_iter": 5}
-EDGES = np.array([[0, 1], [1, 2], [2, 3]])
 N_POINTS = 40
 
 
@@ -51,58 +43,35 @@ def chains():
     return [rng.normal(size=(4, 3)) for _ in range(8)]
 
 
+def renamed(y):
+    """Return labels with other names."""
+    if isinstance(y, list):
+        return [renamed(labels) for labels in y]
+    return y + 5
+
+
 def fits(kind):
     """Return two fits of an estimator, samples and their labels in the first."""
+    if kind in EXAMPLES:
+        example = EXAMPLES[kind]
+        X, y = example.samples()
+        other = example.unfitted(**example.refitted)
+        is_named = "classes" in other.get_params() and example.estimator is not MultilabelSSVM
+        other.fit(X, renamed(y) if is_named else y)
+        return example.fitted(), other, X, y
     X = chains()
     first, second = labels(X, "ab"), labels(X, "xyz")
     rows = np.concatenate(X)
-    if kind == "chain":
-        model = ChainSSVM(boundaries=False, **COMMON)
+    if kind == "chain, more labels":
         second = [[label.upper() for label in sample] for sample in second]
         other = ChainSSVM(**COMMON).fit(X, second)
-        return model.fit(X, first), other, X, first
+        return ChainSSVM(boundaries=False, **COMMON).fit(X, first), other, X, first
     if kind == "chain, edge features":
         X = [(x, np.ones((len(x) - 1, 2))) for x in X]
         return *(ChainSSVM(**COMMON).fit(X, y) for y in (first, second)), X, first
-    if kind == "graph":
-        X = [(x, EDGES, np.ones((3, 2))) for x in X]
-        makes = (GraphCRFSSVM(pairwise=pairwise, **COMMON) for pairwise in ("directed", "contrast"))
-        return *(m.fit(X, y) for m, y in zip(makes, (first, second))), X, first
-    if kind == "grid":
-        X = [x.reshape(2, 2, 3) for x in X]
-        y = [[np.reshape(sample, (2, 2)) for sample in each] for each in (first, second)]
-        makes = (GridCRFSSVM(connectivity=connectivity, **COMMON) for connectivity in (4, 8))
-        return *(m.fit(X, each) for m, each in zip(makes, y)), X, y[0]
-    if kind == "typed graph":
-        X = [([x[:2], x[2:]], {(0, 1): EDGES[:1] * 0}) for x in X]
-        y = [[[s[:2], s[2:]] for s in each] for each in (first, second)]
-        return *(TypedGraphCRFSSVM(**COMMON).fit(X, each) for each in y), X, y[0]
-    if kind == "tree":
-        part = [np.eye(2), np.eye(2), np.eye(2)]
-        X, y = [{"features": part, "positions": part}] * 3, [np.array([0, 1, 1])] * 3
-        makes = (TreeSSVM(parents=parents, **COMMON) for parents in ([-1, 0, 1], [2, 0, -1]))
-        return *(m.fit(X, y) for m in makes), X, y
-    if kind == "label sets":
-        Y = [rows[:, :2] > 0, np.c_[rows, rows[:, 0]] > 0]
-        return *(MultilabelSSVM(**COMMON).fit(rows, y) for y in Y), rows, Y[0]
     if kind == "label sets or one label":
         Y = [rows[:, :2] > 0, np.concatenate(second)]
         return *(MultilabelSSVM(**COMMON).fit(rows, y) for y in Y), rows, Y[0]
-    if kind == "classes":
-        Y = [np.concatenate(y) for y in (first, second)]
-        return *(MulticlassSSVM(**COMMON).fit(rows, y) for y in Y), rows, Y[0]
-    if kind == "custom":
-        Y = [np.sign(sign * rows[:, 0]).tolist() for sign in (1, -1)]
-        X = list(rows)
-        return *(StructuredSVM(Sign(), **COMMON).fit(X, y) for y in Y), X, Y[0]
-    if kind == "latent":
-        hidden = [[-1, *sample[1:]] for sample in labels(X, [0, 1])]
-        makes = (
-            LatentSSVM(ChainSSVM(**COMMON), states_per_label=n, max_rounds=2, random_state=0)
-            for n in (1, 2)
-        )
-        other = [[-1 if label < 0 else label + 5 for label in sample] for sample in hidden]
-        return *(m.fit(X, y) for m, y in zip(makes, (hidden, other))), X, hidden
     if kind == "words":
         X = [[{"w": "a", "n": 2.0}, {"b": 1}]]
         other = [[{"b": 1}, {"n": 3}, {"w:a": 1}, {"c": 1}]]
@@ -122,8 +91,8 @@ def scored_by_classes(estimator, X, y):
 
 
 KINDS = (
-    "chain", "chain, edge features", "graph", "grid", "typed graph", "tree", "label sets",
-    "label sets or one label", "classes", "custom", "latent", "path",
+    *(name for name, example in EXAMPLES.items() if example in FIRST.values()), "featured graph",
+    "chain, more labels", "chain, edge features", "label sets or one label", "path"
 )  # fmt: skip
 TRANSFORMERS = "words", "scaled nodes"
 READS = {
@@ -244,7 +213,7 @@ def test_a_fit_is_published_in_one_step(kind):
 
 
 def test_fit_publishes_once(monkeypatch):
-    first, _, X, _ = fits("chain")
+    first, _, X, _ = fits("chain, more labels")
     before, seen, publish = first.predict(X), [], ChainSSVM._publish
 
     def counted(self, attributes):
@@ -260,7 +229,7 @@ def test_fit_publishes_once(monkeypatch):
 
 
 def test_a_read_leaves_the_model_as_it_is():
-    first, _, X, _ = fits("chain")
+    first, _, X, _ = fits("chain, more labels")
     state = dict(vars(first))
     first.predict(X)
     assert dict(vars(first)) == state
@@ -268,7 +237,7 @@ def test_a_read_leaves_the_model_as_it_is():
 
 
 def test_threads_that_predict_during_fits():
-    first, second, X, y = fits("chain")
+    first, second, X, y = fits("chain, more labels")
     expected = [listed(model.predict(X)) for model in (first, second)]
     seen, over = Counter(), threading.Event()
     other = labels(X, "XYZ")

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MultilabelSSVM, Sequences, ssvm_path
+from sstruct import ChainSSVM, Sequences, ssvm_path
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 from sstruct.solvers import MPBCFW
@@ -147,34 +147,3 @@ def test_another_format_is_refused(tiny_chains, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(ValueError, match="in format 99; this version"):
         io.loads(data, trusted=io.get_untrusted_types(data=data))
-
-
-@pytest.mark.parametrize("pairwise", ["potts", "contrast", 0.5])
-def test_graphs_and_images(rng, pairwise):
-    image = rng.standard_normal((2, 2, 1))
-    graph = (image.reshape(4, 1), [[0, 1], [1, 2]], [[1.0], [0.5]])
-    grid = GridCRFSSVM(pairwise=pairwise).fit([image], [[["a", "b"], ["b", "a"]]])
-    assert equal(grid.predict([image]), round_trip(grid).predict([image]))
-    model = GraphCRFSSVM(pairwise=pairwise).fit([graph], [["a", "b", "a", "a"]])
-    again = round_trip(model)
-    assert equal(model.predict([graph]), again.predict([graph]))
-    for name, value in vars(model).items():
-        assert equal(value, vars(again)[name]), name
-
-
-@pytest.mark.parametrize("csr", [False, True])
-@pytest.mark.parametrize("edges", ["full", "tree", None, [-1, 0, 0]], ids=str)
-def test_multilabel_models(rng, edges, csr):
-    X = rng.standard_normal((30, 3))
-    Y = rng.integers(0, 2, (30, 3))
-    Y[:, 0] |= Y[:, 1] | Y[:, 2]
-    model = MultilabelSSVM(edges=edges, lam=0.1, random_state=0)
-    model.fit(X, sparse.csr_matrix(Y) if csr else Y)
-    again = round_trip(model)
-    assert vars(again).keys() == vars(model).keys()
-    for name, value in vars(model).items():
-        assert equal(value, vars(again)[name]), name
-    found, expected = again.predict(X), model.predict(X)
-    assert type(found) is type(expected)
-    np.testing.assert_array_equal(*((a.toarray() if csr else a) for a in (found, expected)))
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
