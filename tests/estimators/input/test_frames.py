@@ -17,11 +17,10 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
-    StructuredSVM,
-    TreeSSVM,
 )
 from sstruct.metrics import flat_accuracy_score
-from tests.estimators.custom.choices import Sign
+from tests.estimators.equal import equal
+from tests.registry import EXAMPLES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -139,27 +138,37 @@ def test_tables_of_rows_keep_their_names(library):
             model.predict(X[["high", "wide"]])
 
 
-def test_graphs_images_trees_and_samples_of_ones_own(library):
-    nodes = [RNG.standard_normal((3, 2)) for _ in range(4)]
-    y = [RNG.integers(0, 2, 3) for _ in nodes]
-    expected = GraphCRFSSVM(**FIT).fit([(x, EDGES) for x in nodes], y)
-    frames = [(library.frame(x, ["wide", "high"]), library.frame(EDGES, ["u", "v"])) for x in nodes]
-    for X, labels in ((frames, y), (library.column(frames), library.column(y))):
-        model = GraphCRFSSVM(**FIT).fit(X, labels)
-        np.testing.assert_array_equal(model.w_, expected.w_)
-        assert model.feature_names_in_.tolist() == ["wide", "high"]
-        assert_same(model.predict(X), expected.predict([(x, EDGES) for x in nodes]))
-    images = [RNG.standard_normal((3, 4, 2)) for _ in range(4)]
-    labels = [RNG.integers(0, 2, (3, 4)) for _ in images]
-    model = GridCRFSSVM(**FIT).fit(library.column(images), library.column(labels))
-    np.testing.assert_array_equal(model.w_, GridCRFSSVM(**FIT).fit(images, labels).w_)
-    assert_same(model.predict(library.column(images)), model.predict(images))
-    trees = [{"features": RNG.standard_normal((2, 2, 2, 1))} for _ in range(4)]
-    states = [RNG.integers(0, 4, 2) for _ in trees]
-    model = TreeSSVM(parents=[-1, 0], **FIT).fit(library.column(trees), library.column(states))
-    expected = TreeSSVM(parents=[-1, 0], **FIT).fit(trees, states)
-    np.testing.assert_array_equal(model.w_, expected.w_)
-    assert_same(model.predict(library.column(trees)), expected.predict(trees))
+def framed(value, library):
+    """Return samples with a frame in place of every table in them."""
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype != object:
+        return library.frame(value, [f"column {j}" for j in range(value.shape[1])])
+    if isinstance(value, list | tuple):
+        return type(value)(framed(item, library) for item in value)
+    if isinstance(value, dict):
+        return {key: framed(item, library) for key, item in value.items()}
+    return value
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, example in EXAMPLES.items() if "oracle" not in example.required]
+)
+def test_frames_stand_for_the_tables_in_samples(library, name):
+    example = EXAMPLES[name]
+    X, y = example.samples()
+    frames = framed(X, library)
+    expected, model = example.fitted(), example.unfitted().fit(frames, y)
+    assert equal(model.predict(frames), expected.predict(X))
+    assert model.score(frames, y) == expected.score(X, y)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_columns_stand_for_lists_of_samples(library, name):
+    example = EXAMPLES[name]
+    X, y = example.samples()
+    columns = (library.column(list(X)), library.column(y) if isinstance(y, list) else y)
+    expected, model = example.fitted(), example.unfitted().fit(*columns)
+    assert equal(list(model.predict(columns[0])), list(expected.predict(X)))
+    assert model.score(*columns) == expected.score(X, y)
 
 
 @pytest.mark.parametrize("pairwise", ["contrast", "directed"])
@@ -190,14 +199,6 @@ def test_features_of_edges_keep_their_names(library, pairwise):
     frame = model.fit(arrays, y).to_frame()
     assert frame.feature[frame.kind == "edge"].unique().tolist() == ["edge0", "edge1"]
     GraphCRFSSVM(**FIT).fit(mixed, y)  # reads no edge features
-
-
-def test_own_structures_get_the_items_of_columns(library):
-    y = np.where(SETS[:, 0], 1, -1).tolist()
-    expected = StructuredSVM(Sign(), **FIT).fit(list(ROWS), y)
-    model = StructuredSVM(Sign(), **FIT).fit(library.column(list(ROWS)), library.module.Series(y))
-    np.testing.assert_array_equal(model.w_, expected.w_)
-    assert model.predict(library.column(list(ROWS))).tolist() == expected.predict(ROWS).tolist()
 
 
 def indexed(library, X):
