@@ -160,6 +160,8 @@ class Example:
         The same for solvers that support ``partial_fit``.
     refitted : dict
         Parameters that change the tables of weights, for tests of refitting.
+    more : tuple of dict
+        Parameters of further kinds of fits, beside those of `refitted` and `checked`.
     """
 
     estimator: type
@@ -170,6 +172,7 @@ class Example:
     checked: tuple = ()
     checked_online: tuple = ()
     refitted: dict = field(default_factory=dict)
+    more: tuple = ()
 
     def samples(self, n=6, seed=0):
         """Return X and y of n samples, the same ones in every call."""
@@ -198,7 +201,7 @@ class Example:
     def variants(self):
         """Return parameters of fits whose models differ in form."""
         others = () if self.is_meta else self.checked  # other estimators read other data
-        return [{}, self.refitted, *filter(None, others)]
+        return [{}, self.refitted, *filter(None, others), *self.more]
 
     @property
     def is_meta(self):
@@ -220,6 +223,11 @@ def chains(rng, n):
 
 def with_edge_features(X, rng):
     return [(x, rng.standard_normal((len(x) - 1, 2))) for x in X]
+
+
+def chains_with_edge_features(rng, n):
+    X, y = chains(rng, n)
+    return with_edge_features(X, rng), y
 
 
 def chains_of_any_kind(rng, n):
@@ -357,6 +365,14 @@ def _mask(before, after):
     return not (before == 1 and after == 0)
 
 
+_chain = COMMON | OF_LABELS | SLACK | ALSO_GDMM | {
+    "transitions": (True, False),
+    "boundaries": (True, False),
+    "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
+                        masks.bio_transitions),
+    "window_size": ("auto", "auto", None, 1, 2),
+    "couple_windows": (False, False, True),
+}  # fmt: skip
 _graph = COMMON | OF_LABELS | SLACK | {
     "pairwise": ("potts", "full", 0.5),
     "inference": ("auto", "auto", "cut", "expansion", "max-sum", "fwmap"),
@@ -381,18 +397,19 @@ EXAMPLES = {
     "chain": Example(
         sstruct.ChainSSVM,
         chains,
-        COMMON | OF_LABELS | SLACK | ALSO_GDMM | {
-            "transitions": (True, False),
-            "boundaries": (True, False),
-            "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
-                                masks.bio_transitions),
-            "window_size": ("auto", "auto", None, 1, 2),
-            "couple_windows": (False, False, True),
-        },
+        _chain,
         make_varied=chains_of_any_kind,
         checked=({}, {"rescaling": "slack"}),
         checked_online=({"solver": "perceptron"},),
         refitted={"boundaries": False},
+        more=({"window_size": 2}, {"window_size": 2, "couple_windows": True}),
+    ),
+    "chain with edge features": Example(
+        sstruct.ChainSSVM,
+        chains_with_edge_features,
+        _chain,
+        refitted={"transitions": False},
+        more=({"rescaling": "slack"},),
     ),
     "graph": Example(
         sstruct.GraphCRFSSVM,
@@ -423,6 +440,7 @@ EXAMPLES = {
         make_varied=images_or_array,
         checked=({},),
         refitted={"pairwise": "directed", "connectivity": 8},
+        more=({"window_size": 2}, {"window_size": 2, "couple_windows": True}),
     ),
     "typed graph": Example(
         sstruct.TypedGraphCRFSSVM,

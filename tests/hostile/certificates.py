@@ -450,6 +450,7 @@ def choice_blocks(model, X, y, weights):
 
 BLOCKS = {
     "chain": chain_blocks,
+    "chain with edge features": chain_blocks,
     "graph": graph_blocks,
     "adjacency": graph_blocks,
     "featured graph": graph_blocks,

@@ -1,6 +1,5 @@
 """ChainSSVM with features of transitions, by definition and by what goes in and out."""
 
-import pickle
 import warnings
 from itertools import product
 
@@ -26,7 +25,6 @@ from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges
 from sstruct._problems.core._rows import csr_arrays
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
-from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force
 from tests.reference.dual_qp import check_optimum
 
@@ -370,23 +368,9 @@ def test_gdmm_is_refused(chains, rng):
     assert model.fit(X, [[0, 1]]).solver_ == "mp-bcfw"
 
 
-@pytest.mark.parametrize("rescaling", ["margin", "slack"])
-def test_threads_change_no_bit(chains, rescaling):
-    X, y = [part * 5 for part in chains]
-    one, two = (
-        ChainSSVM(lam=0.01, rescaling=rescaling, n_jobs=n, random_state=0).fit(X, y) for n in (1, 3)
-    )
-    assert one.w_.tobytes() == two.w_.tobytes()
-    for a, b in zip(one.predict(X), two.predict(X), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_pickles_are_looked_at(chains):
+def test_damaged_states_are_refused(chains):
     X, y = chains
     model = fit(X, y, tol=1e-3)
-    again = pickle.loads(pickle.dumps(model))
-    assert again.w_.tobytes() == model.w_.tobytes()
-    assert again.predict(X)[3].tolist() == model.predict(X)[3].tolist()
     for change, message in [
         ({"n_edge_features_in_": 3}, "_w is of .* weights, expected"),
         ({"n_edge_features_in_": None}, "_w is of .* weights, expected"),
@@ -398,17 +382,6 @@ def test_pickles_are_looked_at(chains):
         state = {**model.__getstate__(), **change}
         with pytest.raises(ValueError, match=message):
             ChainSSVM.__new__(ChainSSVM).__setstate__(state)
-
-
-def test_skops(chains, tmp_path):
-    skops = pytest.importorskip("skops.io")
-    X, y = chains
-    model = fit(FORMS["frames"](X), y, tol=1e-3)
-    skops.dump(model, tmp_path / "model.skops")
-    trusted = skops.get_untrusted_types(file=tmp_path / "model.skops")
-    again = skops.load(tmp_path / "model.skops", trusted=trusted)
-    assert again.w_.tobytes() == model.w_.tobytes()
-    assert again.edge_feature_names_in_.tolist() == ["a", "b"]
 
 
 def test_warm_starts_need_the_same_edge_features(chains):
@@ -427,12 +400,6 @@ def test_warm_starts_need_the_same_edge_features(chains):
     for given_ in (other, [x for x, _ in X], [(x, f[:, :1]) for x, f in X]):
         with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
             model.fit(given_, y)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_checkpoints(chains, tmp_path, monkeypatch):
-    model = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=20, random_state=3)
-    check_resuming(model, *chains, tmp_path / "fit.npz", monkeypatch, least=20)
 
 
 def test_scikit_learn_splits_them(chains):

@@ -13,9 +13,8 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import (
-    GridSearchCV,
     cross_val_predict,
     cross_val_score,
     cross_validate,
@@ -83,26 +82,6 @@ def long_chains(rng, n=300, K=6):
     """Data on which a fit with tol=0 runs for a long while."""
     X = [rng.standard_normal((20, 20)) for _ in range(n)]
     return X, [rng.integers(0, K, 20) for _ in range(n)]
-
-
-@pytest.mark.parametrize("loss", ["hamming", "balanced"])
-@pytest.mark.parametrize("lam", [0.01, 0.3, 1.0, "auto"])
-def test_weights_are_copies(tiny_chains, rng, lam, loss):
-    X, y = tiny_chains
-    weights = rng.integers(0, 4, len(X))
-    weights[[0, 7]] = [0, 2]
-    model = ChainSSVM(lam=lam, loss=loss, tol=1e-10, max_iter=50_000, random_state=0)
-    weighted = clone(model).fit(X, y, weights)
-    copies = np.repeat(np.arange(len(X)), weights)
-    repeated = (
-        clone(model).set_params(random_state=1).fit([X[i] for i in copies], [y[i] for i in copies])
-    )
-    assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-12)
-    assert weighted.objective_ > 0.01  # not separable
-    np.testing.assert_allclose(weighted.w_, repeated.w_, rtol=0, atol=1e-7)
-    kept = np.flatnonzero(weights)
-    removed = clone(model).fit([X[i] for i in kept], [y[i] for i in kept], weights[kept])
-    np.testing.assert_array_equal(weighted.w_, removed.w_)
 
 
 def test_a_label_of_weight_zero_is_not_a_class(tiny_chains):
@@ -296,25 +275,6 @@ def test_clone_and_parameters():
         model.set_params(gamma=1)
     with pytest.raises(TypeError):
         ChainSSVM(0.5)
-
-
-def test_an_unfitted_model_says_so(tiny_chains):
-    X, y = tiny_chains
-    for call in (ChainSSVM().predict, ChainSSVM().decision_function):
-        with pytest.raises(NotFittedError, match="This ChainSSVM instance is not fitted yet"):
-            call(X)
-    with pytest.raises(NotFittedError, match="This ChainSSVM instance is not fitted yet"):
-        ChainSSVM().score(X, y)
-
-
-def test_grid_search(tiny_chains):
-    X, y = tiny_chains
-    grid = {"lam": [0.1, 1.0, 3.0], "fit_intercept": np.array([True, False])}
-    grid["solver"] = np.array(["bcfw", "mp-bcfw"])
-    search = GridSearchCV(ChainSSVM(classes=[0, 1, 2], random_state=0), grid, cv=3).fit(X, y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    assert search.best_estimator_.lam_ == search.best_params_["lam"]
-    assert len(search.predict(X)) == len(X)
 
 
 def test_cross_validation_of_ragged_lists(tiny_chains):

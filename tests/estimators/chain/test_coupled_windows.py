@@ -1,6 +1,5 @@
 """Windows and tiles whose copies of nodes are made to agree by multipliers."""
 
-import pickle
 import signal
 from dataclasses import replace
 from functools import partial
@@ -20,7 +19,7 @@ from sstruct._solvers.proximal.coupled import Coupled
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.solvers import MPBCFW
 from tests.estimators.grid import test_tiles
-from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.estimators.same_bits import assert_same_bits
 from tests.reference import brute_force, dual_qp
 
 K = 3
@@ -282,19 +281,6 @@ def test_the_bound_of_a_fit_is_close_to_whole_samples(rng):
         assert model.objective_ == pytest.approx(whole.objective_, rel=0.02)
         assert model.w_.shape == loose.w_.shape
         assert model.score(X, y) > 0.7
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_threads_pickles_and_checkpoints(rng, tmp_path, monkeypatch):
-    for model, X, y in estimators(rng):
-        model.set_params(tol=1e-4, max_iter=25)
-        fitted = clone(model).fit(X, y)
-        threads = clone(model).set_params(n_jobs=3).fit(X, y)
-        assert_same_bits(threads, fitted)
-        assert threads.whole_objective_ == fitted.whole_objective_
-        assert_same_bits(pickle.loads(pickle.dumps(fitted)), fitted)
-        path = tmp_path / f"{type(model).__name__}.npz"
-        check_resuming(model, X, y, path, monkeypatch, least=5)
 
 
 def test_warm_starts(rng):

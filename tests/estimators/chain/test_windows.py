@@ -1,7 +1,5 @@
 """ChainSSVM with windows: long chains in blocks that overlap in one free label."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +8,7 @@ from sklearn.base import clone
 from sstruct import ChainSSVM, LatentSSVM, PathCV, ssvm_path
 from sstruct._estimators.chain import chain_structure
 from sstruct.solvers import MPBCFW
-from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.estimators.same_bits import assert_same_bits
 from tests.reference import brute_force, dual_qp
 
 K = 3
@@ -130,17 +128,6 @@ def test_lam_counts_the_nodes_of_windows(rng):
             assert model.lam_ == pytest.approx(lam * (nodes / 6) ** power)
 
 
-def test_weights_are_copies(rng):
-    X, y = make(rng)
-    weights = np.array([1, 2, 3, 0, 1, 2])
-    model = ChainSSVM(**TIGHT, window_size=2)
-    one = clone(model).fit(X, y, weights)
-    copies = [i for i, weight in enumerate(weights) for _ in range(weight)]
-    other = clone(model).fit([X[i] for i in copies], [y[i] for i in copies])
-    assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
-    np.testing.assert_allclose(one.w_, other.w_, rtol=0, atol=1e-3)
-
-
 def long(rng, lengths=(1001, 1000, 40, 1300)):
     y = [np.repeat(rng.integers(0, K, length), 3)[:length] for length in lengths]
     return [np.eye(K)[labels] + rng.standard_normal((len(labels), K)) for labels in y], y
@@ -217,20 +204,6 @@ def test_what_cannot_be_cut_is_refused(rng, parameters, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     assert not hasattr(model, "w_")
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_threads_pickles_and_checkpoints(rng, tmp_path, monkeypatch):
-    X, y = long(rng, (300, 200, 90))
-    model = ChainSSVM(lam=0.1, window_size=7, tol=1e-4, max_iter=60, random_state=0)
-    fitted = clone(model).fit(X, y)
-    same(clone(model).set_params(n_jobs=3).fit(X, y), fitted)
-    loaded = pickle.loads(pickle.dumps(fitted))
-    same(loaded, fitted)
-    for a, b in zip(loaded.predict(X), fitted.predict(X), strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert len(fitted.predict(X)[0]) == 300
-    check_resuming(model, X, y, tmp_path / "fit.npz", monkeypatch, least=5)
 
 
 def test_warm_starts_need_the_same_windows(rng):

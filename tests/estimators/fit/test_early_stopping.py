@@ -13,28 +13,22 @@ from sklearn.model_selection import GridSearchCV
 
 from sstruct import (
     ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
     LatentSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
     Sequences,
-    StructuredSVM,
-    TreeSSVM,
     ssvm_path,
 )
 from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.core import held_out
 from sstruct._estimators.core.structure import NodeStructure
 from sstruct._estimators.label_set.label_set_structure import ClassStructure
-from sstruct._input.indicator import is_indicator
 from sstruct._solvers.core.best_weights import BestWeights
-from sstruct.datasets import make_grids, make_sequences, make_stick_figures
+from sstruct.datasets import make_sequences
 from sstruct.mapped import open_mapped
 from sstruct.preprocessing import PerNode
 from sstruct.solvers import BCFW, MPBCFW
-from tests.estimators.custom.choices import Choice, make_choices
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force
 
@@ -178,61 +172,6 @@ def test_classes_have_their_share_as_in_scikit_learn(rng, monkeypatch):
         MulticlassSSVM(early_stopping=True).fit(X, alone)
     with pytest.raises(ValueError, match="populated class"):  # as scikit-learn's
         SGDClassifier(early_stopping=True).fit(X, alone)
-
-
-def every_structure(rng):
-    """An estimator of each structure, and data."""
-    X, y = make_sequences(40, n_labels=3, random_state=1)
-    yield ChainSSVM(), X, y
-    yield ChainSSVM(), Sequences.from_list(X), Sequences.from_list(y)
-    rows = rng.standard_normal((60, 4))
-    labels = rows[:, :3].argmax(axis=1)
-    yield ChainSSVM(), rows, labels
-    edges = [(x, rng.standard_normal((len(x) - 1, 2))) for x in X]
-    yield ChainSSVM(), edges, y
-    yield ChainSSVM(solver="pa"), Sequences.from_list(edges), y
-    yield MulticlassSSVM(), sparse.csr_array(rows), labels
-    yield MulticlassSSVM(rescaling="slack"), rows, labels.astype(str)
-    yield MultilabelSSVM(), rows, (rows > 0).astype(int)
-    yield MultilabelSSVM(), rows, sparse.csr_array((rows > 0).astype(int))
-    yield MultilabelSSVM(), rows, labels
-    images, masks = make_grids(12, shape=(5, 6), random_state=0)
-    yield GridCRFSSVM(), images, masks
-    yield GridCRFSSVM(), np.stack(images), np.stack(masks)
-    edges = np.array([(v, (v + 1) % 6) for v in range(6)])
-    graphs = [(rng.standard_normal((6, 2)), edges) for _ in range(30)]
-    yield GraphCRFSSVM(), graphs, [(x[:, 0] > 0).astype(int) for x, _ in graphs]
-    figures = make_stick_figures(24, random_state=0)
-    yield TreeSSVM(parents=figures.parents), figures.data, figures.target
-    choices = make_choices(rng, 30)
-    yield StructuredSVM(Choice()), *choices
-
-
-@limited
-def test_every_structure_holds_out_samples(rng):
-    for estimator, X, y in every_structure(rng):
-        estimator.set_params(
-            early_stopping=True, random_state=0, max_iter=12, validation_fraction=0.25
-        )
-        fitted = clone(estimator).fit(X, y)
-        scores = fitted.history_["validation_score"]
-        assert np.isfinite(scores).all()
-        assert len(scores) == len(fitted.history_["passes"])
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        classes = None
-        if estimator._structure().samples_are_rows and not is_indicator(y):
-            classes = held_out.class_numbers(y)
-        kind = held_out.ShuffleSplit if classes is None else held_out.StratifiedShuffleSplit
-        split = kind(1, test_size=0.25, random_state=0).split(np.empty(n), classes)
-        _, held = next(split)
-        take = held_out.Samples(X, y).of(np.sort(held))
-        assert fitted.score(take.X, take.y) == scores.max()
-        # Threads change no bit; a pickle is the same model.
-        if not isinstance(estimator, StructuredSVM):
-            assert_same_bits(clone(estimator).set_params(n_jobs=2).fit(X, y), fitted)
-        again = pickle.loads(pickle.dumps(fitted))
-        assert again.w_.tobytes() == fitted.w_.tobytes()
-        assert again.score(take.X, take.y) == scores.max()
 
 
 @limited

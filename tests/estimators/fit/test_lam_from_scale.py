@@ -164,21 +164,6 @@ def taken(data, rows):
     return data[rows] if isinstance(data, np.ndarray) else [data[i] for i in rows]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_are_copies(kind, rng):
-    model, X, y = samples(kind, rng)
-    weights = rng.integers(0, 4, len(X))
-    copies = np.repeat(np.arange(len(X)), weights)
-    for loss in ("hamming-count", "hamming"):
-        model.set_params(loss=loss, tol=1, random_state=0)
-        lam = model.fit(X, y, sample_weight=weights).lam_
-        repeated = clone(model).fit(taken(X, copies), taken(y, copies))
-        assert lam == pytest.approx(repeated.lam_, rel=1e-12)
-        present = np.flatnonzero(weights)
-        absent = clone(model).fit(taken(X, present), taken(y, present), weights[present])
-        assert lam == pytest.approx(absent.lam_, rel=1e-12)
-
-
 @pytest.mark.filterwarnings("ignore:.*scale the features")
 @pytest.mark.parametrize("kind", KINDS)
 def test_features_t_times_as_large(kind, new_rng):

@@ -138,19 +138,6 @@ def test_twice_the_weight_is_twice_the_loss(rng):
         assert one.objective_ == pytest.approx(2 * two.objective_, rel=1e-6)
 
 
-def test_a_sample_weight_is_so_many_copies_under_balanced_class_weights(rng):
-    X, y = make(rng)
-    counts = rng.integers(0, 3, len(X))
-    copies = np.repeat(np.arange(len(X)), counts)
-    for loss in ("hamming", "hamming-count"):
-        one = fit_chain(X, y, counts, loss=loss, class_weight="balanced", classes=[0, 1, 2])
-        two = fit_chain(
-            [X[i] for i in copies], [y[i] for i in copies], loss=loss, class_weight="balanced",
-            classes=[0, 1, 2],
-        )  # fmt: skip
-        assert one.objective_ == pytest.approx(two.objective_, rel=1e-7)
-
-
 @pytest.mark.parametrize(
     "class_weight, message",
     [

@@ -11,7 +11,7 @@ from sstruct import ChainSSVM, MulticlassSSVM, TreeSSVM
 from sstruct._estimators.tree.fitted_state import tree_model
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
-from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.estimators.same_bits import check_resuming
 from tests.problems.trees import joint_feature
 from tests.reference import brute_force, dual_qp
 from tests.solvers.test_optimum import TABLE, make
@@ -194,16 +194,6 @@ def test_parameters_are_checked():
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
         assert not hasattr(model, "status_")
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("search", ["auto", "bisecting"])
-def test_the_same_bits_for_every_n_jobs(search):
-    X, y = make_sequences(n_samples=130, n_labels=30, min_length=20, max_length=30, random_state=0)
-    one = ChainSSVM(lam=0.01, max_iter=6, certificate_every=2, search=search, **SLACK)
-    models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3)]
-    for model in models[1:]:
-        assert_same_bits(model, models[0])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -1,7 +1,5 @@
 """GridCRFSSVM with tiles: large images in blocks that overlap in free labels."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -13,7 +11,7 @@ from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.solvers import MPBCFW
 from tests.estimators.grid.test_grid import MODELS, as_graph
-from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.estimators.same_bits import assert_same_bits
 from tests.reference import brute_force, dual_qp, graphs
 
 K = 2
@@ -226,17 +224,6 @@ def test_lam_does_not_depend_on_tiles(rng):
     assert lam[0] == lam[1]
 
 
-def test_weights_are_copies(rng):
-    X, y = make(rng)
-    weights = np.array([1, 2, 3, 0, 1])
-    model = GridCRFSSVM(**TIGHT, window_size=2)
-    one = clone(model).fit(X, y, weights)
-    copies = [i for i, weight in enumerate(weights) for _ in range(weight)]
-    other = clone(model).fit([X[i] for i in copies], [y[i] for i in copies])
-    assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
-    np.testing.assert_allclose(one.w_, other.w_, rtol=0, atol=1e-3)
-
-
 def test_auto_cuts_large_images_only(rng, monkeypatch):
     monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 50)
     monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
@@ -290,21 +277,6 @@ def test_other_window_sizes_are_refused(rng, window_size):
     X, y = make(rng)
     with pytest.raises((ValueError, TypeError), match="window_size must be"):
         GridCRFSSVM(window_size=window_size).fit(X, y)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_threads_pickles_and_checkpoints(rng, tmp_path, monkeypatch):
-    X, y = pictures(rng, n=4)
-    y[1, 2, 3:5] = -1
-    model = GridCRFSSVM(pairwise="contrast", lam=0.1, window_size=20, tol=1e-4, max_iter=15,
-                        random_state=0)  # fmt: skip
-    fitted = clone(model).fit(X, y)
-    same(clone(model).set_params(n_jobs=3).fit(X, y), fitted)
-    loaded = pickle.loads(pickle.dumps(fitted))
-    same(loaded, fitted)
-    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
-    assert fitted.predict(X).shape == y.shape
-    check_resuming(model, X, y, tmp_path / "fit.npz", monkeypatch, least=5)
 
 
 def test_void_borders_are_completed_in_tiles(rng):

@@ -1,17 +1,13 @@
 """MulticlassSSVM: optimum, certificate, weights, labels, and LIBLINEAR's objective."""
 
 import os
-import pickle
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 
@@ -120,31 +116,6 @@ def test_optimum_with_every_solver(rng, step, solver, sampling, bias):
     tol = 1e-3 if step == "fw" else 1e-8  # Frank-Wolfe steps converge at a sublinear rate
     solver = SOLVER_OF_NAME[solver](step=step, sampling=sampling, average=False)
     compare(X, y, solver=solver, fit_intercept=bias, tol=tol)
-
-
-@pytest.mark.parametrize("class_weight", ["none", "balanced", "dict"])
-@pytest.mark.parametrize("loss", ["hamming", "balanced"])
-@pytest.mark.parametrize("lam", [0.01, 0.3, "auto"])
-def test_weights_are_copies(rng, lam, loss, class_weight):
-    X, y = make(rng, n=30)
-    weights = rng.integers(0, 4, len(X))
-    weights[:3] = 1
-    model = MulticlassSSVM(
-        lam=lam, loss=loss, class_weight=CLASS_WEIGHTS[class_weight], tol=1e-10, max_iter=50_000,
-        random_state=0,
-    )  # fmt: skip
-    weighted = clone(model).fit(X, y, weights)
-    copies = np.repeat(np.arange(len(X)), weights)
-    repeated = clone(model).set_params(random_state=1).fit(X[copies], y[copies])
-    assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-12)
-    assert weighted.objective_ > 0.01  # not separable
-    np.testing.assert_allclose(weighted.w_, repeated.w_, rtol=0, atol=1e-7)
-    kept = np.flatnonzero(weights)
-    removed = clone(model).fit(X[kept], y[kept], weights[kept])
-    np.testing.assert_array_equal(weighted.w_, removed.w_)
-    extra = clone(model).fit(np.r_[X, X[:1]], np.r_[y, 9], np.r_[weights, 0])
-    np.testing.assert_array_equal(extra.classes_, [0, 1, 2])
-    np.testing.assert_array_equal(extra.w_, weighted.w_)
 
 
 def crammer_singer_objective(coef, X, y, lam):
@@ -303,20 +274,6 @@ def test_a_fit_ends_where_rounding_does(rng):
     assert model.dual_gap_ <= 1e-12 * model.objective_
 
 
-def test_warm_start_and_pickles(rng):
-    X, y = make(rng, n=60)
-    parameters = dict(lam=0.02, tol=1e-7, max_iter=20_000, random_state=0)
-    cold = MulticlassSSVM(**parameters).fit(X, y)
-    model = MulticlassSSVM(**parameters, warm_start=True).fit(X, y)
-    assert model.fit(X, y).n_iter_ < cold.n_iter_
-    assert model.objective_ == pytest.approx(cold.objective_, rel=2e-7)
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
-        model.fit(X, (y + 1) % 3)
-    copy = pickle.loads(pickle.dumps(cold))
-    assert copy.w_.tobytes() == cold.w_.tobytes()
-    np.testing.assert_array_equal(copy.predict(X), cold.predict(X))
-
-
 def test_single_precision_features(rng):
     X, y = make(rng, n=60)
     X = X.astype(np.float32)
@@ -324,13 +281,3 @@ def test_single_precision_features(rng):
     single, double = clone(model).fit(X, y), clone(model).fit(X.astype(np.float64), y)
     np.testing.assert_allclose(single.w_, double.w_, rtol=0, atol=1e-9)
     assert single.coef_.dtype == np.float64
-
-
-def test_it_is_a_classifier_that_grids_search(rng):
-    X, y = make(rng, n=60)
-    assert is_classifier(MulticlassSSVM())
-    search = GridSearchCV(MulticlassSSVM(random_state=0), {"lam": [0.01, 0.1]}, cv=3).fit(X, y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        search.best_estimator_.fit(X, y)

@@ -1,0 +1,144 @@
+"""Properties of the fits of every estimator: weights, threads, warm starts, files, searches."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+
+from sstruct import PathCV, ssvm_path
+from tests.estimators.equal import equal
+from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.registry import TRAINED
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+TIGHT = {"tol": 1e-7, "max_iter": 5000}
+VARIANTS = [
+    pytest.param(example, parameters, id=f"{name}-{parameters}")
+    for name, example in TRAINED.items()
+    for parameters in example.variants()
+    if parameters.get("inference") != "relaxed"  # takes many passes
+]
+variants = pytest.mark.parametrize("example, parameters", VARIANTS)
+examples = pytest.mark.parametrize("example", TRAINED.values(), ids=TRAINED)
+
+
+def assert_same_optimum(a, b):
+    """Compare objectives, and the certificates of decoders that are not exact."""
+    assert a.dual_objective_ <= b.objective_ * (1 + 1e-9)
+    assert b.dual_objective_ <= a.objective_ * (1 + 1e-9)
+    if a.converged_ and b.converged_:
+        assert a.objective_ == pytest.approx(b.objective_, rel=2e-7)
+
+
+def weighing_parameters(example):
+    """Yield parameters whose values change the weights of samples, nodes or classes."""
+    yield {"lam": "auto"}
+    for name in ("loss", "class_weight"):
+        for value in example.parameters.get(name, ()):
+            if isinstance(value, str):
+                yield {name: value}
+
+
+@pytest.mark.parametrize(
+    "example, parameters",
+    [
+        *VARIANTS,
+        *(
+            pytest.param(example, parameters, id=f"{name}-{parameters}")
+            for name, example in TRAINED.items()
+            for parameters in weighing_parameters(example)
+        ),
+    ],
+)
+def test_weights_are_copies(example, parameters):
+    X, y = example.samples(8)
+    weights = np.array([1, 1, 1, 1, 1, 0, 2, 3])
+    model = example.unfitted(**TIGHT | parameters)
+    copies = np.repeat(np.arange(8), weights)
+    one = clone(model).fit(X, y, weights)
+    other = clone(model).set_params(random_state=1).fit(*(picked(data, copies) for data in (X, y)))
+    assert one.lam_ == pytest.approx(other.lam_, rel=1e-12)
+    assert_same_optimum(one, other)
+    kept = np.flatnonzero(weights)
+    without = clone(model).fit(*(picked(data, kept) for data in (X, y)), weights[kept])
+    assert_same_optimum(one, without)
+
+
+def picked(data, rows):
+    return data[rows] if isinstance(data, np.ndarray) else [data[i] for i in rows]
+
+
+@pytest.mark.parametrize("warm_start", ["dual", "primal"])
+@variants
+def test_warm_starts(example, parameters, warm_start):
+    X, y = example.samples(24)
+    cold = example.unfitted(**TIGHT | parameters).fit(X, y)
+    model = example.unfitted(**TIGHT | parameters, warm_start=warm_start)
+    model = pickle.loads(pickle.dumps(model.fit(X[:18], y[:18]))).fit(X, y)
+    assert_same_optimum(model, cold)
+    assert model.fit(X, y).n_oracle_calls_ <= cold.n_oracle_calls_
+    assert_same_optimum(model, cold)
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(X[1:], y[1:])
+
+
+@examples
+def test_early_stopping_keeps_the_best_weights(example, rng):
+    model = example.unfitted(early_stopping=True, max_iter=12)
+    X, y = example.samples(40)
+    fitted = clone(model).fit(X[:30], y[:30], X_val=X[30:], y_val=y[30:])
+    scores = fitted.history_["validation_score"]
+    assert np.isfinite(scores).all()
+    assert len(scores) == len(fitted.history_["passes"])
+    for same in (fitted, pickle.loads(pickle.dumps(fitted))):
+        assert same.score(X[30:], y[30:]) == scores.max()
+    model.set_params(validation_fraction=0.25).fit(*example.varied(rng, 40))
+    assert np.isfinite(model.history_["validation_score"]).all()
+
+
+@variants
+def test_fits_are_resumed_from_any_pass(example, parameters, tmp_path, monkeypatch):
+    model = example.unfitted(**{"lam": 0.01, "tol": 0, "max_iter": 6} | parameters)
+    check_resuming(model, *example.samples(12), tmp_path / "fit.npz", monkeypatch, least=1)
+
+
+@examples
+def test_paths(example):
+    X, y = example.samples(12)
+    model = example.unfitted(lam="auto", max_iter=5000)
+    path = ssvm_path(model, X, y, eps=0.5, lam_min=0.1)
+    assert len(path.estimator(path.lams_[-1]).predict(X)) == 12
+    search = PathCV(model, lams=[1.0, 0.1], cv=3).fit(X, y)
+    assert search.best_estimator_.lam_ == search.best_lam_
+
+
+@pytest.mark.xfail(strict=True, reason="the path ends at lam=inf (ROUNDING) without any lambda")
+@pytest.mark.parametrize("name", ["graph", "featured graph", "maps"])
+def test_paths_without_lam_min_are_not_empty(name):
+    example = TRAINED[name]
+    path = ssvm_path(example.unfitted(lam="auto", max_iter=5000), *example.samples(12), eps=0.5)
+    assert len(path.lams_)
+
+
+@examples
+def test_searches(example):
+    X, y = example.samples(12)
+    search = GridSearchCV(example.unfitted(), {"lam": [1.0, 0.01]}, cv=3, error_score="raise")
+    assert len(search.fit(X, y).predict(X)) == 12
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert len(cross_val_predict(example.unfitted(), X, y, cv=3)) == 12
+
+
+# Processes of Python oracles: tests/estimators/custom/test_custom_jobs.py.
+@pytest.mark.parametrize(
+    "example, parameters", [v for v in VARIANTS if "oracle" not in v.values[0].required]
+)
+def test_same_bits_for_every_n_jobs(example, parameters, small_fits_at_once):
+    X, y = example.samples(40)
+    model = example.unfitted(**{"lam": 0.01} | parameters)
+    one, two, three = (clone(model).set_params(n_jobs=n).fit(X, y) for n in (1, 2, 3))
+    for other in (two, three):
+        assert_same_bits(other, one)
+        assert equal(other.predict(X), one.predict(X))
