@@ -18,106 +18,23 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
     StructuredSVM,
-    TreeSSVM,
 )
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
-from tests.estimators.custom.choices import Choice, ConstrainedChoice, make_choices, terms
+from tests.estimators.custom.choices import Choice, make_choices, terms
 from tests.estimators.graph import test_graph
-from tests.estimators.tree import test_tree
 from tests.reference import brute_force, dual_qp
 from tests.solvers import test_optimum
 
 # Not smaller: where steps end by rounding is a matter of the data.
 TIGHT = {"tol": 1e-7, "max_iter": 20_000, "random_state": 0}
-PARENTS = [-1, 0, 0, 1]
-COSTS = [[0, 1, 2], [1, 0, 1], [3, 1, 0]]
 
 
 def chains(rng, **parameters):
     X, y = test_optimum.make(rng, n=16, ignored=True, **parameters)
     return X, y
-
-
-def grids(rng, n=12, noise=1.0):
-    """Images of many shapes, those of the first ones not the smallest."""
-    y = [rng.integers(0, 2, rng.integers(1, 4, 2)) for _ in range(n)]
-    y[0], y[1] = np.array([[0, 1, 1], [1, 0, 1]]), np.array([[0, -1], [1, 1]])
-    return [
-        np.stack([image + noise * rng.standard_normal(image.shape)] * 2, axis=-1) for image in y
-    ], y
-
-
-def rows(rng, n=40):
-    return list(rng.standard_normal((n, 3))), list(np.r_[0:3, rng.integers(0, 3, n - 3)])
-
-
-def label_sets(rng, n=40):
-    Y = rng.integers(0, 2, (n, 4))
-    Y[:4] = np.eye(4)
-    return rows(rng, n)[0], list(Y)
-
-
-CASES = {
-    "chain": (chains, ChainSSVM(ignore_label=-1, lam=0.1)),
-    "chain csr": (lambda rng: chains(rng, csr=True), ChainSSVM(ignore_label=-1, lam=0.1)),
-    "chain balanced": (chains, ChainSSVM(ignore_label=-1, lam=0.1, loss="balanced")),
-    "chain slack table": (
-        chains,
-        ChainSSVM(ignore_label=-1, lam=0.1, rescaling="slack", loss=COSTS),
-    ),
-    "chain slack": (chains, ChainSSVM(ignore_label=-1, lam=0.1, rescaling="slack")),
-    "chain gap": (
-        chains,
-        ChainSSVM(ignore_label=-1, lam=0.1, solver=MPBCFW(sampling="gap", cache=True)),
-    ),
-    "multiclass": (rows, MulticlassSSVM(lam=0.1, class_weight="balanced")),
-    "multilabel": (label_sets, MultilabelSSVM(lam=0.1)),
-    "multilabel none": (label_sets, MultilabelSSVM(lam=0.1, edges=None, loss="balanced")),
-    "one label": (rows, MultilabelSSVM(lam=0.1)),
-    "graph": (lambda rng: test_graph.make(rng, K=2, n=16, sizes=True), GraphCRFSSVM(lam=0.1)),
-    "graph balanced": (
-        lambda rng: test_graph.make(rng, K=2, n=16, sizes=True),
-        GraphCRFSSVM(lam=0.1, loss="balanced"),
-    ),
-    "graph contrast": (
-        lambda rng: test_graph.make(rng, K=2, n=16, pairwise="contrast"),
-        GraphCRFSSVM(lam=0.1, pairwise="contrast"),
-    ),
-    "grid": (grids, GridCRFSSVM(lam=0.3, connectivity=8)),
-    "grid contrast": (grids, GridCRFSSVM(lam=0.3, pairwise="contrast")),
-    "tree": (
-        lambda rng: test_tree.candidates(rng, PARENTS, n=14, pairs=True),
-        TreeSSVM(parents=PARENTS, lam=0.1),
-    ),
-    "tree of maps": (
-        lambda rng: test_tree.maps(rng, 4, 2, n=14),
-        TreeSSVM(parents=PARENTS, lam=0.1),
-    ),
-    "oracle": (make_choices, StructuredSVM(Choice(), lam=0.1)),
-    "oracle slack": (make_choices, StructuredSVM(ConstrainedChoice(), lam=0.1, rescaling="slack")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ["dual", "primal"])
-@pytest.mark.parametrize("case", CASES)
-def test_the_optimum_of_all(rng, case, kind):
-    make, model = CASES[case]
-    X, y = make(rng)
-    m = 3 * len(X) // 4
-    tol = 1e-6 if "slack" in case else 1e-7
-    model = clone(model).set_params(**{**TIGHT, "tol": tol}, warm_start=kind)
-    model.fit(X[:m], y[:m]).fit(X, y)
-    cold = clone(model).set_params(warm_start=False).fit(X, y)
-    assert model.converged_
-    assert cold.converged_
-    assert model.objective_ == pytest.approx(cold.objective_, rel=3 * tol)
-    assert model.dual_objective_ <= cold.objective_ * (1 + 1e-10)
-    assert cold.dual_objective_ <= model.objective_ * (1 + 1e-10)
-    # And again on the same data: nothing is left to do.
-    assert model.fit(X, y).n_iter_ <= cold.n_iter_
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -12,8 +12,8 @@ from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.frank_wolfe.block_coordinate import STEPS
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
-from tests.estimators.fit.test_more_samples import CASES
 from tests.estimators.same_bits import assert_same_bits
+from tests.registry import TRAINED
 
 pytestmark = pytest.mark.usefixtures("small_fits_at_once")
 
@@ -63,14 +63,12 @@ def test_the_same_bits_for_every_n_jobs(chains, parameters):
     + [{"solver": solver} for solver in ("fw", "ssg")],
     ids=str,
 )
-@pytest.mark.parametrize("case", [case for case in CASES if "oracle" not in case])
-def test_the_same_bits_in_every_estimator(rng, case, parameters):
-    make, model = CASES[case]
+@pytest.mark.parametrize("name", [n for n, e in TRAINED.items() if "oracle" not in e.required])
+def test_the_same_bits_in_every_estimator(name, parameters):
     # Threads share a pass of eight visits and more for each of them, of which there are up to four.
-    draws = [make(rng) for _ in range(4)]
-    X, y = ([sample for draw in draws for sample in draw[k]] for k in range(2))
+    X, y = TRAINED[name].samples(64)
     models = [
-        clone(model).set_params(n_jobs=n_jobs, max_iter=6, random_state=0, **parameters).fit(X, y)
+        TRAINED[name].unfitted(n_jobs=n_jobs, max_iter=6, **parameters).fit(X, y)
         for n_jobs in (1, 2, 3, 8)
     ]
     for other in models[1:]:
