@@ -151,7 +151,7 @@ class BlockCoordinate(BaseSolver):
                 yield option, "it has no effect because each visit calls the oracle; leave it out"
 
     def _settled(self, problem, early_stopping):
-        costly = problem.oracle_work >= COSTLY_ORACLE
+        costly = problem.oracle_work >= COSTLY_ORACLE and not problem.oracle_is_quick
         sampling = self.sampling
         if sampling == "auto":
             sampling = _auto_sampling(problem, costly)
@@ -208,7 +208,8 @@ class MPBCFW(BlockCoordinate):
         ``working_memory``, or a 64th of the data if they fit into it. The first pass always visits
         each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features larger than
         ``working_memory``, ``"gap"`` if a call of the oracle is costly (an estimate of 20,000
-        multiply-adds or more), and ``"permutation"`` otherwise.
+        multiply-adds or more, but not for sequences with 64 labels or more and one table of
+        transitions, where it skips labels), and ``"permutation"`` otherwise.
     cache : bool or "auto", default="auto"
         Whether a labeling found before may replace a call of the oracle if it promises enough
         progress ([2]_, section 3.3). ``"auto"`` is True if a call of the oracle is costly.

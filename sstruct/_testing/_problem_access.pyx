@@ -112,6 +112,13 @@ def scatter(BlockProblem problem not None, Py_ssize_t i, codes, coefficients, do
     problem.scatter(i, rows, &coefficient[0], table.shape[0], &out[0])
 
 
+def track(BlockProblem problem not None, const double[::1] w=None):
+    """Say that `scatter` alone changes these weights until the next call; None: no longer."""
+    if w is not None:
+        problem._check_weights(w)
+    problem.track(NULL if w is None else &w[0])
+
+
 def search(SlackProblem problem not None, Py_ssize_t i, const double[::1] w, double margin=1.0):
     """Return (code, value, bound, exact, number of queries) of a max-oracle call."""
     code = code_for(problem, i, w)

@@ -1,5 +1,10 @@
 from libc.stdint cimport int32_t
 
+# From this number of labels on, finding labels to skip takes less time than it saves.
+cdef enum: LEAST_PRUNED = 64
+
+cdef void transition_bounds(
+    const double* edge, Py_ssize_t K, Py_ssize_t KP, double* bounds) noexcept nogil
 
 cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcept nogil:
     cdef Py_ssize_t k, best = 0
@@ -15,7 +20,8 @@ cdef int viterbi_forward(
 
 cdef double viterbi_labels(
     const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-    Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) except? -1 nogil
+    Py_ssize_t edge_step, const double* bounds, int32_t* labels, double* best, int32_t* origin,
+    double* work) except? -1 nogil
 
 cdef int chain_max_marginals(
     const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,

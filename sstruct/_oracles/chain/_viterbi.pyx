@@ -20,6 +20,7 @@ import os
 import numpy as np
 from scipy.sparse import issparse
 
+from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
 from sstruct._checks.arrays import copy_rows, real_array
@@ -27,6 +28,7 @@ from sstruct._checks.arrays import copy_rows, real_array
 cdef extern from "sstruct/_kernels/kernels.h":
     const int sstruct_path
     int64_t sstruct_padded(int64_t K) noexcept nogil
+    void sstruct_prefetch(const void* memory, int64_t size) noexcept nogil
     void sstruct_viterbi_forward(
         const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
         int64_t edge_step, int64_t begin, double* best, int32_t* origin) noexcept nogil
@@ -34,12 +36,13 @@ cdef extern from "sstruct/_kernels/kernels.h":
         const double* edge, int64_t K, int64_t KP, double* in_most, double* out_most,
         double* out_least) noexcept nogil
 
-# From these sizes on, finding labels to skip takes less time than it saves; and the number of pairs
-# of labels that a step over all of them processes in the time of one pair.
+# From this length on, computing bounds takes less time than it saves; and the number of pairs of
+# labels that a step over all of them processes in the time of one pair.
 cdef enum:
-    LEAST_PRUNED = 64
-    LEAST_PRUNED_LENGTH = 8
+    LEAST_BOUNDED_LENGTH = 8
     PAIRS_AT_ONCE = 8
+# Work of a label that is skipped.
+cdef double WORK_OF_LABEL = 2
 # Work between checks for signals within a chain, about a millisecond; shorter chains have no check.
 cdef Py_ssize_t STRETCH = 1000000
 # Names of the kernel variants (sstruct_path).
@@ -92,20 +95,28 @@ cdef Py_ssize_t keep_leading(
     return n
 
 
+cdef void transition_bounds(
+        const double* edge, Py_ssize_t K, Py_ssize_t KP, double* bounds) noexcept nogil:
+    """Write the greatest transition into each label, and the greatest and least out of it: 3 KP."""
+    sstruct_transition_bounds(edge, K, KP, bounds, bounds + KP, bounds + 2 * KP)
+
+
 cdef int pruned_forward(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-        double* best, int32_t* origin, double* bounds, int32_t* kept) except -1 nogil:
+        double* best, int32_t* origin, const double* bounds, double* scratch, int32_t* kept,
+        double* work) except -1 nogil:
     """Do what `viterbi_forward` does with one table of transitions, for labels of best paths alone.
 
     Other labels of a position have -inf in `best`, or nothing in `origin`. What is computed has the
     same bits, except for origins if the best score is -inf.
-    bounds : 4 KP and kept : 2 KP    scratch
-    O(K^2 + L (K + P^2)) time if P labels of a position are left, at most O(L K^2).
+    bounds : of `transition_bounds`    scratch, kept : 2 KP each
+    O(L (K + P^2)) time if P labels of a position are left, at most O(L K^2).
     """
-    cdef double* in_most = bounds
-    cdef double* out_most = bounds + KP
-    cdef double* out_least = bounds + 2 * KP
-    cdef double* reach = bounds + 3 * KP
+    cdef const double* in_most = bounds
+    cdef const double* out_most = bounds + KP
+    cdef const double* out_least = bounds + 2 * KP
+    cdef double* reach = scratch
+    cdef double* nothing = scratch + KP
     cdef int32_t* before = kept             # labels of the previous position, in order
     cdef int32_t* here = kept + KP          # labels of this position
     cdef Py_ssize_t l, k, p, q, champion, n_before, n_here
@@ -114,15 +125,14 @@ cdef int pruned_forward(
     cdef double* previous
     cdef double* now
     cdef int32_t* back
-    sstruct_transition_bounds(edge, K, KP, in_most, out_most, out_least)
+    memset(nothing, 0, KP * sizeof(double))
     for k in range(K):
         best[k] = theta[k]
         here[k] = <int32_t> k
     n_before = keep_leading(best, here, K, out_most, out_least, before)
     for l in range(1, L):
-        if l == L - 1:   # nothing follows
-            memset(out_most, 0, KP * sizeof(double))
-            memset(out_least, 0, KP * sizeof(double))
+        if l == L - 1:   # no transition follows
+            out_most = out_least = nothing
         now, back = best + l * KP, origin + l * KP
         previous = now - KP
         # No label scores more than its `reach`. What one of them scores at least, whatever follows,
@@ -143,6 +153,7 @@ cdef int pruned_forward(
             n_here += reach[k] + out_most[k] >= least
         if n_before * n_here * PAIRS_AT_ONCE > K * K:
             sstruct_viterbi_forward(theta, l + 1, K, KP, edge, 0, l, best, origin)
+            work[0] += K
             look_after(<double> K * KP)
         else:
             for k in range(K):
@@ -151,6 +162,9 @@ cdef int pruned_forward(
                 back[here[q]] = before[0]
             for p in range(n_before):
                 row, value = edge + before[p] * KP, previous[before[p]]
+                if p + 1 < n_before:   # the table may be too large for caches
+                    for q in range(n_here):
+                        sstruct_prefetch(edge + before[p + 1] * KP + here[q], 1)
                 for q in range(n_here):
                     k = here[q]
                     if value + row[k] > now[k]:
@@ -158,6 +172,7 @@ cdef int pruned_forward(
                         back[k] = before[p]
             for q in range(n_here):
                 now[here[q]] += theta[l * KP + here[q]]
+            work[0] += (WORK_OF_LABEL * K + <double> n_before * n_here) / (VECTOR_WORK * KP)
             look_after(4.0 * K + <double> n_before * n_here)
         if l < L - 1:
             n_before = keep_leading(now, here, n_here, out_most, out_least, before)
@@ -181,18 +196,21 @@ cdef double trace_back(
 
 cdef double viterbi_labels(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-        Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) except? -1 nogil:
+        Py_ssize_t edge_step, const double* bounds, int32_t* labels, double* best, int32_t* origin,
+        double* work) except? -1 nogil:
     """Maximize sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
     edge : K x KP tables with a stride of `edge_step` doubles between positions (0: one table for
     all), or NULL for no edges.
+    bounds : those of `transition_bounds` for one table, or wider ones; NULL: not known
+    work : INOUT, increased by the vectors of K labels that were added, or what takes as long
     Returns the maximum. Time O(L K^2), less if many labels can be skipped, or O(L K) without edges.
     Ties: the lowest last label, then the lowest predecessor.
     """
     cdef Py_ssize_t l, k
     cdef double value
-    cdef double* bounds
+    cdef double* scratch
     if edge == NULL:
         value = 0
         for l in range(L):
@@ -201,19 +219,26 @@ cdef double viterbi_labels(
             value += theta[l * KP + k]
             if l % STRETCH == 0:
                 look_after(<double> STRETCH * K)
+        work[0] += L * K
         return value
-    if edge_step == 0 and K >= LEAST_PRUNED and L >= LEAST_PRUNED_LENGTH:
-        bounds = <double*> malloc(4 * KP * sizeof(double) + 2 * KP * sizeof(int32_t))
-        if bounds == NULL:
+    if edge_step == 0 and K >= LEAST_PRUNED and (bounds != NULL or L >= LEAST_BOUNDED_LENGTH):
+        scratch = <double*> malloc(5 * KP * sizeof(double) + 2 * KP * sizeof(int32_t))
+        if scratch == NULL:
             with gil:
                 raise MemoryError(f"no memory for bounds on the transitions of {K} labels")
         try:
+            if bounds == NULL:
+                transition_bounds(edge, K, KP, scratch + 2 * KP)
+                work[0] += K
+                bounds = scratch + 2 * KP
             pruned_forward(
-                theta, L, K, KP, edge, best, origin, bounds, <int32_t*> (bounds + 4 * KP))
+                theta, L, K, KP, edge, best, origin, bounds, scratch,
+                <int32_t*> (scratch + 5 * KP), work)
         finally:
-            free(bounds)
+            free(scratch)
     else:
         viterbi_forward(theta, L, K, KP, edge, edge_step, best, origin)
+        work[0] += L * K
     return trace_back(L, K, KP, labels, best, origin)
 
 
@@ -356,10 +381,11 @@ def viterbi(node_scores, edge_scores, *, beam=None):
     cdef double[:, ::1] best = np.empty((L, KP))
     cdef int32_t[:, ::1] origin = np.empty((L, KP), dtype=np.int32)
     cdef Py_ssize_t step = K * KP if table.shape[0] > 1 else 0
-    cdef double value
+    cdef double value, work = 0
     with nogil:
         value = viterbi_labels(
-            &theta[0, 0], L, K, KP, &table[0, 0, 0], step, &out[0], &best[0, 0], &origin[0, 0])
+            &theta[0, 0], L, K, KP, &table[0, 0, 0], step, NULL, &out[0], &best[0, 0],
+            &origin[0, 0], &work)
     return labels, value
 
 

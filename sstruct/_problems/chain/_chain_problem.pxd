@@ -35,6 +35,10 @@ cdef class ChainProblem(BlockProblem):
     cdef int32_t[::1] origin, place, label, where, where_edge
     cdef const double* edge          # scores of transitions: K x KP tables, or NULL
     cdef Py_ssize_t edge_step        # distance between the tables of transitions; 0: one table for all
+    # The weights that `track` has named, and bounds of their transitions once they are computed.
+    cdef const double* tracked
+    cdef bint has_edge_bounds
+    cdef double[::1] edge_bounds
     cdef ErrorTable error_table
     cdef Py_ssize_t n_offsets        # see `offset_nodes`
     cdef const int32_t* offset_position
@@ -43,6 +47,8 @@ cdef class ChainProblem(BlockProblem):
     cdef void node_scores(
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
         Py_ssize_t count, double* out) noexcept nogil
+    cdef const double* bounds_of_edges(self, const double* w) noexcept nogil
+    cdef void widen(self, int32_t before, int32_t after, double score) noexcept nogil
     cdef void forbid_others(self, Py_ssize_t i) noexcept nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef void add_node(

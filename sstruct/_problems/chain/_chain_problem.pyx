@@ -23,7 +23,8 @@ from libc.string cimport memcpy, memset
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._oracles.chain._error_table cimport ErrorTable
 from sstruct._oracles.chain._top_k cimport ChainRanking
-from sstruct._oracles.chain._viterbi cimport chain_max_marginals, viterbi_labels
+from sstruct._oracles.chain._viterbi cimport (
+    LEAST_PRUNED, chain_max_marginals, transition_bounds, viterbi_labels)
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._rows cimport (
@@ -109,7 +110,7 @@ cdef class ChainProblem(BlockProblem):
         self._set_scratch()
         work = (features.n_stored / max(n_rows, 1) + K) * lengths.mean()
         self.oracle_work = VECTOR_WORK * self.KP * work
-        self.batch_size = batch_size(n, self.oracle_work)
+        self.batch_size = 1 if self.oracle_is_quick else batch_size(n, self.oracle_work)
         self.bounded = True
         errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
         if self.has_labels and errors is not None and not self.weighted and not self.windowed:
@@ -127,6 +128,8 @@ cdef class ChainProblem(BlockProblem):
         self.label = np.empty(self.KP, dtype=np.int32)
         self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
         self.accumulator, self.error_table = None, ErrorTable()
+        skips = self.transitions and not self.masked and self.n_labels >= LEAST_PRUNED
+        self.edge_bounds = np.empty(3 * self.KP if skips else 0)
 
     def _set_layout(self, layout):
         """Set the positions of all weights."""
@@ -146,6 +149,11 @@ cdef class ChainProblem(BlockProblem):
         """Multiply the features of nodes by a factor; those of transitions are not changed."""
         self.features.scale(factor)
         self.rows = self.features.rows
+
+    @property
+    def oracle_is_quick(self):
+        """Whether the oracle skips labels, by bounds that it keeps from one visit to the next."""
+        return self.edge_bounds.shape[0] > 0 and self.edge_step == 0
 
     @property
     def windowed(self):
@@ -247,20 +255,39 @@ cdef class ChainProblem(BlockProblem):
                 if not known * S <= k < (known + 1) * S:
                     self.theta[l * self.KP + k] = -INFINITY
 
+    cdef void track(self, const double* w) noexcept nogil:
+        self.tracked, self.has_edge_bounds = w, False
+
+    cdef const double* bounds_of_edges(self, const double* w) noexcept nogil:
+        """Return bounds of the transitions at tracked weights; NULL: none are kept."""
+        if w != self.tracked or self.edge != w + self.edge_at or self.edge_bounds.shape[0] == 0:
+            return NULL
+        if not self.has_edge_bounds:
+            transition_bounds(self.edge, self.n_labels, self.KP, &self.edge_bounds[0])
+            self.has_edge_bounds = True
+        return &self.edge_bounds[0]
+
+    cdef void widen(self, int32_t before, int32_t after, double score) noexcept nogil:
+        """Let the bounds of tracked transitions hold for a changed one."""
+        cdef double* bounds = &self.edge_bounds[0]
+        bounds[after] = max(bounds[after], score)
+        bounds[self.KP + before] = max(bounds[self.KP + before], score)
+        bounds[2 * self.KP + before] = min(bounds[2 * self.KP + before], score)
+
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
         cdef Py_ssize_t L = self.length[i], first = self.start[i]
-        cdef double n_values
+        cdef double n_values, spent = 0
         self.potentials(i, w, loss_weight)
         answer.value = viterbi_labels(
-            &self.theta[0], L, self.n_labels, self.KP, self.edge, self.edge_step, code,
-            &self.best[0], &self.origin[0])
+            &self.theta[0], L, self.n_labels, self.KP, self.edge, self.edge_step,
+            self.bounds_of_edges(w), code, &self.best[0], &self.origin[0], &spent)
         if answer.value == -INFINITY:
             with gil:
                 raise ValueError(f"block {i}: the masks forbid every labeling of {L} positions")
         n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
-        answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (n_values + L * self.n_labels)
+        answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (n_values + spent)
         answer.exact = True
         return 0
 
@@ -442,10 +469,11 @@ cdef class ChainProblem(BlockProblem):
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
         cdef Py_ssize_t k, l, KP = self.KP
-        cdef bint differ, before = False
+        cdef bint differ, before = False, bounded = out == self.tracked and self.has_edge_bounds
         cdef int32_t* place = &self.place[0]
         cdef int32_t* label = &self.label[0]
         cdef double* change = &self.label_score[0]
+        cdef double* score
         cdef int32_t n_labels
         for l in range(self.length[i]):
             n_labels = collect_labels(codes, count, l, place, label)
@@ -458,7 +486,10 @@ cdef class ChainProblem(BlockProblem):
                 forget_labels(place, label, n_labels)
             if self.transitions and l > 0 and (differ or before):
                 for k in range(count):
-                    out[self.edge_at + codes[k][l - 1] * KP + codes[k][l]] += coefficient[k]
+                    score = out + self.edge_at + codes[k][l - 1] * KP + codes[k][l]
+                    score[0] += coefficient[k]
+                    if bounded:
+                        self.widen(codes[k][l - 1], codes[k][l], score[0])
             before = differ
         return 0
 

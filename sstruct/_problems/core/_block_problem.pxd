@@ -40,6 +40,7 @@ cdef class BlockProblem:
     cdef int ask_ahead(
         self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
         double loss_weight) except -1 nogil
+    cdef void track(self, const double* w) noexcept nogil
     cdef int retain(
         self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil
     cdef int scores(

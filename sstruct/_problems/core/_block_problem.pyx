@@ -150,6 +150,13 @@ cdef class BlockProblem:
         """
         return 0
 
+    cdef void track(self, const double* w) noexcept nogil:
+        """Say that, until the next call, only `scatter` of this object changes the weights at w.
+
+        NULL: nothing is known of any weights. Changes no answer: `maximize` may keep what it has
+        computed from weights alone.
+        """
+
     cdef int retain(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
         """Announce that only the given labelings of block i, and the truth, will be used again.
@@ -236,6 +243,11 @@ cdef class BlockProblem:
     @property
     def in_order(self):
         """Whether blocks must be visited one at a time, without concurrent visits."""
+        return False
+
+    @property
+    def oracle_is_quick(self):
+        """Whether the oracle takes little longer than a look at cached labelings does."""
         return False
 
     cpdef BlockProblem fork(self):

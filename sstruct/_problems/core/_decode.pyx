@@ -22,9 +22,14 @@ cdef int decode_chunk(
     cdef Decoding* decoding = <Decoding*> context
     cdef OracleAnswer answer
     cdef Py_ssize_t i
-    for i in range(ticket * decoding.chunk, min((ticket + 1) * decoding.chunk, problem.n_blocks)):
-        problem.maximize(
-            i, decoding.weights, 0.0, decoding.codes + decoding.start[i], &answer)
+    problem.track(decoding.weights)
+    try:
+        for i in range(
+                ticket * decoding.chunk, min((ticket + 1) * decoding.chunk, problem.n_blocks)):
+            problem.maximize(
+                i, decoding.weights, 0.0, decoding.codes + decoding.start[i], &answer)
+    finally:
+        problem.track(NULL)
     return 0
 
 

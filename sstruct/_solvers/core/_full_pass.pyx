@@ -36,8 +36,19 @@ cdef struct Evaluation:
 
 cdef int evaluate(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    """Task of a full pass: compute the hinge losses, and optionally the gaps, of a chunk of blocks."""
+    """Task of a full pass: a chunk of blocks, at weights that do not change."""
     cdef Evaluation* evaluation = <Evaluation*> context
+    problem.track(evaluation.weights)
+    try:
+        return evaluate_blocks(evaluation, problem, thread, ticket)
+    finally:
+        problem.track(NULL)
+
+
+cdef int evaluate_blocks(
+        Evaluation* evaluation, BlockProblem problem, Py_ssize_t thread,
+        Py_ssize_t ticket) except -1 nogil:
+    """Compute the hinge losses, and gaps where asked for, of a chunk of blocks."""
     cdef Py_ssize_t i, width = problem.max_code_size, count, best
     cdef int32_t* code = evaluation.codes + 2 * width * thread
     cdef int32_t* truth = code + width

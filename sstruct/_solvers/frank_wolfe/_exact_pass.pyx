@@ -409,6 +409,8 @@ def exact_pass(
         return visit_all(&run, state, pool, &watch)
     try:
         pool.open(answer_ticket, &batch, batch.size)
+        if batch.alone and state.n_boxed == 0:
+            problem.track(batch.weights)   # which `follow` alone changes
         with nogil:
             order_blocks(state, plan.sampling, done, last)
             while done < last and not late:
@@ -422,5 +424,6 @@ def exact_pass(
                 step_batch(state, &batch, size, &watch, &late)
                 done += size
     finally:
+        problem.track(NULL)
         pool.close()
     return not late or done >= last

@@ -139,7 +139,18 @@ cdef int run_lane(
 
 cdef int visit_in_lane(
         Run* run, DualState state, BlockProblem problem, Py_ssize_t number) except -1 nogil:
-    """Make visits at the w of a lane, each time the next one that no lane has taken."""
+    """Make visits from a lane's w, which nothing else changes meanwhile."""
+    # Bounds of weights change w beside `scatter`.
+    problem.track(state.lanes[number].weights if state.n_boxed == 0 else NULL)
+    try:
+        return take_visits(run, state, problem, number)
+    finally:
+        problem.track(NULL)
+
+
+cdef int take_visits(
+        Run* run, DualState state, BlockProblem problem, Py_ssize_t number) except -1 nogil:
+    """Make visits from a lane's w, each time the next one that nobody has taken."""
     cdef Lane* lane = &state.lanes[number]
     cdef int64_t count = run.visits.count, a = sstruct_add(&run.next, run.in_a_row), b
     while a < count:
