@@ -5,6 +5,7 @@ from sstruct._solvers.gdmm._entries cimport Entries
 
 cdef struct Raised:    # a label with a positive message
     double message
+    double top         # bound of the scores of its line
     int32_t label
 
 

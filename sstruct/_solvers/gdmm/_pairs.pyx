@@ -49,7 +49,7 @@ cdef inline Py_ssize_t lay_out(
             messages.at[k].multiplier + (0 if multipliers else messages.at[k].value))
         value[messages.at[k].first] = message
         if message > 0:
-            raised[n] = Raised(message, messages.at[k].first)
+            raised[n] = Raised(message, INFINITY, messages.at[k].first)
             n += 1
     return n
 
@@ -60,7 +60,8 @@ cdef inline Py_ssize_t leading(
     """Keep raised labels that may exceed the bound, in decreasing order; return their number."""
     cdef Py_ssize_t k, kept = 0
     for k in range(size):
-        if raised[k].message + top[raised[k].label] + highest > bound:
+        raised[k].top = top[raised[k].label]
+        if raised[k].message + raised[k].top + highest > bound:
             raised[kept] = raised[k]
             kept += 1
     fall(raised, kept)
@@ -231,7 +232,8 @@ cdef class BoundedPairs:
         Uses the messages of `load`. The pair is `best_first`, `best_second`, its value `best`.
         """
         cdef Py_ssize_t g, j, k
-        cdef double message, highest_left = 0, highest_right = 0, high
+        cdef double message, highest_left = 0, highest_right = 0, high, other
+        cdef const double* block
         self.best, self.best_first = bound, -1
         if self.exhaustive:
             return self.search_all()
@@ -244,13 +246,20 @@ cdef class BoundedPairs:
             self.raised_left, self.n_left, self.rows.top, highest_right, bound)
         self.n_right = leading(
             self.raised_right, self.n_right, self.columns.top, highest_left, bound)
-        # Both labels raised.
+        # Both labels raised. Bounds of lines, then of blocks, avoid most look-ups in the table. Terms
+        # are added in the order of `consider`, so that rounding changes nothing.
         for j in range(self.n_left if self.n_right else 0):
-            message = self.raised_left[j].message + self.rows.top[self.raised_left[j].label]
+            message = self.raised_left[j].message
+            high = message + self.raised_left[j].top
+            block = self.rows.block + self.raised_left[j].label * self.rows.n_blocks
             for k in range(self.n_right):
-                if not message + self.raised_right[k].message > self.best:
+                other = self.raised_right[k].message
+                if not high + other > self.best:
                     break
-                self.consider(self.raised_left[j].label, self.raised_right[k].label)
+                if (self.raised_right[k].top + message + other > self.best
+                        and block[self.raised_right[k].label // BLOCK] + message + other
+                        > self.best):
+                    self.consider(self.raised_left[j].label, self.raised_right[k].label)
         # One label raised; considering pairs with both raised again does no harm.
         for j in range(self.n_left):
             message = self.raised_left[j].message

@@ -116,6 +116,7 @@ class GDMMFit(Solver):
         self.run_seconds = 0.0
         self.w, self.dual = np.zeros(self.problem.n_weights), 0.0
         self.relaxed, self.state = math.inf, None
+        self.spare = None  # weights of a certificate that were not the best: memory for the next
 
     def _iterate(self):
         """Make a pass with searches and passes between; return the status, None to continue."""
@@ -166,7 +167,8 @@ class GDMMFit(Solver):
         """
         factors = self.factors
         self.state = rebuild(factors)
-        w = aligned_zeros(self.problem.n_weights)
+        w = aligned_zeros(self.problem.n_weights) if self.spare is None else self.spare
+        self.spare = w
         self.dual = max(self.dual, self._dual_at(consistent_dual(factors, w), w))
         w[: factors.n_node_weights] = factors.w
         if self.problem.transitions:
@@ -179,7 +181,7 @@ class GDMMFit(Solver):
             least = DUST * max(edges.max(), -edges.min())
             edges[(edges < least) & (edges > -least)] = 0.0
         if self.primal == math.inf:  # in case the time limit is reached here
-            self.w = w
+            self.w, self.spare = w, None
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed
@@ -197,7 +199,7 @@ class GDMMFit(Solver):
             else:
                 primal, all_exact = self._primal_at(w)
             if primal < self.primal:
-                self.w, self.primal, self.exact = w, primal, all_exact
+                self.w, self.primal, self.exact, self.spare = w, primal, all_exact, None
         return exact
 
     def _dual_at(self, loss, w):
