@@ -1,6 +1,7 @@
 """ChainStructure: sequences of nodes, whose labels depend on those of their neighbors."""
 
 import numpy as np
+from scipy import sparse
 
 from sstruct._estimators.chain.fitted_state import CHAIN_STATE
 from sstruct._estimators.chain.samples import chain_problem, pack_chains
@@ -19,8 +20,9 @@ from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._decode import decode
 
-# "auto" uses GDMM from this number of labels on: benchmarks/notes/chains.md.
-LEAST_GDMM_LABELS = 400
+# "auto" uses GDMM from these numbers of labels on, for dense and for sparse features:
+# benchmarks/notes/chains.md.
+LEAST_GDMM_LABELS = {"dense": 1500, "sparse": 600}
 # From this number on, a fit that ended at a limit is advised to try GDMM.
 LEAST_ADVISED_LABELS = 200
 # window_size="auto" cuts chains of more nodes than the first number into windows of at most the
@@ -55,7 +57,9 @@ class ChainStructure(Windowed, NodeStructure):
                 "transitions for all steps; take solver='mp-bcfw' or 'bcfw'"
             )
         problem = data.problem(self)
-        many, supported = problem.n_labels, self._supports_gdmm(problem)
+        supported = self._supports_gdmm(problem)
+        many = has_many_labels(problem.n_labels, data.rows)
+        advised = problem.n_labels >= LEAST_ADVISED_LABELS
         return Training(
             problem,
             data.sample_weight,
@@ -81,13 +85,16 @@ class ChainStructure(Windowed, NodeStructure):
             data_warnings=self._data_warnings(nodes),
             whole=problem.joined if problem.windowed else None,
             bounds=self.bounds_of(problem),
-            auto_solver="gdmm" if supported and many >= LEAST_GDMM_LABELS else "mp-bcfw",
-            alternative="gdmm" if supported and many >= LEAST_ADVISED_LABELS else None,
+            auto_solver="gdmm" if supported and many else "mp-bcfw",
+            alternative="gdmm" if supported and advised else None,
         )
 
-    def windows(self, n_labels):
-        """Return the length up to which chains are not cut, and the largest size of a window."""
-        many = self.solver_name == "auto" and n_labels >= LEAST_GDMM_LABELS
+    def windows(self, n_labels, rows):
+        """Return the length up to which chains are not cut, and the largest size of a window.
+
+        rows : ndarray or CSR matrix of shape (n_nodes, n_features)
+        """
+        many = self.solver_name == "auto" and has_many_labels(n_labels, rows)
         return self.window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
 
     def _supports_gdmm(self, problem):
@@ -192,6 +199,12 @@ class ChainStructure(Windowed, NodeStructure):
         if transitions is None:
             return decode(problem, w, threads)
         return decode_sparse(problem, w, transitions, threads)
+
+
+def has_many_labels(n_labels, rows):
+    """Return whether GDMM is faster than MP-BCFW, given the features of the nodes."""
+    all_stored = not sparse.issparse(rows) or rows.nnz >= rows.shape[0] * rows.shape[1]
+    return n_labels >= LEAST_GDMM_LABELS["dense" if all_stored else "sparse"]
 
 
 def _as_sparse(views, masks):

@@ -26,6 +26,8 @@ class LabeledChains:
 
     Attributes
     ----------
+    rows : ndarray or CSR matrix of shape (n_nodes, n_features)
+        The features of the nodes. Dense features that are mostly zeros are stored as CSR.
     classes : ndarray of shape (K,)
     codes : ndarray of int32 of shape (n_nodes,)
         Index of each node's label, or state, -1 where the node does not train.
@@ -44,7 +46,7 @@ class LabeledChains:
     """
 
     def __init__(self, structure, nodes, y, sample_weight, completion=None):
-        self.nodes = nodes
+        self.nodes, self.rows = nodes, compressed(nodes.flat)
         refuse_lengths(sample_weight, nodes.lengths)
         labels = structure.labels(y, nodes)
         refuse_padding(structure, y, labels, nodes)
@@ -61,7 +63,7 @@ class LabeledChains:
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self.copies_end = None
         n_states = 1 if completion is None else completion.n_states
-        self._cut(*structure.windows(len(self.classes) * n_states))
+        self._cut(*structure.windows(len(self.classes) * n_states, self.rows))
         self._sample = sample[self.start]
         self._node_weight = node = labeled.node_weights
         n_labeled = np.bincount(
@@ -108,14 +110,14 @@ class LabeledChains:
         self.masks = completion.spread(edge), completion.spread(boundary, axes=(1,))
 
     def problem(self, structure):
-        """Return the problem; dense features that are mostly zeros are stored as CSR."""
+        """Return the problem."""
         offsets = self.nodes.offsets
         ends_here = self.start + self.length == offsets[self._sample + 1]
         if self.copies_end is not None:
             ends_here &= ~self.copies_end
         return chain_problem(
             self.nodes,
-            compressed(self.nodes.flat),
+            self.rows,
             ChainRanges(
                 self.start,
                 self.length,

@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sstruct import MulticlassSSVM, PathCV, ssvm_path
+from sstruct._estimators.chain.chain_structure import LEAST_GDMM_LABELS
 from sstruct._estimators.core.fit import chosen_options
 from sstruct._solvers.core import solver
 from sstruct._solvers.frank_wolfe import block_coordinate as frank_wolfe
@@ -369,19 +370,19 @@ def test_average_says_which_iterates_are_averaged(rng, average, kept):
     [
         ({}, "gdmm"),
         ({"solver": GDMM(rho=2.0)}, "gdmm"),
-        ({"classes": range(399)}, "mp-bcfw"),
+        ({"classes": range(599)}, "mp-bcfw"),
         ({"solver": "mp-bcfw"}, "mp-bcfw"),
         ({"solver": MPBCFW(sampling="gap")}, "mp-bcfw"),
         ({"warm_start": True}, "mp-bcfw"),
-        ({"bounds": np.repeat([[-9.0], [9.0]], 162_000, axis=1)}, "mp-bcfw"),
+        ({"bounds": np.repeat([[-9.0], [9.0]], 363_000, axis=1)}, "mp-bcfw"),
         ({"rescaling": "slack"}, "mp-bcfw"),
         ({"transitions": False}, "mp-bcfw"),
-        ({"transition_mask": np.ones((400, 400), dtype=bool)}, "mp-bcfw"),
+        ({"transition_mask": np.ones((600, 600), dtype=bool)}, "mp-bcfw"),
     ],
 )
-def test_auto_is_gdmm_where_labels_are_very_many(rng, options, solver):
-    X = [rng.standard_normal((3, 2))]
-    options = {"classes": range(400), "max_iter": 1, "tol": 1.0, **options}
+def test_auto_is_gdmm_where_labels_are_very_many(options, solver):
+    X = [sparse.csr_matrix([[1.0, 0.0], [2.0, -1.0], [0.5, 1.0]])]
+    options = {"classes": range(600), "max_iter": 1, "tol": 1.0, **options}
     assert ChainSSVM(**options).fit(X, [[0, 7, 3]]).solver_ == solver
 
 
@@ -400,8 +401,24 @@ def test_a_limit_with_many_labels_names_gdmm(rng, options, advised):
     assert (advice in str(caught[0].message)) == advised
 
 
+@pytest.mark.parametrize(
+    ("n_labels", "stored", "expected"),
+    [(599, "some", "mp-bcfw"), (600, "some", "gdmm"), (600, "all", "mp-bcfw"),
+     (600, "dense", "mp-bcfw"), (1499, "dense", "mp-bcfw"), (1500, "dense", "gdmm")],
+)  # fmt: skip
+def test_auto_goes_by_labels_and_sparsity(rng, n_labels, stored, expected):
+    X = rng.standard_normal((6, 2))
+    if stored == "some":
+        X[0] = 0
+    if stored != "dense":
+        X = sparse.csr_matrix(X)
+    model = ChainSSVM(classes=range(n_labels), lam=1.0)
+    training = model._structure().train([X], [rng.integers(n_labels, size=6)], None)
+    assert training.auto_solver == expected
+
+
 def test_progress_names_the_solver_that_auto_is(monkeypatch, rng, caplog):
-    monkeypatch.setattr("sstruct._estimators.chain.chain_structure.LEAST_GDMM_LABELS", 3)
+    monkeypatch.setitem(LEAST_GDMM_LABELS, "dense", 3)
     X = [rng.standard_normal((3, 2))]
     for y, expected in (([0, 1, 0], "mp-bcfw"), ([0, 1, 2], "gdmm")):
         caplog.clear()

@@ -171,7 +171,7 @@ def test_auto_leaves_whole_what_cannot_be_cut(rng, parameters):
 
 
 def test_auto_leaves_many_labels_to_gdmm(rng, monkeypatch):
-    monkeypatch.setattr(chain_structure, "LEAST_GDMM_LABELS", K)
+    monkeypatch.setitem(chain_structure.LEAST_GDMM_LABELS, "dense", K)
     X, y = long(rng)
     model = ChainSSVM(lam=1.0)
     training = model._structure().train(X, y, None)
