@@ -92,3 +92,16 @@ def test_fits_with_and_without_bounds_have_the_same_bits(rng, solver, n_jobs):
             model.fit(X, y)
     np.testing.assert_array_equal(plain.w_, masked.w_)
     assert plain.objective_ == masked.objective_
+
+
+def test_threads_change_no_bit(rng):
+    """Each thread has bounds of its own, of weights at another time."""
+    X = [rng.normal(size=(12, 4)) for _ in range(220)]
+    y = [rng.integers(0, 64, 12) for _ in X]
+    one, two = (
+        ChainSSVM(n_jobs=n_jobs, tol=0.2, window_size=None, random_state=0).fit(X, y)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.w_, two.w_)
+    for name in ("dual", "oracle_calls", "approximate_passes"):
+        np.testing.assert_array_equal(one.history_[name], two.history_[name])

@@ -20,7 +20,6 @@ import os
 import numpy as np
 from scipy.sparse import issparse
 
-from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
 from sstruct._checks.arrays import copy_rows, real_array
@@ -41,8 +40,6 @@ cdef extern from "sstruct/_kernels/kernels.h":
 cdef enum:
     LEAST_BOUNDED_LENGTH = 8
     PAIRS_AT_ONCE = 8
-# Work of a label that is skipped.
-cdef double WORK_OF_LABEL = 2
 # Work between checks for signals within a chain, about a millisecond; shorter chains have no check.
 cdef Py_ssize_t STRETCH = 1000000
 # Names of the kernel variants (sstruct_path).
@@ -103,8 +100,8 @@ cdef void transition_bounds(
 
 cdef int pruned_forward(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-        double* best, int32_t* origin, const double* bounds, double* scratch, int32_t* kept,
-        double* work) except -1 nogil:
+        double* best, int32_t* origin, const double* bounds, double* scratch,
+        int32_t* kept) except -1 nogil:
     """Do what `viterbi_forward` does with one table of transitions, for labels of best paths alone.
 
     Other labels of a position have -inf in `best`, or nothing in `origin`. What is computed has the
@@ -153,7 +150,6 @@ cdef int pruned_forward(
             n_here += reach[k] + out_most[k] >= least
         if n_before * n_here * PAIRS_AT_ONCE > K * K:
             sstruct_viterbi_forward(theta, l + 1, K, KP, edge, 0, l, best, origin)
-            work[0] += K
             look_after(<double> K * KP)
         else:
             for k in range(K):
@@ -172,7 +168,6 @@ cdef int pruned_forward(
                         back[k] = before[p]
             for q in range(n_here):
                 now[here[q]] += theta[l * KP + here[q]]
-            work[0] += (WORK_OF_LABEL * K + <double> n_before * n_here) / (VECTOR_WORK * KP)
             look_after(4.0 * K + <double> n_before * n_here)
         if l < L - 1:
             n_before = keep_leading(now, here, n_here, out_most, out_least, before)
@@ -196,15 +191,14 @@ cdef double trace_back(
 
 cdef double viterbi_labels(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-        Py_ssize_t edge_step, const double* bounds, int32_t* labels, double* best, int32_t* origin,
-        double* work) except? -1 nogil:
+        Py_ssize_t edge_step, const double* bounds, int32_t* labels, double* best,
+        int32_t* origin) except? -1 nogil:
     """Maximize sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
     edge : K x KP tables with a stride of `edge_step` doubles between positions (0: one table for
     all), or NULL for no edges.
     bounds : those of `transition_bounds` for one table, or wider ones; NULL: not known
-    work : INOUT, increased by the vectors of K labels that were added, or what takes as long
     Returns the maximum. Time O(L K^2), less if many labels can be skipped, or O(L K) without edges.
     Ties: the lowest last label, then the lowest predecessor.
     """
@@ -219,7 +213,6 @@ cdef double viterbi_labels(
             value += theta[l * KP + k]
             if l % STRETCH == 0:
                 look_after(<double> STRETCH * K)
-        work[0] += L * K
         return value
     if edge_step == 0 and K >= LEAST_PRUNED and (bounds != NULL or L >= LEAST_BOUNDED_LENGTH):
         scratch = <double*> malloc(5 * KP * sizeof(double) + 2 * KP * sizeof(int32_t))
@@ -229,16 +222,14 @@ cdef double viterbi_labels(
         try:
             if bounds == NULL:
                 transition_bounds(edge, K, KP, scratch + 2 * KP)
-                work[0] += K
                 bounds = scratch + 2 * KP
             pruned_forward(
                 theta, L, K, KP, edge, best, origin, bounds, scratch,
-                <int32_t*> (scratch + 5 * KP), work)
+                <int32_t*> (scratch + 5 * KP))
         finally:
             free(scratch)
     else:
         viterbi_forward(theta, L, K, KP, edge, edge_step, best, origin)
-        work[0] += L * K
     return trace_back(L, K, KP, labels, best, origin)
 
 
@@ -381,11 +372,11 @@ def viterbi(node_scores, edge_scores, *, beam=None):
     cdef double[:, ::1] best = np.empty((L, KP))
     cdef int32_t[:, ::1] origin = np.empty((L, KP), dtype=np.int32)
     cdef Py_ssize_t step = K * KP if table.shape[0] > 1 else 0
-    cdef double value, work = 0
+    cdef double value
     with nogil:
         value = viterbi_labels(
             &theta[0, 0], L, K, KP, &table[0, 0, 0], step, NULL, &out[0], &best[0, 0],
-            &origin[0, 0], &work)
+            &origin[0, 0])
     return labels, value
 
 

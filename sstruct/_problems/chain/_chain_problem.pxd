@@ -29,6 +29,7 @@ cdef class ChainProblem(BlockProblem):
     cdef const int64_t[::1] most_errors
     cdef readonly Py_ssize_t n_labels, n_features, states_per_label
     cdef readonly bint bias, boundaries, transitions, masked, has_known
+    cdef Py_ssize_t n_added          # vectors of all labels that the oracle adds for a node
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
     # Scratch memory of this object.
     cdef double[::1] theta, best, table, label_score, accumulator

@@ -75,6 +75,11 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         self.product_work += work * self.has_product
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
 
+    @property
+    def oracle_is_quick(self):
+        """Whether the oracle skips labels: never, since each transition has scores of its own."""
+        return False
+
     cpdef BlockProblem fork(self):
         return EdgeFeatureChainProblem(**self.own_arguments)
 
