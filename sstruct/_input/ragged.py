@@ -590,11 +590,6 @@ def _refuse_numbers(n_rows, n_labels):
     )
 
 
-def feature_arrays(flat):
-    """Return the arrays of dense or CSR rows, which a warm start compares."""
-    return [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
-
-
 def check_weights(sample_weight, n_samples):
     """Return sample weights as float64: finite, nonnegative and not all zero."""
     if sample_weight is None:

@@ -1,5 +1,6 @@
 """The rules that hold the package's shape, read from its sources."""
 
+import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -151,3 +152,21 @@ def test_tests_compare_with_care():
     pattern = re.compile(r"^\s*(?:np|numpy)\.(?:allclose|isclose|array_equal)\(", re.MULTILINE)
     for path in Path(__file__).parents[1].rglob("*.py"):
         assert not pattern.search(path.read_text()), path.name
+
+
+# Callbacks and descriptors of estimators get them from scikit-learn and Python; a path makes them.
+KNOW_ESTIMATORS = {"base", "callbacks", "missing_methods", "named_weights", "along_lambda"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in SOURCES if path.relative_to(ROOT).parts[0] == "_estimators"],
+    ids=name_of,
+)
+def test_structures_and_fits_know_no_estimator(path):
+    if path.stem in KNOW_ESTIMATORS:
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            names = [argument.arg for argument in node.args.args + node.args.kwonlyargs]
+            assert "estimator" not in names, f"{node.name} takes an estimator"

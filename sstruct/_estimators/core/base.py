@@ -377,15 +377,20 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         attributes : those of a fit, or None if there are none
         """
         other = copy(self)
-        other.__dict__ = _stored(self, vars(self), attributes)
+        other.__dict__ = self._without_functions(vars(self), attributes)
         return other
+
+    def _without_functions(self, state, attributes):
+        """Return a state for a file of a fitted model, without functions that belong to a fit."""
+        state = {name: value for name, value in state.items() if name != "_skl_callbacks"}
+        return state if attributes is None else state | self._stored_parameters(attributes)
 
     def _stored_state(self):
         state = super()._stored_state()
         if not self.warm_start:
             state.pop("_warm_state", None)
         if self._is_fitted():
-            state = _stored(self, state, vars(self))
+            state = self._without_functions(state, vars(self))
         state["_sstruct_format"] = PICKLE_FORMAT
         return state
 
@@ -403,12 +408,6 @@ class LabelingSSVM(BaseSSVM):
     classes_: np.ndarray = field(init=False)
     n_features_in_: int = field(init=False)
     feature_names_in_: np.ndarray = field(init=False)
-
-
-def _stored(estimator, state, attributes):
-    """Return a state as files of fitted models have it: without functions that belong to a fit."""
-    state = {name: value for name, value in state.items() if name != "_skl_callbacks"}
-    return state if attributes is None else state | estimator._stored_parameters(attributes)
 
 
 def tokenized(estimator):
