@@ -95,8 +95,9 @@ cdef class ChainProblem(BlockProblem):
         self.max_code_size = int(lengths.max())
         self._set_layout(model.layout(self.n_features))
         self.has_labels = labels is not None
-        self.labels = check_labels(
-            np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
+        self.labels = (
+            check_labels(labels, starts, lengths, n_rows, K) if self.has_labels
+            else np.zeros(n_rows, dtype=np.int32))
         if not 1 <= states_per_label <= K or K % states_per_label:
             raise ValueError(f"found {K} states, expected a multiple of states_per_label={states_per_label}")
         self.states_per_label, self.has_known = states_per_label, known is not None
@@ -118,11 +119,12 @@ cdef class ChainProblem(BlockProblem):
         self.oracle_work = VECTOR_WORK * self.KP * work
         self.batch_size = 1 if self.oracle_is_quick else batch_size(n, self.oracle_work)
         self.bounded = True
-        errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
-        if self.has_labels and errors is not None and not self.weighted and not self.windowed:
-            self.has_product, self.errors, self.most_errors = True, errors, most
-            self.product_work = self.oracle_work + VECTOR_WORK * table_work(
-                lengths, most, K, self.KP)
+        if self.has_labels and not self.weighted and not self.windowed:
+            errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
+            if errors is not None:
+                self.has_product, self.errors, self.most_errors = True, errors, most
+                self.product_work = self.oracle_work + VECTOR_WORK * table_work(
+                    lengths, most, K, self.KP)
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP
