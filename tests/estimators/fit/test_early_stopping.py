@@ -434,6 +434,17 @@ def test_one_weight_for_all_samples_is_kept(rng):
         assert_same_bits(clone(early).fit(*data, sample_weight=weight), clone(early).fit(*data))
 
 
+def test_held_out_samples_are_packed_once(chains, monkeypatch):
+    packed, pack = [], ChainStructure.pack
+    monkeypatch.setattr(
+        ChainStructure, "pack", lambda *given: packed.append(given[1]) or pack(*given)
+    )
+    data, held = parts(chains)
+    fitted = model().fit(*data, **held)
+    assert fitted.n_iter_ > 2
+    assert [len(X) for X in packed] == [len(data[0]), len(held["X_val"])]
+
+
 def test_errors_of_any_type_can_be_named(chains, monkeypatch):
     monkeypatch.setattr(ChainStructure, "score", lambda *_: b"\xff".decode())
     with pytest.raises(ValueError, match=r"the samples held out .*utf-8"):
