@@ -396,7 +396,7 @@ class CheckedState:
     def _with(self, state):
         """Return another object of this class with a state, of which it is the owner."""
         state.pop("_is_snapshot", None)
-        other = object.__new__(type(self))
+        other = type(self).__new__(type(self))
         other.__dict__ = state
         return other
 
