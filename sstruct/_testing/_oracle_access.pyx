@@ -25,8 +25,9 @@ from sstruct._oracles.tree._subtree_error_table cimport TreeErrorTable
 
 import numpy as np
 
+from sstruct._checks.arrays import concatenated_rows
 from sstruct._oracles.chain._viterbi import _potentials
-from sstruct._oracles.tree._max_sum import _edge_scores, _node_scores, parents_first
+from sstruct._oracles.tree._max_sum import _edge_scores, parents_first
 
 
 def checked_scores(LabelDecoder decoder not None, theta, pair):
@@ -401,7 +402,7 @@ def tree_error_table(node_scores, parents, edge_scores, truth):
     labels : ndarray of shape (V + 1, V), dtype int32
         The corresponding labeling; -1 if there is none.
     """
-    node, begin = _node_scores(node_scores)
+    node, begin = concatenated_rows(node_scores, "node_scores")
     parent_of, nodes = parents_first(parents)
     cdef Py_ssize_t n = len(begin) - 1, d
     sizes = np.diff(begin)
