@@ -13,6 +13,7 @@ from scipy import sparse
 from sstruct import (
     ChainSSVM,
     GraphCRFSSVM,
+    LatentSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
@@ -26,8 +27,8 @@ from sstruct import (
 )
 from sstruct._input import labels
 from tests.estimators.custom.choices import Choice, make_choices
-from tests.hostile.judge import FindingError, judge
-from tests.hostile.values import _WrongLength
+from tests.hostile.judge import FindingError, judge, same_attributes
+from tests.hostile.values import _NoRepr, _WrongLength
 from tests.registry import FIRST
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -54,17 +55,25 @@ ODD = [
     lambda: np.datetime64("NaT"), lambda: np.timedelta64(3, "s"), lambda: np.matrix([[0, 1, 1]]),
     lambda: [np.matrix([[0, 1, 1]])] * 3, lambda: memoryview(np.array(["a", "b"])), lambda: int,
     lambda: len, lambda: [memoryview(np.array(["a", "b"]))], lambda: (), lambda: "\0",
-    lambda: [["\0"]], lambda: object(),
+    lambda: [["\0"]], lambda: object(), lambda: -(10**400), lambda: [10**400] * 3,
+    lambda: Fraction(10**400, 3), lambda: Fraction(1, 10**400),
+    lambda: {0: "a", 1: 1}, lambda: {0: 10**400, 1: 1}, lambda: [0, np.nan],
+    lambda: [[0, 10**400], [1, 0]], lambda: np.array([[10**400] * 3] * 3, dtype=object),
+    lambda: np.zeros((3, 2), dtype="V8"), lambda: np.array([[0, 1], [pd.NA, 1]]), lambda: _NoRepr(),
 ]  # fmt: skip
 
 
 def findings(function, **given):
     """Return in a list what calling a function shows that must not happen."""
+    estimator = getattr(function, "__self__", None)
+    before = dict(getattr(estimator, "__dict__", {}))
     try:
         function(**given)
     except Exception as error:
         try:
             judge(error)
+            if estimator is not None:
+                same_attributes(before, estimator, f"{function.__qualname__} after {error!r:.200}")
         except FindingError as found:
             return [str(found)]
     return []
@@ -92,11 +101,30 @@ def fitted(kind):
     return unfitted(kind).fit(*FIRST[kind].samples(3))
 
 
+def fit_unchanged(model, X, y):
+    """Fit a model, whose attributes a refused fit does not change."""
+    before = dict(vars(model))
+    try:
+        model.fit(X, y)
+    except Exception:
+        same_attributes(before, model, "fit")
+        raise
+
+
 @pytest.mark.parametrize("kind", FIRST)
 def test_parameters(kind):
     X, y = FIRST[kind].samples(3)
     names = sorted(set(inspect.signature(kind).parameters) - LONG)
-    attack(lambda **given: unfitted(kind, **given).fit(X, y), FIRST[kind].required, names)
+    attack(
+        lambda **given: fit_unchanged(unfitted(kind, **given), X, y), FIRST[kind].required, names
+    )
+
+
+@pytest.mark.xfail(strict=True, reason="OverflowError of NumPy", raises=OverflowError)
+def test_numbers_of_states_beyond_machine_integers():
+    X, y = FIRST[LatentSSVM].samples(3)
+    with pytest.raises(ValueError, match="states_per_label"):
+        unfitted(LatentSSVM, states_per_label=2**80).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", FIRST)
