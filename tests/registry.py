@@ -161,7 +161,7 @@ class Example:
     refitted : dict
         Parameters that change the tables of weights, for tests of refitting.
     more : tuple of dict
-        Parameters of further kinds of fits, beside those of `refitted` and `checked`.
+        Parameters of further fits for the general tests.
     """
 
     estimator: type

@@ -91,7 +91,7 @@ def judge(error):
 
 
 def same_attributes(before, estimator, where):
-    """Check that a refused call left the attributes of an estimator as they were."""
+    """Check that a call that raised did not change the attributes of an estimator."""
     after = vars(estimator)
     changed = sorted(before.keys() ^ after.keys())
     changed += [name for name in before.keys() & after.keys() if before[name] is not after[name]]

@@ -16,8 +16,14 @@ from sstruct._testing import _problem_doors as doors
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+FORKS_DIFFER = pytest.mark.xfail(strict=True, reason="a fork of coupled tiles has other values")
 VARIANTS = [
-    pytest.param(example, parameters, id=f"{name}-{parameters}")
+    pytest.param(
+        example,
+        parameters,
+        id=f"{name}-{parameters}",
+        marks=[FORKS_DIFFER] if name == "grid" and "couple_windows" in parameters else [],
+    )
     for name, example in TRAINED.items()
     for parameters in example.variants()
 ]
@@ -42,8 +48,11 @@ def test_methods_of_problems_agree(example, parameters):
     problem = problem_of(example.unfitted(**parameters), *example.samples())
     forks = problem.fork(), problem.fork()
     for weight, lam in ((1.0, 0.01), (0.25, 1.0)):
-        # Some decoders need the signs that a fit gives to weights.
-        w = problem.layout.padded(example.fitted(**parameters | {"lam": lam}).w_)
+        # Some decoders need the signs that a fit gives to weights. Multipliers follow them: 0.
+        public = problem.layout.public(np.zeros(problem.n_weights))
+        fitted = example.fitted(**parameters | {"lam": lam}).w_
+        public[: len(fitted)] = fitted
+        w = problem.layout.padded(public)
         for i in range(problem.n_blocks):
             truth = problem.true_code(i)
             assert problem.code_loss(i, truth) == 0
