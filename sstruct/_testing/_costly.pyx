@@ -32,15 +32,15 @@ cdef class CostlyProblem(BlockProblem):
     seconds : float
         Busy wait after each call of its oracle; declared as `seconds` * WORK_PER_SECOND of work.
     batch_size : int, optional
-        Default: that of `problem`, or of an oracle of the declared work if that is larger.
+        By default the larger one of the batch sizes for `problem` and for the declared work.
     work : float, optional
-        Work of a call instead of that of `problem`; a score then counts as 1.
+        Work of a call, by default the work that `problem` reports. If given, a score counts as 1.
 
     Attributes
     ----------
     problem, seconds
     n_calls : int
-        Number of oracle calls so far, including those of forks.
+        Number of oracle calls so far, including calls of forks.
     oracle_seconds : float
         Time of these calls, by the wall clock of each thread, including waits.
     """

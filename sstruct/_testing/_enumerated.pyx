@@ -1,7 +1,7 @@
 # Design:
 # (a) A problem defined by its planes: labeling y of block i is row offsets[i] + y of `planes` and
 #     `losses`, labeling 0 is the truth, and a code is the integer y.
-# (b) phi(x_i, truth) = 0 is no loss of generality, since only psi_i(y) = phi(x_i, y_i) - phi(x_i, y)
+# (b) phi(x_i, truth) = 0 loses no generality, since only psi_i(y) = phi(x_i, y_i) - phi(x_i, y)
 #     matters: phi(x_i, y) is minus the plane.
 # (c) For tests and benchmarks: no structure is used, and every call reads whole planes.
 """Problems whose labelings are enumerated."""

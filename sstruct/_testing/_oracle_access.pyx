@@ -155,7 +155,7 @@ def search_polygon(
         RelaxedPolygon polygon not None, node_scores, edges, edge_scores, truth, weights, margin,
         angle=None, precision=0.0):
     """Maximize the product of a problem, or search `angle` = (loss_weight, lower, upper); scores as for
-    `relaxed_maximum`. Returns (code, h, g, exact, bound, work), or None if there is no point in the
+    `relaxed_maximum`. Returns (code, h, g, exact, bound, work), or None if no point lies in the
     angle."""
     cdef const int32_t[::1] labels = truth
     cdef const double[::1] costs = weights
@@ -359,7 +359,7 @@ def error_table(node_scores, edge_scores, errors):
         Best score for each count, up to the largest possible one; ``-inf`` if no allowed labeling has
         this count.
     labels : ndarray of shape (most + 1, n_positions), dtype int32
-        The corresponding labeling; -1 if there is none.
+        The corresponding labeling, filled with -1 if no labeling was found.
     """
     node, edges, n_labels = _potentials(node_scores, edge_scores)
     given = np.asarray(errors)
@@ -400,7 +400,7 @@ def tree_error_table(node_scores, parents, edge_scores, truth):
     scores : ndarray of shape (V + 1,)
         Best score for each number of errors, ``-inf`` if no allowed labeling has it.
     labels : ndarray of shape (V + 1, V), dtype int32
-        The corresponding labeling; -1 if there is none.
+        The corresponding labeling, filled with -1 if no labeling was found.
     """
     node, begin = concatenated_rows(node_scores, "node_scores")
     parent_of, nodes = parents_first(parents)

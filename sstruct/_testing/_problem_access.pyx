@@ -67,7 +67,7 @@ def maximize_between(
 def scores(BlockProblem problem not None, Py_ssize_t i, w, codes, double loss_weight=1.0):
     """Return the scores of labelings.
 
-    w None: use the potentials of the last oracle call, whose weights must still exist.
+    If w is None, use the potentials of the last oracle call, whose weights must still exist.
     """
     cdef const double[::1] weights
     cdef const double* pointer = NULL

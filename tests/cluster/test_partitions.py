@@ -678,7 +678,7 @@ def test_a_worker_of_another_version_is_named(data, other_code):
 def test_answers_of_other_code_leave_the_model_so_far(data, other_code):
     other_code(_other_answers, 9)
     model = ChainSSVM(**PARAMETERS, tol=1e-6)
-    with pytest.raises(RuntimeError, match=r"part \d, asked to advance, answers with"):
+    with pytest.raises(RuntimeError, match=r"partition \d returned an invalid reply to 'advance'"):
         model.fit(partitions(data[0]), partitions(data[1]))
     assert model.status_ == "INTERRUPTED"
     assert model.dual_objective_ > 0

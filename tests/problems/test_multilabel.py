@@ -228,8 +228,8 @@ def test_many_labels(rng, K):
     "change, message",
     [
         ({"X": np.ones((0, 3)), "labels": ([0], [])}, "0 rows"),
-        ({"labels": ([0, 1, 2, 3], [0, 1, 3])}, "labels must lie between 0 and 2"),
-        ({"labels": ([0, 1, 2, 3], [0, 1, -1])}, "labels must lie between 0 and 2"),
+        ({"labels": ([0, 1, 2, 3], [0, 1, 3])}, "labels must be between 0 and 2"),
+        ({"labels": ([0, 1, 2, 3], [0, 1, -1])}, "labels must be between 0 and 2"),
         ({"labels": ([0, 1, 3], [0, 1, 2])}, "label lists have shapes"),
         ({"labels": ([0, 2, 1, 3], [0, 1, 2])}, "do not divide 3 labels"),
         ({"labels": ([1, 2, 2, 3], [0, 1, 2])}, "do not divide 3 labels"),

@@ -102,9 +102,9 @@ def test_what_has_no_direct_maximum(rng):
     long = ChainProblem(np.zeros((300, 1)), ChainRanges([0], [300]), ChainModel(2), np.zeros(300))
     for problem in (real, unlabeled, long):
         assert not problem.has_product
-    with pytest.raises(ValueError, match="wants an oracle that ChainProblem does not have"):
+    with pytest.raises(ValueError, match="requires an oracle that ChainProblem does not have"):
         SlackProblem(real, "angular")
-    with pytest.raises(ValueError, match="wants an oracle that ChainProblem does not have"):
+    with pytest.raises(ValueError, match="requires an oracle that ChainProblem does not have"):
         SlackProblem(real, "product")
     assert SlackProblem(real).search == "bisecting"
     with pytest.raises(ValueError, match="search must be one of"):

@@ -129,7 +129,7 @@ def test_the_doors_check_what_comes_in():
         ({"positions": None, "shape": [[1, 3]]}, "as many states as its maps have positions"),
         ({"positions": None, "shape": [[0, 3]]}, "height and width"),
         ({"n_types": 0}, "n_types must be at least 1"),
-        ({"n_types": 3}, "3 types"),
+        ({"n_types": 3}, "n_types=3"),
         ({"pair_scores": np.zeros(7), "pair_start": [[0, 0]]}, "has positions outside"),
         ({"pair_scores": np.zeros(8), "pair_start": [[0, 1]]}, "has positions outside"),
         ({"pair_scores": np.zeros(8), "pair_start": [[0, -1]]}, "has positions outside"),

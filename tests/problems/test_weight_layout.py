@@ -137,7 +137,7 @@ def test_bounds(layout):
         (1.0, 0.0, "bounds of weight 1 are 1 and 0, expected lower <= upper"),
         (np.nan, 0.0, "bounds of weight 1 are nan and 0"),
         (np.inf, np.inf, "bounds of weight 1 are inf and inf"),
-        (1e300, np.inf, r"bounds of weight 1 are 1e\+300 and inf: all between is beyond"),
+        (1e300, np.inf, r"bounds of weight 1 are 1e\+300 and inf, expected a value of"),
     ],
 )
 def test_bounds_that_exclude_every_weight(lower, upper, message):
@@ -148,7 +148,7 @@ def test_bounds_that_exclude_every_weight(lower, upper, message):
 def test_a_vector_of_another_size_or_type_is_refused():
     layout = label_layout(3, 2, True)
     w = np.zeros(layout.size)
-    message = rf"weights of shape .* and dtype .*, expected \({layout.size},\) and float64"
+    message = rf"weights of .*, expected \({layout.size},\) and float64"
     for wrong in (w[:-1], np.r_[w, 0.0], w[np.newaxis], w.astype(np.int64), w.astype(">f8")):
         for use in (layout.views, layout.public, lambda w: layout.table(w, "coef")):
             with pytest.raises(ValueError, match=message):

@@ -286,13 +286,13 @@ def test_a_part_made_again_goes_on_with_the_same_bits(rng):
     run = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
     for _ in range(4):
         run._iterate()
-    news = run._news()
+    news = run._updates()
     kept = [part.keep(*some) for part, some in zip(run.parts.parts, news)]
     again = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
     for part, state in zip(again.parts.parts, kept):
         part.restore_state(state, run.v)
     for turn in (0, 1, 2):
-        news = [(*of_part, turn) for of_part in run._news()]
+        news = [(*of_part, turn) for of_part in run._updates()]
         there = run.parts.ask("advance", news)
         here = again.parts.ask("advance", news)
         for one, other in zip(there, here):
@@ -358,7 +358,7 @@ def test_traffic_is_of_changes_and_not_of_data(rng):
 def test_changes_that_a_part_has_not_heard_of_are_an_error(rng):
     run = DistributedFit(Parted(rng).setup())
     run._iterate()
-    (share, (version, _, _, _), dual), *_ = run._news()
+    (share, (version, _, _, _), dual), *_ = run._updates()
     few = version + 5, version + 4, np.array([0], dtype=np.int32), np.array([1.0])
     with pytest.raises(RuntimeError, match="has missed"):
         run.parts.parts[0].advance(share, few, dual, 0)

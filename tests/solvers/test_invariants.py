@@ -367,7 +367,9 @@ def test_infinite_distances_are_refused(rng, step):
     X = rng.standard_normal((6, 2)) * 1e200
     problem = ChainProblem(X, ChainRanges([0, 1, 3], [1, 2, 3]), ChainModel(3), [0, 1, 1, 2, 0, 1])
     state = DualState(problem, 0.1, np.full(3, 1 / 3), 0)
-    with pytest.raises(ValueError, match=r"block \d: two labelings are .* scale the features"):
+    with pytest.raises(
+        ValueError, match=r"block \d: the squared distance of two .* scale the features"
+    ):
         exact_pass(state, STEPS[step], True, 1, 10, LATER)
 
 

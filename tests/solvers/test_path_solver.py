@@ -108,7 +108,7 @@ def test_a_pass_at_one_vector_measures_its_hinge_losses(rng, box, n, batch):
 def test_at_one_vector_is_each_block_once(rng, sampling):
     small = Small(rng)
     state, pool = after_passes(small, draw=True)
-    with pytest.raises(ValueError, match="visits each of them once"):
+    with pytest.raises(ValueError, match="requires sampling PERMUTATION"):
         exact_pass(state, pool, PassPlan(StepKind.PAIRWISE, sampling, 1, 10, LATER), False, state.w)
     with pytest.raises(ValueError, match="3 weights, expected"):
         exact_pass(

@@ -154,7 +154,7 @@ def test_a_round_takes_each_part_once_and_several_passes_over_it(rng, monkeypatc
 
         monkeypatch.setattr(owner, name, recorded)
 
-    record(Shard, "bring", lambda part: (part.first, part.last))
+    record(Shard, "preload", lambda part: (part.first, part.last))
     record(block_coordinate, "exact_pass", lambda state, pool, plan, cache: (plan.first, plan.last))
     record(block_coordinate, "approximate_pass", lambda _, plan, *more: (plan.first, plan.last))
     record(block_coordinate, "full_pass", lambda *arguments: arguments[-2:])
@@ -174,7 +174,7 @@ def test_a_round_takes_each_part_once_and_several_passes_over_it(rng, monkeypatc
     # Each is brought, then visited exactly, then as long as that pays.
     current, approximate = None, 0
     for name, what in events:
-        if name == "bring":
+        if name == "preload":
             current, approximate = what, 0
         elif name == "exact_pass":
             assert what == current

@@ -343,9 +343,9 @@ def wrong(k):
     "k, message",
     [
         ("status", r"X\[\d\]: argmax returned 3, expected 0"),
-        ("label", r"X\[\d\]: argmax wrote label 2 at place 0, expected 0 to 1"),
-        ("index", r"X\[\d\]: joint_feature wrote index 2 and value .* at place 1"),
-        ("value", r"X\[\d\]: joint_feature wrote index 1 and value nan at place 2"),
+        ("label", r"X\[\d\]: argmax wrote label 2 at position 0, expected 0 to 1"),
+        ("index", r"X\[\d\]: joint_feature wrote index 2 and value .* at position 1"),
+        ("value", r"X\[\d\]: joint_feature wrote index 1 and value nan at position 2"),
         ("many", r"X\[\d\]: joint_feature returned 4, expected 0 to 3"),
         ("few", r"X\[\d\]: joint_feature returned -1, expected 0 to 3"),
         ("loss", r"X\[\d\]: loss returned -1.0, expected a finite number of at least 0"),

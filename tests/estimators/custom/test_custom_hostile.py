@@ -290,7 +290,7 @@ def test_features_that_differ_from_call_to_call_are_an_error(choices):
             self.calls += 1
             return x[y] + 1e-9 * self.calls
 
-    with pytest.raises(ValueError, match=r"X\[0\]: joint_feature returned another vector"):
+    with pytest.raises(ValueError, match=r"X\[0\]: joint_feature returned different vectors"):
         fit(Drifts(), choices)
 
 
