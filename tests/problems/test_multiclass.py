@@ -117,5 +117,5 @@ def test_the_doors_check_what_comes_in():
         with pytest.raises(IndexError, match=f"block {i} of a problem with 2 blocks"):
             problem.true_code(i)
     for call in (lambda w: decode(problem, w), problem.layout.padded, problem.layout.views):
-        with pytest.raises(ValueError, match=r"expected \(?1[25]"):
+        with pytest.raises(ValueError, match=r"^w has .* expected|^found weights"):
             call(w[:-1])
