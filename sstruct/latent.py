@@ -23,7 +23,7 @@ from sstruct._estimators.core.missing_methods import Missing, no_probabilities, 
 from sstruct._estimators.core.preparation import check_given
 from sstruct._estimators.core.remarks import warn_of_empty
 from sstruct._estimators.core.structure import share_right
-from sstruct._estimators.latent.fitted_state import LATENT_STATE
+from sstruct._estimators.latent.latent_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
 from sstruct._estimators.latent.starts import (
     errors_of,

@@ -10,7 +10,7 @@ from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.remarks import warn_of_data
 from sstruct._estimators.path.along_lambda import AlongLambda, Sweep, check_sweep
 from sstruct._estimators.path.compact_rows import CompactRows
-from sstruct._estimators.path.fitted_state import PATH_STATE
+from sstruct._estimators.path.path_state import PATH_STATE
 from sstruct._input.ragged import check_number
 from sstruct._solvers.path.segment import Segment
 

@@ -36,7 +36,7 @@ from sstruct._estimators.core.missing_methods import Missing, no_probabilities, 
 from sstruct._estimators.core.partitions import Partitions
 from sstruct._estimators.core.remarks import warn_of_empty
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
-from sstruct._estimators.path.fitted_state import SEARCH_STATE
+from sstruct._estimators.path.path_state import SEARCH_STATE
 from sstruct._input.frames import items_of
 from sstruct._input.ragged import NoNodesError, check_choice, check_number, sliceable_weights
 from sstruct.path import KAPPA, RegularizationPath, path_options

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._estimators.tree.training import pack_states, pack_trees
+from sstruct._estimators.tree.tree_samples import pack_states, pack_trees
 from sstruct._input.ragged import NoNodesError, check_weights
 
 

@@ -173,7 +173,7 @@ class Images(Plain):
         return object_array(out) if isinstance(self.given, np.ndarray) else out
 
 
-class Graphs(Plain):
+class GraphList(Plain):
     """Tuples (node features, edges[, edge features[, node sizes]])."""
 
     kind = "graphs"
@@ -240,7 +240,7 @@ def structures_of(X):
     # Lists of rows are graphs or sequences with edge features only if they cannot be an image.
     if of_parts or (isinstance(first, list | np.ndarray) and _holds_arrays(first)):
         X = _with_parts(X)
-        return Chains(X) if _have_steps(X) else Graphs(X)
+        return Chains(X) if _have_steps(X) else GraphList(X)
     return Images(X) if _depth(first) == 3 else Plain(X)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sstruct._checks.arrays import array_of
-from sstruct._estimators.graph.samples import contrast
+from sstruct._estimators.graph.graph_samples import contrast
 from sstruct._input.labels import as_labels, encode, find_classes, is_label, masked_as_none
 from sstruct._input.segments import numbered, painted
 

@@ -15,7 +15,7 @@ from sstruct import (
     MultilabelSSVM,
     TreeSSVM,
 )
-from sstruct._estimators.tree.fitted_state import tree_model
+from sstruct._estimators.tree.tree_state import tree_model
 from tests.estimators.tree.test_tree import candidates, cost, listed, maps
 from tests.problems.trees import joint_feature as tree_feature
 from tests.reference import graphs

@@ -156,11 +156,6 @@ def test_missing_names_are_found():
     }
 
 
-# Duplicates to be removed.
-KNOWN_MODULES = {"fitted_state", "partial", "samples", "training"}
-KNOWN_CLASSES = {"Graphs", "Partitions", "Record", "Samples"}
-
-
 def duplicates(named):
     """Return the names with several places."""
     places = defaultdict(set)
@@ -177,7 +172,7 @@ def test_no_module_name_is_used_twice():
         and path.suffix in (".py", ".pyx", ".pxd")
         and path.stem != "__init__"
     ]
-    assert duplicates(named) == KNOWN_MODULES
+    assert duplicates(named) == set()
 
 
 def test_no_class_name_is_used_twice():
@@ -188,7 +183,7 @@ def test_no_class_name_is_used_twice():
         if path.parts[0] == "sstruct" and path.suffix in (".py", ".pyx")
         for name in pattern.findall((ROOT / path).read_text())
     ]
-    assert duplicates(named) == KNOWN_CLASSES
+    assert duplicates(named) == set()
 
 
 def test_papers_are_cited_by_their_authors():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sstruct import GraphCRFSSVM
-from sstruct._estimators.graph.samples import pack_grids
+from sstruct._estimators.graph.graph_samples import pack_grids
 from sstruct._input.ragged import ExpectedInput
 from sstruct.preprocessing import _superpixels, pixel_labels, superpixel_graph, superpixel_labels
 from tests.conftest import SEED

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import sparse
 
-from sstruct._estimators.chain.fitted_state import CHAIN_STATE
-from sstruct._estimators.chain.samples import chain_problem, pack_chains
-from sstruct._estimators.chain.training import LabeledChains
+from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
+from sstruct._estimators.chain.chain_state import CHAIN_STATE
+from sstruct._estimators.chain.chain_training import LabeledChains
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
 from sstruct._estimators.core.structure import NodeStructure
 from sstruct._estimators.core.threads import n_threads

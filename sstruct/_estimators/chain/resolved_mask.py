@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 
 from sstruct._checks.shown import shortened
-from sstruct._estimators.chain.fitted_state import MASKS
+from sstruct._estimators.chain.chain_state import MASKS
 from sstruct._estimators.core.fitted_state import CheckedState, FittedState, Labels
 
 EDGES, BOUNDARIES = MASKS

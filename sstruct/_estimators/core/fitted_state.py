@@ -238,7 +238,7 @@ class ListOf(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record(Field):
+class DictOf(Field):
     """A dict with some known keys; letters in it are its own. Other keys are let be."""
 
     of: dict

@@ -11,7 +11,7 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.hidden import KnownLabelings
 from sstruct._estimators.custom.oracle_adapters import adapter_of
-from sstruct._estimators.custom.samples import CallOptions, some_samples
+from sstruct._estimators.custom.oracle_samples import CallOptions, some_samples
 from sstruct._input.ragged import check_number, check_weights
 from sstruct._problems.custom.oracle_calls import frozen, samples_of
 

@@ -6,7 +6,7 @@ from joblib import Parallel, delayed
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._estimators.core.threads import n_workers
-from sstruct._estimators.custom.samples import Partitions, Samples
+from sstruct._estimators.custom.oracle_samples import OraclePartitions, OracleSamples
 from sstruct._input.ragged import check_number
 from sstruct._problems.core._block_problem import BlockProblem
 from sstruct._problems.custom._callable import CallableProblem
@@ -89,7 +89,7 @@ class PythonOracleAdapter(OracleAdapter):
     methods = METHODS
 
     def samples(self, X, y):
-        return Partitions(X, y) if is_partitioned(X) else Samples(X, y)
+        return OraclePartitions(X, y) if is_partitioned(X) else OracleSamples(X, y)
 
     def problem(self, samples, weights, options):
         calls, workers = samples.calls(self.oracle, weights, options)
@@ -151,7 +151,7 @@ class CompiledOracleAdapter(OracleAdapter):
     def samples(self, X, y):
         if is_partitioned(X):
             raise TypeError("partitions on a cluster are for oracles in Python")
-        return Samples(X, y)
+        return OracleSamples(X, y)
 
     def problem(self, samples, weights, options):
         X, y, rows = samples.chosen(weights)

@@ -15,10 +15,10 @@ from sstruct._estimators.graph.decoding import (
     decoding_method,
     described_inference,
 )
-from sstruct._estimators.graph.fitted_state import GRAPH_STATE, INFERENCE
-from sstruct._estimators.graph.partial import free_nodes, state_scores
-from sstruct._estimators.graph.samples import pack_graphs
-from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
+from sstruct._estimators.graph.free_nodes import free_nodes, state_scores
+from sstruct._estimators.graph.graph_samples import pack_graphs
+from sstruct._estimators.graph.graph_state import GRAPH_STATE, INFERENCE
+from sstruct._estimators.graph.graph_training import LabeledGraphs, check_feature_need
 from sstruct._input.padding import refuse_padding
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number, known_labels

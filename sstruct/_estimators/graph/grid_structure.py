@@ -5,9 +5,9 @@ import numpy as np
 from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.windowed import Windowed
-from sstruct._estimators.graph.fitted_state import GRID_STATE
+from sstruct._estimators.graph.graph_samples import image_labels, pack_grids
+from sstruct._estimators.graph.graph_state import GRID_STATE
 from sstruct._estimators.graph.graph_structure import GraphStructure
-from sstruct._estimators.graph.samples import image_labels, pack_grids
 from sstruct._problems.core._rows import is_mapped
 
 # Names of the features that grids make for their edges, for `to_frame`.

@@ -14,7 +14,7 @@ from sstruct._checks.compressed import as_csr, check_compressed, stacked
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
-from sstruct._estimators.graph.training import Graphs
+from sstruct._estimators.graph.graph_training import Graphs
 from sstruct._input.frames import items_of
 from sstruct._input.labels import as_labels, concatenate_labels
 from sstruct._input.partial import label_rules

@@ -4,12 +4,12 @@ import numpy as np
 
 from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fitted_state import (
+    DictOf,
     Each,
     Flag,
     Labels,
     ListOf,
     Number,
-    Record,
     Text,
     refuse,
 )
@@ -58,7 +58,7 @@ TYPED_STATE = BASE_STATE.extended(
             )
         ),
         "_bias": Flag(),
-        "_model": Record(of=MODEL),
+        "_model": DictOf(of=MODEL),
     },
     rules=(types_agree,),
     layout=lambda state: typed_model(state).layout,

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
-from sstruct._estimators.graph.training import LabeledGraphs, LabeledRows, rows_of
+from sstruct._estimators.graph.graph_training import LabeledGraphs, LabeledRows, rows_of
 from sstruct._input.labels import encode, is_label, object_array, training_classes
 from sstruct._input.losses import class_weights, node_costs
 from sstruct._input.padding import check_reserved

@@ -10,7 +10,6 @@ from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
 from sstruct._estimators.core.structure import NodeStructure, share_right
 from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.label_set.fitted_state import LABEL_SET_STATE, ONE_LABEL
 from sstruct._estimators.label_set.interactions import (
     INFERENCE,
     MOST_LABELS,
@@ -18,22 +17,23 @@ from sstruct._estimators.label_set.interactions import (
     is_hierarchy,
     is_learned,
 )
+from sstruct._estimators.label_set.label_set_state import LABEL_SET_STATE, ONE_LABEL
+from sstruct._estimators.label_set.label_set_training import (
+    MultilabelTraining,
+    attractive_bounds,
+    one_label_cost,
+    prediction_problem,
+)
 from sstruct._estimators.label_set.one_label import (
     class_scores,
     one_label_decisions,
     one_label_training,
 )
-from sstruct._estimators.label_set.partial import (
+from sstruct._estimators.label_set.partial_sets import (
     best_classes,
     close_hierarchy,
     inner_sets,
     known_sets,
-)
-from sstruct._estimators.label_set.training import (
-    MultilabelTraining,
-    attractive_bounds,
-    one_label_cost,
-    prediction_problem,
 )
 from sstruct._input.completion import KnownLabels
 from sstruct._input.indicator import (

@@ -8,7 +8,7 @@ from sstruct._checks.arrays import concatenated
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.core.training import Inference, Training
-from sstruct._estimators.label_set.training import blocks_of_weight
+from sstruct._estimators.label_set.label_set_training import blocks_of_weight
 from sstruct._input.labels import encode, is_one_label, shortened, training_classes
 from sstruct._input.losses import class_weights
 from sstruct._input.padding import check_reserved

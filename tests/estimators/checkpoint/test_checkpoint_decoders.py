@@ -15,8 +15,8 @@ from sstruct import (
     TypedGraphCRFSSVM,
 )
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS, LABEL_SET_SOLVERS
-from sstruct._estimators.graph.fitted_state import INFERENCE as OF_GRAPHS
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
+from sstruct._estimators.graph.graph_state import INFERENCE as OF_GRAPHS
 from sstruct._estimators.label_set.interactions import INFERENCE as OF_LABEL_SETS
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.custom.choices import Choice, make_choices

@@ -17,7 +17,7 @@ from sstruct import (
     Sequences,
     TreeSSVM,
 )
-from sstruct._estimators.tree.fitted_state import tree_model
+from sstruct._estimators.tree.tree_state import tree_model
 from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, MulticlassSSVM, TreeSSVM
-from sstruct._estimators.tree.fitted_state import tree_model
+from sstruct._estimators.tree.tree_state import tree_model
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import check_resuming

@@ -7,8 +7,8 @@ from sklearn.base import clone
 
 from sstruct import GraphCRFSSVM
 from sstruct._estimators.graph import graph_structure, nearest_labels
-from sstruct._estimators.graph.samples import pack_graphs
-from sstruct._estimators.graph.training import LabeledGraphs
+from sstruct._estimators.graph.graph_samples import pack_graphs
+from sstruct._estimators.graph.graph_training import LabeledGraphs
 from sstruct._input.ragged import ExpectedInput
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay

@@ -7,7 +7,7 @@ from sklearn.model_selection import cross_val_predict
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM
 from sstruct._estimators.graph import graph_structure
-from sstruct._estimators.graph.samples import pack_grids
+from sstruct._estimators.graph.graph_samples import pack_grids
 from sstruct._input.ragged import ExpectedInput
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 from sstruct._testing._graph_enumeration import graph_enumeration

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sstruct import TreeSSVM
-from sstruct._estimators.tree.fitted_state import tree_model
+from sstruct._estimators.tree.tree_state import tree_model
 from sstruct.datasets import make_stick_figures
 from sstruct.inference import tree_max_sum
 from sstruct.metrics import mean_joint_distance

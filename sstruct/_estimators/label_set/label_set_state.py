@@ -5,9 +5,9 @@ import numpy as np
 from sstruct._estimators.core.common_state import LABELING_STATE, sizes_of
 from sstruct._estimators.core.fitted_state import (
     Array,
+    DictOf,
     Flag,
     Number,
-    Record,
     Text,
     Unexpected,
     refuse,
@@ -66,7 +66,7 @@ def model_agrees(state):
 LABEL_SET_STATE = LABELING_STATE.extended(
     {
         "edges_": Array(dtype=np.int32, shape=("E", 2), least=0),
-        "_model": Record(of=MODEL),
+        "_model": DictOf(of=MODEL),
     },
     rules=(edges_agree, model_agrees),
     layout=lambda state: label_set_layout(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._estimators.chain.samples import chain_problem
+from sstruct._estimators.chain.chain_samples import chain_problem
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.losses import class_weighted_costs, node_costs

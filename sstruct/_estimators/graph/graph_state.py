@@ -4,15 +4,15 @@ import numpy as np
 
 from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, sizes_of
 from sstruct._estimators.core.fitted_state import (
+    DictOf,
     Flag,
     ListOf,
     Number,
-    Record,
     Text,
     Unexpected,
     refuse,
 )
-from sstruct._estimators.graph.samples import n_grid_features
+from sstruct._estimators.graph.graph_samples import n_grid_features
 from sstruct._problems.graph.graph_arguments import PAIRWISE, WITH_FEATURES, graph_layout
 
 INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")
@@ -61,7 +61,7 @@ def layout_of_graphs(state):
 
 GRAPH_STATE = LABELING_STATE.extended(
     {
-        "_model": Record(of=MODEL),
+        "_model": DictOf(of=MODEL),
         "_keeps_planes": Flag(),
     },
     rules=(edges_agree,),

@@ -1,4 +1,4 @@
-"""Samples of StructuredSVM: in lists here, or in partitions on a cluster."""
+"""OracleSamples of StructuredSVM: in lists here, or in partitions on a cluster."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,8 @@ class CallOptions:
     searches: bool
 
 
-class Samples:
-    """Samples and their true labelings, as lists.
+class OracleSamples:
+    """OracleSamples and their true labelings, as lists.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ class Samples:
         return calls, Workers(calls, options.n_jobs)
 
 
-class Partitions:
-    """Samples that are on a cluster: see `StructuredSVM.fit`."""
+class OraclePartitions:
+    """OracleSamples that are on a cluster: see `StructuredSVM.fit`."""
 
     def __init__(self, X, y):
         if in_task():
@@ -88,7 +88,7 @@ class Partitions:
         return sum(self.lengths)
 
     def calls(self, oracle, weights, options):
-        """As of `Samples`."""
+        """As of `OracleSamples`."""
         parts = choose(self.parts, self.lengths, weights)
         return _calls_on_cluster(self.client, oracle, parts, options)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstruct._estimators.graph.training import Graphs, without_nodes
+from sstruct._estimators.graph.graph_training import Graphs, without_nodes
 
 
 @dataclass(frozen=True)
