@@ -11,7 +11,7 @@ from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.named_weights import named_weights
+from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._input.ragged import check_number
 
 __all__ = ["ChainSSVM"]

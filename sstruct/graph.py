@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.named_weights import named_weights
+from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.graph.graph_structure import GraphStructure
 
 __all__ = ["GraphCRFSSVM"]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.arrays import is_sized
 from sstruct._estimators.core.base import BaseSSVM
-from sstruct._estimators.core.named_weights import named_weights
+from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.tree.tree_structure import TreeStructure
 from sstruct._input.labels import object_array
 from sstruct._input.per_sample import PerSample

@@ -155,7 +155,7 @@ def test_tests_compare_with_care():
 
 
 # Callbacks and descriptors of estimators get them from scikit-learn and Python; a path makes them.
-KNOW_ESTIMATORS = {"base", "callbacks", "missing_methods", "named_weights", "along_lambda"}
+KNOW_ESTIMATORS = {"base", "callbacks", "missing_methods", "weight_frame", "along_lambda"}
 
 
 @pytest.mark.parametrize(

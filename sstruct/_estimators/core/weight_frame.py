@@ -1,11 +1,29 @@
-"""All weights of a model as a pandas data frame."""
+"""The weights of a model as attributes, and as a pandas data frame."""
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from sstruct._checks.arrays import array_of
 from sstruct._input.labels import as_labels, object_array, shortened
+
+
+def named_weights(name, doc) -> Any:
+    """Return a property for a table of the weights, by its name in the layout.
+
+    Parameters
+    ----------
+    name : str
+    doc : str
+        The docstring of the property.
+    """
+
+    def get(estimator: Any) -> np.ndarray:
+        _, model = estimator._fitted()
+        return model.table(name)
+
+    return property(get, doc=doc)
 
 
 def weight_frame(layout, w, values):
