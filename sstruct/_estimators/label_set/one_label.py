@@ -91,8 +91,7 @@ def class_scores(model, rows):
     parts = [rows.flat]
     if len(rows) > step:
         parts = [rows.flat[a : a + step] for a in range(0, len(rows), step)]
-    tables = model.tables()
-    coef, intercept = tables["coef"].T, tables["intercept"]
+    coef, intercept = model.table("coef").T, model.table("intercept")
     scores = [safe_sparse_dot(part, coef) + intercept for part in parts]
     return scores[0] if len(scores) == 1 else concatenated(scores, "scores")
 
