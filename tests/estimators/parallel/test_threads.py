@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
 
-from sstruct import ChainSSVM, MulticlassSSVM
+from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, MultilabelSSVM
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.frank_wolfe.block_coordinate import STEPS
@@ -117,3 +118,43 @@ def test_an_oracle_that_raises_in_a_thread(rng):
     for n_threads in (1, 2, 4):
         with pytest.raises(ValueError, match="block 50: the masks forbid every labeling"):
             decode(problem, np.zeros(problem.n_weights), n_threads)
+
+
+def edge_chains():
+    """Sequences with features of transitions."""
+    X, y = make_sequences(150, n_labels=4, min_length=3, max_length=9, random_state=0)
+    rng = np.random.default_rng(1)
+    return [(x, rng.standard_normal((len(x) - 1, 2))) for x in X], y
+
+
+def label_sets():
+    X, Y = make_multilabel_classification(300, 20, n_classes=14, random_state=0)
+    return X / 10, Y
+
+
+def graphs():
+    rng = np.random.default_rng(2)
+    edges = np.array([(u, v) for v in range(7) for u in range(v)])
+    X = [(rng.standard_normal((7, 3)), edges) for _ in range(120)]
+    return X, [rng.integers(0, 3, 7) for _ in X]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("make", "estimator"),
+    [
+        (edge_chains, ChainSSVM(rescaling="slack")),
+        (label_sets, MultilabelSSVM(edges="full")),
+        (label_sets, MultilabelSSVM(edges="tree")),
+        (graphs, GraphCRFSSVM(pairwise="full")),
+        (graphs, GraphCRFSSVM(inference="fwmap")),
+    ],
+    ids=["slack", "all pairs", "tree", "graphs", "fwmap"],
+)
+def test_batches_in_threads_change_no_bit(make, estimator):
+    X, y = make()
+    one = clone(estimator).set_params(lam=0.01, max_iter=4, tol=0, random_state=0)
+    assert one._structure().train(X, y, None).problem.batch_size > 1
+    models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3)]
+    for model in models[1:]:
+        assert_same_bits(model, models[0])
