@@ -225,7 +225,7 @@ def test_a_lost_worker_counts_once_however_often_it_is_noticed():
     losses.clear()
     for k in range(MOST_LOSSES):
         losses.add(numbered(3), f"worker {k}")
-    with pytest.raises(RuntimeError, match=f"lost {MOST_LOSSES + 1} times with part 3.*why"):
+    with pytest.raises(RuntimeError, match=f"lost {MOST_LOSSES + 1} times with partition 3.*why"):
         losses.add(numbered(3), "another")
 
 
@@ -233,7 +233,7 @@ def test_a_worker_that_came_back_at_its_address_counts_again():
     losses = Losses("why?")
     for _ in range(MOST_LOSSES):
         losses.add(numbered(3), "a", made=time.monotonic())
-    with pytest.raises(RuntimeError, match=f"lost {MOST_LOSSES + 1} times with part 3"):
+    with pytest.raises(RuntimeError, match=f"lost {MOST_LOSSES + 1} times with partition 3"):
         losses.add(numbered(3), "a", made=time.monotonic())
 
 
@@ -242,7 +242,7 @@ def test_a_worker_that_never_makes_its_actor_counts_at_last(monkeypatch):
     losses = Losses("why?")
     for _ in range(MOST_LOSSES):
         losses.add(numbered(3), "a")
-    with pytest.raises(RuntimeError, match="with part 3"):
+    with pytest.raises(RuntimeError, match="with partition 3"):
         losses.add(numbered(3), "a")
 
 

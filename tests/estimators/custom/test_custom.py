@@ -356,7 +356,7 @@ def test_callbacks_see_passes_and_stop_a_fit(rng):
         ({"lam": -1}, "lam"),
         ({"solver": "gdmm"}, "solver"),
         ({"X": []}, "X has 0 samples"),
-        ({"X": "abc"}, "X must be a list with an item a sample, found str"),
+        ({"X": "abc"}, "X must be a list with one item per sample, found str"),
         ({"X": {0: 1}}, "found dict"),
         ({"X": iter([1])}, "found list_iterator"),
         ({"y": [0]}, "X has 3 samples and y has 1"),

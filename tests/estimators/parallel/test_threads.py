@@ -22,7 +22,9 @@ pytestmark = pytest.mark.usefixtures("small_fits_at_once")
 @pytest.fixture(scope="module")
 def chains():
     # Long enough, with labels enough, that oracles come in batches.
-    return make_sequences(n_samples=130, n_labels=100, min_length=50, max_length=70, random_state=0)
+    return make_sequences(
+        n_samples=130, n_labels=60, min_length=150, max_length=190, random_state=0
+    )
 
 
 def batch_size_of(X, y):
@@ -122,21 +124,21 @@ def test_an_oracle_that_raises_in_a_thread(rng):
 
 def edge_chains():
     """Sequences with features of transitions."""
-    X, y = make_sequences(150, n_labels=4, min_length=3, max_length=9, random_state=0)
+    X, y = make_sequences(130, n_labels=50, min_length=80, max_length=100, random_state=0)
     rng = np.random.default_rng(1)
     return [(x, rng.standard_normal((len(x) - 1, 2))) for x in X], y
 
 
 def label_sets():
-    X, Y = make_multilabel_classification(300, 20, n_classes=14, random_state=0)
+    X, Y = make_multilabel_classification(200, 20, n_classes=18, random_state=0)
     return X / 10, Y
 
 
 def graphs():
     rng = np.random.default_rng(2)
-    edges = np.array([(u, v) for v in range(7) for u in range(v)])
-    X = [(rng.standard_normal((7, 3)), edges) for _ in range(120)]
-    return X, [rng.integers(0, 3, 7) for _ in X]
+    edges = np.array([(u, v) for v in range(15) for u in range(v)])
+    X = [(rng.standard_normal((15, 3)), edges) for _ in range(130)]
+    return X, [rng.integers(0, 3, 15) for _ in X]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -145,15 +147,14 @@ def graphs():
     [
         (edge_chains, ChainSSVM(rescaling="slack")),
         (label_sets, MultilabelSSVM(edges="full")),
-        (label_sets, MultilabelSSVM(edges="tree")),
         (graphs, GraphCRFSSVM(pairwise="full")),
         (graphs, GraphCRFSSVM(inference="fwmap")),
     ],
-    ids=["slack", "all pairs", "tree", "graphs", "fwmap"],
+    ids=["slack", "label sets", "graphs", "fwmap"],
 )
 def test_batches_in_threads_change_no_bit(make, estimator):
     X, y = make()
-    one = clone(estimator).set_params(lam=0.01, max_iter=4, tol=0, random_state=0)
+    one = clone(estimator).set_params(lam=0.01, max_iter=2, tol=0, random_state=0)
     assert one._structure().train(X, y, None).problem.batch_size > 1
     models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3)]
     for model in models[1:]:
