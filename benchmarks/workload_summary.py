@@ -25,13 +25,14 @@ class Comparison:
         Of the default fit; NaN if it was stopped.
     converged : bool
     baseline : str
+        An empty string if all were stopped.
     baseline_value, baseline_seconds : float
         Of the best baseline.
     loss : float
         By how much the default is worse than the best baseline, relative to that; negative if it
-        is better.
+        is better; NaN if all baselines were stopped.
     first : bool
-        Whether the mean difference over seeds is at most its standard error.
+        Whether the mean difference over seeds is at most its standard error, or there is none.
     faster : str
         The fastest baseline that is at least as good as the default, or an empty string.
     times : float
@@ -117,11 +118,11 @@ def _comparison(workload, metric, default, others):
         value,
         seconds,
         all(row["converged"] == "True" for row in default.values()),
-        best,
+        "" if np.isnan(best_value) else best,
         best_value,
         median("cpu_seconds", others[best]),
         sign * (value - best_value) / max(abs(best_value), 1e-12),
-        bool(apart.mean() <= error),
+        not apart.mean() > error,
         faster,
         seconds / median("cpu_seconds", others[faster]) if faster else np.nan,
     )
@@ -146,7 +147,7 @@ def print_summary(rows):
     single = {c.workload: c for c in found}
     slow = [c.workload for c in single.values() if c.times > 3]
     open_fits = [name for name, c in single.items() if not c.converged]
-    worst = max(found, key=lambda c: c.loss)
+    worst = max(found, key=lambda c: np.nan_to_num(c.loss, nan=-np.inf))
     print(
         f"\nfirst or within one standard error: {len(found) - len(losses)} of {len(found)} "
         f"(behind: *); worse by more than 3 %: {sum(c.loss > 0.03 for c in found)}; worst loss "

@@ -78,7 +78,8 @@ def workloads():
     )  # fmt: skip
     for place, (c, loss) in enumerate(zip(found, losses, strict=True)):
         left.annotate(
-            f"{c.value:.3f} | {c.baseline_value:.3f} {c.baseline}",
+            f"{c.value:.3f} | "
+            + (f"{c.baseline_value:.3f} {c.baseline}" if c.baseline else "no baseline ended"),
             (np.clip(loss, 0, LONGEST) if loss > 0 else 0, place), xytext=(3, 0),
             textcoords="offset points", va="center", fontsize=6, color="#444444",
         )  # fmt: skip

@@ -112,6 +112,16 @@ def test_the_summary_by_hand(modules):
     assert c.first
 
 
+def test_a_workload_whose_baselines_were_all_stopped(modules, capsys):
+    *_, summary = modules
+    rows = [row("a", "default", 0, "error", 0.1), row("a", "LinearSVC", 0, "error", "", "")]
+    (a,) = summary.compare(rows)
+    assert (a.first, a.baseline, a.faster, np.isnan(a.loss)) == (True, "", "", True)
+    rows += [row("b", "default", 0, "error", 0.2), row("b", "LinearSVC", 0, "error", 0.1)]
+    summary.print_summary(rows)
+    assert "worst loss 100.0 % (b, error)" in capsys.readouterr().out
+
+
 def test_a_summary_of_default_fits_alone(modules, capsys):
     *_, summary = modules
     summary.print_summary([row("a", "default", 0, "error", 0.1)])
@@ -141,7 +151,7 @@ def test_summary_and_chart_show_all_rows_of_the_file(modules, monkeypatch, capsy
     behind = [bar.get_facecolor() for bar in left.patches]
     assert len(set(behind)) == len({c.first for c in found})
     for c, bar in zip(found, left.patches, strict=True):
-        assert bar.get_width() == pytest.approx(np.clip(100 * c.loss, -60, 60))
+        assert bar.get_width() == pytest.approx(np.clip(100 * c.loss, -60, 60), nan_ok=True)
     seconds = right.collections[1].get_offsets()[:, 0]
     np.testing.assert_allclose(seconds, [c.seconds for c in found])
     plt.close()
