@@ -132,11 +132,12 @@ class ChainSSVM(LabelingSSVM):
         are for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first two
         solvers support `warm_start` and `checkpoint`.
         ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
-        is for chains of so many labels that Viterbi, up to K^2 operations a node, is too slow. It
-        supports margin rescaling without `bounds`, and otherwise what ``"fw"`` supports.
-        ``"auto"`` uses ``"gdmm"`` from 1,500 labels on, with sparse features from 600 on, unless a
-        parameter that it does not support or a `transition_mask` is set, `transitions` is False, or
-        X has edge features, which it does not take.
+        is for chains of several hundred labels and more, where Viterbi's K^2 operations a node are
+        too slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"``
+        supports.
+        ``"auto"`` uses ``"gdmm"`` from 400 labels on, unless a parameter that it does not support
+        or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
+        does not take.
     tol : float, default=1e-2
         Stop when the objective is known to be within the share `tol` of its minimum: at a relative
         duality gap, (primal - dual) / primal, of at most `tol`.

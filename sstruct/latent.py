@@ -216,8 +216,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             )
         if structure.early_stopping is not False:
             raise ValueError(
-                "early_stopping=True does not go with LatentSSVM, whose rounds go on from one fit "
-                "to another: take early_stopping=False"
+                "early_stopping=True is not supported by LatentSSVM, whose rounds continue from "
+                "fit to fit; use early_stopping=False"
             )
         if structure.couple_windows:
             raise ValueError(

@@ -233,7 +233,9 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         partitions = None
         if is_partitioned(X):
             if sample_weight is not None:
-                raise ValueError("sample_weight does not go with partitions in PathCV: leave None")
+                raise ValueError(
+                    "sample_weight is not supported for partitions by PathCV; use None"
+                )
             rows = (
                 isinstance(self.estimator, BaseSSVM)
                 and self.estimator._structure().samples_are_rows

@@ -145,10 +145,10 @@ class BlockCoordinate(BaseSolver):
         ):
             value = getattr(self, option)
             if not any(value is fine or value == fine for fine in values):
-                yield option, f"leave {option}={values[0]!r}"
+                yield option, f"use {option}={values[0]!r}"
         for option in self._changed():
             if option in self._of_gaps:
-                yield option, "it has no effect because each visit calls the oracle; leave it out"
+                yield option, "it has no effect because each visit calls the oracle; remove it"
 
     def _settled(self, problem, early_stopping):
         costly = problem.oracle_work >= COSTLY_ORACLE and not problem.oracle_is_quick
@@ -283,7 +283,7 @@ class MPBCFW(BlockCoordinate):
 
     def _refused_for_partitions(self):
         if self.schedule != "work":
-            yield "schedule", "leave schedule='work'"
+            yield "schedule", "use schedule='work'"
         yield from super()._refused_for_partitions()
 
     def _settled(self, problem, early_stopping):

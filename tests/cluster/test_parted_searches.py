@@ -78,7 +78,7 @@ def test_a_path(client, data, lams):
         assert there.best_lam_ == alone.best_lam_
         # The last fit is one of rounds to a gap of 0.01, with other weights.
         assert there.score(*given) == pytest.approx(alone.score(X, y), abs=0.02)
-    with pytest.raises(ValueError, match="sample_weight does not go with partitions"):
+    with pytest.raises(ValueError, match="sample_weight is not supported for partitions"):
         clone(search).fit(partitions(X), partitions(y), np.ones(100))
 
 

@@ -571,27 +571,27 @@ def test_a_warm_start_needs_its_partitions(client, data):
     model = ChainSSVM(**WARM).fit(partitions(X), partitions(y))
     twice = [2 * x for x in X]
     for parts, message in [
-        ((partitions(X)[:3], partitions(y)[:3]), "had 90 samples, this has 50"),
-        ((partitions([*X[:30], *X[31:]]), partitions([*y[:30], *y[31:]])), "this has 89"),
-        ((partitions(twice), partitions(y)), "partitions of their own, behind the others"),
-        ((partitions(X)[::-1], partitions(y)[::-1]), "partitions of their own, behind the others"),
-        ((X, y), "another one in the first 90 samples"),
+        ((partitions(X)[:3], partitions(y)[:3]), "had 90 samples, but this one has only 50"),
+        ((partitions([*X[:30], *X[31:]]), partitions([*y[:30], *y[31:]])), "this one has only 89"),
+        ((partitions(twice), partitions(y)), "new partitions after the existing ones"),
+        ((partitions(X)[::-1], partitions(y)[::-1]), "new partitions after the existing ones"),
+        ((X, y), "differ within the first 90 samples"),
     ]:
         before = model.w_
-        with pytest.raises(ValueError, match=f"warm_start goes on from the last fit.*{message}"):
+        with pytest.raises(ValueError, match=f"warm_start continues from the last fit.*{message}"):
             model.fit(*parts)
         np.testing.assert_array_equal(model.w_, before)
     moved = [dask.delayed(list(X[a:b])) for a, b in pairwise([0, 31, 50, 90])]
     labels = [dask.delayed(list(y[a:b])) for a, b in pairwise([0, 31, 50, 90])]
-    with pytest.raises(ValueError, match="partitions of their own"):
+    with pytest.raises(ValueError, match="into new partitions after"):
         model.fit(moved, labels)
     other = ChainSSVM(**{**WARM, "classes": None}).fit(partitions(X), partitions(y))
     more = dask.delayed([X[0]]), dask.delayed([np.full(len(X[0]), "d")])
-    with pytest.raises(ValueError, match=r"needs its classes, but \['d'\] is new"):
+    with pytest.raises(ValueError, match=r"requires its classes, but \['d'\] is new"):
         other.fit([*partitions(X), more[0]], [*partitions(y), more[1]])
     # A model of here has no partitions.
     here = ChainSSVM(**WARM).fit(X, y)
-    with pytest.raises(ValueError, match="partitions of their own"):
+    with pytest.raises(ValueError, match="into new partitions after"):
         here.fit(partitions(X), partitions(y))
 
 
@@ -721,5 +721,5 @@ def test_errors_name_partition_and_sample(client, data):
 def test_what_needs_all_samples_is_refused_before_any_work(parameter):
     part = [dask.delayed([])]
     model = ChainSSVM(**{**PARAMETERS, **parameter})
-    with pytest.raises(ValueError, match=r"\w+=.* does not go with partitions"):
+    with pytest.raises(ValueError, match=r"\w+=.* is not supported for partitions"):
         model.fit(part, part)

@@ -137,11 +137,11 @@ def test_what_does_not_go_together_is_named(client, rows):
         (CLASSES, (cut(X), cut(y[:110])), "partition 3 has 50 samples in X and 40 in y"),
         (CLASSES, (cut(X), cut(y)[1:]), "X has 4 partitions and y has 3"),
         (CLASSES, ([*cut(X)[:3], cut(X[:, 1:])[3]], cut(y)), "partition 3: n_features_in_ is 4"),
-        (SETS, (cut(X), [*cut(Y)[:3], cut(y)[3]]), "partition 3 of y has one label a row, but"),
+        (SETS, (cut(X), [*cut(Y)[:3], cut(y)[3]]), "partition 3 of y has one label per row, but"),
         (SETS, (cut(X), [*cut(Y)[:3], cut(Y[:, 1:])[3]]), "partition 3: classes_ is"),
-        (clone(SETS).set_params(edges="tree"), (cut(X), cut(Y)), "edges='tree' does not go with"),
+        (clone(SETS).set_params(edges="tree"), (cut(X), cut(Y)), "edges='tree' is not"),
         (SETS, (cut(X), cut(np.tile(Y, 6))), "edges='auto' chooses pairs of 24 labels"),
-        (clone(SETS).set_params(loss="balanced"), (cut(X), cut(Y)), "loss='balanced' does not go"),
+        (clone(SETS).set_params(loss="balanced"), (cut(X), cut(Y)), "loss='balanced' is not"),
     ]
     for model, (X_parts, y_parts), message in cases:
         with pytest.raises(ValueError, match=message):

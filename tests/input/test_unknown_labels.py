@@ -165,7 +165,7 @@ def test_sequences_keep_unknown_labels():
 def test_unknown_labels_in_other_methods():
     y, known = [with_objects(codes) for codes in CODES], [codes % 2 for codes in CODES]
     refuses("unknown", PathCV(ChainSSVM(**ONCE), cv=2), X, y)
-    message = r"held out \(X_val, y_val\): y\[0\] at node \d is None"
+    message = r"validation samples \(X_val, y_val\): y\[0\] at node \d is None"
     with pytest.raises(ValueError, match=message):
         ChainSSVM(early_stopping=True).fit(X, known, X_val=X, y_val=y)
     model = ChainSSVM(solver="perceptron")

@@ -345,7 +345,7 @@ def test_ctrl_c_leaves_a_certified_model(sequences, monkeypatch):
     ],
 )
 def test_what_does_not_go_with_it_is_refused(sequences, name, value):
-    with pytest.raises(ValueError, match=f"(?s)^{name}=.* does not go with solver='gdmm'"):
+    with pytest.raises(ValueError, match=f"(?s)^{name}=.* is not supported by solver='gdmm'"):
         ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
 
 

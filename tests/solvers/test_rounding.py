@@ -52,7 +52,7 @@ def test_a_certificate_is_true_or_none(rng, name, power):
         # A lower bound whatever the status.
         assert model.dual_objective_ <= primal * (1 + Fraction(1, 10**7))
     if model.status_ == "ROUNDING":
-        assert "MulticlassSSVM has no certificate: rounding may change the duality gap by" in warned
+        assert "MulticlassSSVM has no certified duality gap: rounding errors may reach" in warned
         assert "scale the features" in warned.lower()
         assert not model.converged_
         return
@@ -74,7 +74,7 @@ def test_separable_data_end_in_rounding_where_lam_is_no_scale_of_theirs():
     for lam, status in ((1e-3, "CONVERGED"), (1e-6, "CONVERGED"), (1e-14, "ROUNDING")):
         model, warned = fitted(MulticlassSSVM(lam=lam, random_state=0), X, y)
         assert model.status_ == status
-        assert ("has no certificate" in warned) == (status == "ROUNDING")
+        assert ("has no certified duality gap" in warned) == (status == "ROUNDING")
         assert 0 <= model.dual_objective_ <= exact_primal(model, X, y)
         assert model.dual_gap_ == model.objective_ - model.dual_objective_
 

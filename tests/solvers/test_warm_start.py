@@ -105,7 +105,7 @@ def test_other_sample_weights_are_taken_up(chains):
 def test_other_data_raise(chains):
     X, y = chains
     model = ChainSSVM(lam=0.1, warm_start="primal", random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit and needs its data"):
+    with pytest.raises(ValueError, match="the last fit and requires its samples"):
         model.fit(X[1:], y[1:])
     with pytest.raises(ValueError, match="warm_start must be one of"):
         ChainSSVM(warm_start="both").fit(X, y)

@@ -53,8 +53,8 @@ class ChainStructure(Windowed, NodeStructure):
         data = LabeledChains(self, nodes, y, sample_weight, completion)
         if self.solver_name == "gdmm" and nodes.n_edge_features:
             raise ValueError(
-                "edge features do not go with solver='gdmm', which searches one table of "
-                "transitions for all steps; take solver='mp-bcfw' or 'bcfw'"
+                "edge features are not supported by solver='gdmm', which searches one table of "
+                "transitions for all steps; use solver='mp-bcfw' or 'bcfw'"
             )
         problem = data.problem(self)
         supported = self._supports_gdmm(problem)

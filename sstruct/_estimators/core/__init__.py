@@ -1,1 +1,1 @@
-"""The fit, parameters, weights and callbacks that all estimators share."""
+"""Fit, parameters, weights and callbacks shared by all estimators."""

@@ -1,4 +1,4 @@
-"""What every estimator of the package shares: parameters, fitted attributes, pickles."""
+"""Base classes of all estimators: parameters, fitted attributes, pickling."""
 
 import os
 from copy import copy
@@ -41,14 +41,14 @@ PICKLE_FORMAT = 1
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
-    """Parameters and fitted attributes of a structured SVM.
+    """Base class of structured SVMs: parameters and fitted attributes.
 
-    A subclass names its ``_structure_class``, and has a documented ``fit`` that calls ``_fit``, and
-    a ``predict``.
+    A subclass sets ``_structure_class`` and implements ``fit``, which calls ``_fit``, and
+    ``predict``.
     """
 
     # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
-    # that each parameter and its default stand once: here, or where a subclass adds it.
+    # each parameter and its default are declared only once: here, or in the subclass that adds it.
     lam: float | str = "auto"
     solver: str | BaseSolver = "auto"
     bounds: ArrayLike | None = None
@@ -77,7 +77,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     history_: dict[str, np.ndarray] = field(init=False)
 
     _structure_class: ClassVar[type[Structure]] = Structure
-    # Its fitted attributes; those of its structure.
+    # The FittedState of the structure.
     _fitted_state: ClassVar[FittedState] = BASE_STATE
 
     def __init_subclass__(cls, **keywords):
@@ -86,16 +86,16 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # No estimator type: cv=5 must not look into structured targets.
+        # No estimator type, so that cv=5 does not inspect structured targets.
         tags.estimator_type = None
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
 
     def _structure(self, state=None):
-        """Return the Structure of the parameters, also where a user's subclass does not show them.
+        """Return the Structure of the parameters, including those that a subclass hides.
 
-        state : attributes of the estimator at one moment; None: those of now
+        state : snapshot of the attributes of the estimator; default: the current attributes
         """
         kind, state = type(self), self.__dict__ if state is None else state
         check_parameters(self, state)
@@ -104,16 +104,16 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return self._structure_class(kind.__name__, parameters)
 
     def _fitted(self):
-        """Return the Structure of the parameters and the FittedModel, both of one moment.
+        """Return the Structure and the FittedModel of one consistent snapshot of the attributes.
 
         Raises
         ------
         NotFittedError
             Before a fit.
         ValueError
-            If fitted attributes are damaged.
+            If fitted attributes are invalid.
         """
-        state = self.__dict__.copy()  # in one step for other threads
+        state = self.__dict__.copy()  # atomic with respect to other threads
         structure = self._structure(state)
         if "_w" not in state:
             check_is_fitted(self)
@@ -121,7 +121,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return structure, self._model_of_fit(state)
 
     def _model_of_fit(self, state=None):
-        """Return the FittedModel of the fitted attributes, without checks; None before a fit."""
+        """Return the FittedModel without validation, or None before a fit."""
         state = self.__dict__ if state is None else state
         if "_w" not in state:
             return None
@@ -129,7 +129,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return FittedModel(self._fitted_state, {k: state[k] for k in names if k in state})
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, as scikit-learn's estimators do.
+        """Set the parameters of this estimator.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             if name.startswith("solver__") and isinstance(solver, str):
                 kind = SOLVER_OF_NAME.get(solver, MPBCFW).__name__
                 raise ValueError(
-                    f"solver={solver!r} is a name without options to set; set an object, "
+                    f"solver={solver!r} is a name and has no options to set; use an object, "
                     f"solver={kind}({name.removeprefix('solver__')}=...)"
                 )
             known = other_name(type(self).__name__, names, name, value)
@@ -157,9 +157,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     @with_callbacks
     def _fit(self, X, y, sample_weight, training=None, validation=None):
-        """Solve and set every fitted attribute; what a subclass's ``fit`` calls.
+        """Run the solver and set all fitted attributes; called by ``fit`` of subclasses.
 
-        training : the Training of the data, if it is known
+        training : the Training of the data, or None to prepare it here
         validation : X_val, y_val and sample_weight_val
         """
         structure, samples = self._structure(), Samples(X, y, sample_weight)
@@ -174,7 +174,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     @with_callbacks
     def _fit_part(self, X, y, classes, sample_weight):
-        """Make one step a sample, from where the last call has ended; what `partial_fit` calls."""
+        """Make one step per sample, continuing from the last call; called by `partial_fit`."""
         structure, model = self._structure(), None
         check_given(structure, X, y, sample_weight)
         if self._is_fitted():
@@ -186,16 +186,16 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         fit.setup.online = True
         if model is not None:
             check_settled(model, training)
-            # Of later parts without names they are those of the first.
+            # Parts without feature names keep the names of the first part.
             names = model.get("feature_names_in_")
             training.attributes |= {} if names is None else {"feature_names_in_": names}
             fit.setup.warm = model._steps
             if fit.setup.warm["bounded"] != (fit.setup.bounds is not None):
-                raise ValueError("bounds were set or taken away since the last part: take a clone")
+                raise ValueError("bounds were added or removed since the last call; use a clone")
         return self._solve(fit, (X, y, sample_weight))
 
     def _first_labels(self, X, y, sample_weight, known):
-        """Return initial codes of all labels around the KnownLabels, for LatentSSVM."""
+        """Return initial codes of all labels that agree with the KnownLabels, for LatentSSVM."""
         codes = self._structure().first_labels(X, y, sample_weight, known)
         if codes is not None:
             return codes
@@ -203,12 +203,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return model.fit(X, y, sample_weight)._complete(X, known)
 
     def _complete(self, X, known, n_states=1):
-        """Return the best codes of all labels, or states, around the KnownLabels of X."""
+        """Return the best codes of all labels, or states, that agree with the KnownLabels of X."""
         structure, model = self._fitted()
         return structure.complete(model, X, known, n_states)
 
     def _solve(self, fit, given):
-        """Run the solver of a Fit and set every fitted attribute; `given`: to ``fit``."""
+        """Run the solver of a Fit and set all fitted attributes; `given`: arguments of ``fit``."""
         task = FitTask(self, given, fit.most_passes, fit.fitted_attributes)
         fit.setup.callback = task.callback
         solution = fit.solve(self._publish)
@@ -216,14 +216,14 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return self
 
     def _takes_parts(self):
-        """Raise AttributeError unless the solver takes samples as they come."""
+        """Raise AttributeError unless the solver supports partial_fit."""
         solvers = self._structure_class.solvers
         fine = [each for each in solvers if solvers[each].takes_samples_as_they_come]
         solver = getattr(self.solver, "name", self.solver)
         if not isinstance(solver, str) or solver not in fine:
             others = " or ".join(f'solver="{each}"' for each in fine)
             raise AttributeError(
-                f"{type(self).__name__} has no partial_fit with solver={shortened(solver)}: set "
+                f"{type(self).__name__} has no partial_fit with solver={shortened(solver)}; use "
                 f"{others} (how_to/learn_as_data_come in the manual)"
             )
 
@@ -231,25 +231,26 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: Any = None
     ) -> Self:
-        """Learn from samples as they come: one step for each, in their order.
+        """Update the weights with new samples, one step per sample in the given order.
 
-        For ``solver="perceptron"``, ``"pa"`` and ``"ssg"``. The first call begins at w = 0; others,
-        and those after ``fit``, continue from the last one. Calls with parts of the samples give
-        the weights, to the bit, of one call with all of them. ``w_`` is the average over all steps
-        so far, and there is no certificate: ``objective_`` and the dual attributes are NaN. A
-        ``fit`` with ``"ssg"`` evaluates the objective and returns the last weights instead of the
-        average if they are better, so that its ``w_`` may differ.
+        Available for ``solver="perceptron"``, ``"pa"`` and ``"ssg"``. The first call starts at
+        w = 0. Later calls, and calls after ``fit``, continue from the previous one. Splitting the
+        samples into several calls gives exactly the weights of a single call. ``w_`` is the average
+        over all steps so far, and there is no certificate: ``objective_`` and the dual attributes
+        are NaN. ``fit`` with ``"ssg"`` evaluates the objective and returns the last weights instead
+        of the average if they are better, so its ``w_`` may differ.
 
         Parameters
         ----------
         X, y : as in ``fit``
-            The next samples, with the features of those before.
+            New samples, with the same features as in earlier calls.
         classes : array-like, optional
-            All labels that may ever occur, in order. Needed in the first call, unless the parameter
-            of that name is set; in later ones it may be left out. :class:`MultilabelSSVM` needs it
-            for one label a sample alone; :class:`TreeSSVM` and :class:`StructuredSVM` have none.
+            All labels that can occur in later calls, sorted. Required in the first call, unless the
+            parameter `classes` is set, and optional in later ones. :class:`MultilabelSSVM` requires
+            it only if samples have one label each. Not supported by :class:`TreeSSVM` and
+            :class:`StructuredSVM`.
         sample_weight : as in ``fit``
-            What each sample's step is multiplied by; ``fit`` with ``"ssg"`` divides it by the mean.
+            Factor of the step of each sample; ``fit`` with ``"ssg"`` divides it by the mean weight.
 
         Returns
         -------
@@ -259,8 +260,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are not as expected or not as in the calls before: other
-            features, new classes, another solver. The estimator stays as it was.
+            If the data or a parameter are invalid, or do not match earlier calls: other features,
+            new classes, another solver. The estimator remains unchanged.
 
         Examples
         --------
@@ -288,41 +289,41 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return model.layout.public(model._w)
 
     def to_frame(self, feature_names: ArrayLike | None = None) -> Any:
-        """List all weights, and what each belongs to, in a pandas data frame.
+        """Return all weights as a pandas data frame, with the labels and features they belong to.
 
         Parameters
         ----------
         feature_names : array-like of str of shape (n_features,), optional
             Names of the features, such as ``pipeline[:-1].get_feature_names_out()``. Default:
-            ``feature_names_in_`` or, where X had no names, x0, x1, ... The weights of
-            :class:`StructuredSVM` are named by their indices, or by so many names.
+            ``feature_names_in_`` or, if X had no names, x0, x1, ... For :class:`StructuredSVM`,
+            names of the weights; default: their indices.
 
         Returns
         -------
         frame : pandas.DataFrame
-            A row for each weight, in the order of ``w_``, with the columns
+            One row per weight, in the order of ``w_``, with the columns
 
             kind
-                The part of the weights, an attribute without its ending: coef, intercept, start,
+                The group of weights, an attribute name without its ending: coef, intercept, start,
                 end, edge, edge_feature, type (``type_coef_``), w.
             label, next_label or other_label
-                The label, or the pair of neighboring or interacting labels. ``edge_coef_`` of
-                chains goes from label to next_label; with ``pairwise="directed"`` label is that of
-                an edge's first node. For :class:`TreeSSVM` part, type and parent_type instead; for
-                :class:`MultilabelSSVM` with ``pairwise="full"`` also the value of each label.
+                The label, or the pair of neighboring or interacting labels. In ``edge_coef_`` of
+                chains, next_label follows label. With ``pairwise="directed"``, label belongs to the
+                first node of an edge. :class:`TreeSSVM` has part, type and parent_type instead;
+                :class:`MultilabelSSVM` with ``pairwise="full"`` also has the value of each label.
             feature
                 Name of the feature of the node or edge.
             weight
                 The weight, a float.
 
-            All but weight are categorical, and missing where a weight belongs to no such thing.
+            All columns except weight are categorical. Values that do not apply are missing.
 
         Raises
         ------
         ImportError
             If pandas is not installed.
         ValueError
-            If there are more or fewer names than features.
+            If the number of names differs from the number of features.
 
         Examples
         --------
@@ -342,20 +343,20 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return weight_frame(model.layout, model._w, values)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the accuracy over all nodes.
+        """Return the accuracy over all nodes.
 
         Parameters
         ----------
         X, y : as in ``fit``
-            Labels that training has not seen count as wrong; ``ignore_label`` is left out.
+            Labels not seen in ``fit`` count as errors; nodes with ``ignore_label`` are ignored.
         sample_weight : array-like of shape (n,), or list of arrays, optional
-            Weight of each sample's nodes; or, for sequences, graphs and images, an array for each
-            sample with the weights of its nodes.
+            Weight of each sample, which applies to all its nodes. For sequences, graphs and images
+            also an array per sample, with the weights of its nodes.
 
         Returns
         -------
         float
-            Share of labels that are right.
+            Weighted fraction of correctly predicted labels.
         """
         structure, model = self._fitted()
         if structure.fits_partitions and is_partitioned(X):
@@ -364,17 +365,17 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return structure.score(model, samples, structure.truth(model, samples, y, sample_weight))
 
     def __dask_tokenize__(self):
-        # Dask would use the fields of the dataclass only, without the fitted attributes.
+        # Dask would use only the fields of the dataclass, without the fitted attributes.
         return tokenized(self)
 
     def _stored_parameters(self, attributes):
-        """Return the parameters that a file keeps in another form, given the fitted attributes."""
+        """Return the parameters that are stored in another form, given the fitted attributes."""
         return {}
 
     def _template(self, attributes):
-        """Return a copy for the file of a model that was fitted with this estimator.
+        """Return a copy to store in the file of a model that was fitted with this estimator.
 
-        attributes : those of a fit, or None if there are none
+        attributes : fitted attributes, or None if not fitted
         """
         other = copy(self)
         other.__dict__ = self._without_functions(vars(self), attributes)
@@ -400,7 +401,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabelingSSVM(BaseSSVM):
-    """A BaseSSVM whose labels, found in training, each have weights of the features and a bias."""
+    """A BaseSSVM with feature weights and a bias for each class seen in training."""
 
     loss: str | ArrayLike = "hamming-count"
     fit_intercept: bool = True
@@ -411,7 +412,7 @@ class LabelingSSVM(BaseSSVM):
 
 
 def tokenized(estimator):
-    """Return what tells an estimator from others, for Dask: its type and state."""
+    """Return the type and state of an estimator, which identify it for Dask."""
     from dask.base import normalize_token
 
     return normalize_token((type(estimator), estimator.__getstate__()))

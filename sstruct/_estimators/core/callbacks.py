@@ -11,9 +11,9 @@ from sstruct._compat import CallbackSupportMixin, callbacks_of, open_context
 from sstruct._input.ragged import check_number
 from sstruct._solvers.core.history import COLUMNS as HISTORY
 
-PASS = "pass"  # the name of the task of a pass; that of the whole fit is "fit"
+PASS = "pass"  # name of the task of a pass; the task of the whole fit is named "fit"
 CERTIFICATE = ("primal", "dual", "gap", "status")
-# What there is to tell before the first pass.
+# The info before the first pass.
 NOTHING_YET = {
     **{name: 0 if dtype is np.int64 else math.nan for name, dtype in HISTORY.items()},
     **{"seconds": 0.0, "certificate_seconds": 0.0, "working_set_size": 0.0},
@@ -23,7 +23,7 @@ HOOKS = ("setup", "on_fit_task_begin", "on_fit_task_end", "teardown")
 
 
 class Callback:
-    """The hooks of scikit-learn's protocol, none of which does anything."""
+    """Base class with the hooks of scikit-learn's callback protocol, which do nothing."""
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Prepare for a fit.
@@ -37,7 +37,7 @@ class Callback:
         """
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Look at the beginning of the fit, or of a pass.
+        """Handle the start of the fit, or of a pass.
 
         Parameters
         ----------
@@ -48,7 +48,7 @@ class Callback:
         """
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
-        """Look at the end of a pass, or of the fit.
+        """Handle the end of a pass, or of the fit.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Callback:
         """
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """Clean up after a fit, however it has ended.
+        """Clean up after a fit, including one that raised.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Callback:
 
 
 class FunctionCallback(Callback):
-    """A function ``callback(info) -> bool`` as an object of scikit-learn's protocol."""
+    """Adapter of a function ``callback(info) -> bool`` to scikit-learn's callback protocol."""
 
     def __init__(self, function):
         self.function = function
@@ -103,29 +103,29 @@ class FunctionCallback(Callback):
             return bool(stop)
         except Exception as error:
             raise TypeError(
-                f"a callback returned {type(stop).__name__}, which is neither true nor false: "
+                f"a callback returned a {type(stop).__name__}, which has no truth value; "
                 "return True to stop the fit, or None"
             ) from error
 
 
 class GapMonitor(Callback):
-    """Record the duality gap during fits, and stop a fit once the gap is small enough.
+    """Callback that records the duality gap, and stops a fit once the gap is small enough.
 
-    A callback: ``estimator.set_callbacks(GapMonitor())``. The gap is computed every
-    ``certificate_every`` passes and at the end. One monitor may serve all fits of a grid search,
-    also in threads. In other processes copies of it work, but what they record stays there.
+    Register it with ``estimator.set_callbacks(GapMonitor())``. The gap is computed every
+    ``certificate_every`` passes and at the end. One monitor can record all fits of a grid search,
+    also in threads. Records made in other processes are not sent back.
 
     Parameters
     ----------
     stop_at : float or None, default=None
-        Stop at a certified relative gap, (primal - dual) / primal, of at most `stop_at`. None: only
-        record.
+        Stop at a certified relative gap, (primal - dual) / primal, of at most `stop_at`. If None,
+        only record.
 
     Attributes
     ----------
     histories : list of dicts of ndarrays
-        For each fit, in the order in which they began, one row a certificate: passes,
-        oracle_calls (int64), seconds, primal, dual, gap.
+        For each fit, in the order in which they started, columns with one entry per certificate:
+        passes, oracle_calls (int64), seconds, primal, dual, gap.
 
     See Also
     --------
@@ -155,10 +155,10 @@ class GapMonitor(Callback):
             check_number("stop_at", stop_at, least=0)
         self.stop_at = stop_at
         self._fits = []  # of lists of rows
-        self._open = {}  # id of an estimator in its fit: the fit's rows
+        self._open = {}  # id of an estimator that is being fitted: the rows of its fit
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Begin the record of a fit.
+        """Start the record of a fit.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class GapMonitor(Callback):
         Returns
         -------
         bool or None
-            True at a gap of `stop_at`.
+            True if the gap is at most `stop_at`.
         """
         info = getattr(context, "info", None)
         # Another callback may have emptied it.
@@ -191,7 +191,7 @@ class GapMonitor(Callback):
             return False
         rows = self._open[id(estimator)]
         row = tuple(info[name] for name in self.COLUMNS)
-        # The certificate that ends a fit may belong to a pass that has one.
+        # The last pass may have a certificate already.
         rows[:] = [other for other in rows if other[0] != row[0]] + [row]
         return self.stop_at is not None and info["gap"] <= self.stop_at * info["primal"]
 
@@ -221,15 +221,15 @@ class GapMonitor(Callback):
 
     @property
     def history(self) -> dict[str, np.ndarray]:
-        """The record of the fit that began last.
+        """The record of the fit that started last.
 
         Raises
         ------
         ValueError
-            Where there has been none.
+            If no fit has been recorded.
         """
         if not self._fits:
-            raise ValueError("this GapMonitor has seen no fit")
+            raise ValueError("this GapMonitor has not recorded a fit")
         return self.histories[-1]
 
     def __repr__(self):
@@ -237,7 +237,7 @@ class GapMonitor(Callback):
 
 
 class CallbackSupport(CallbackSupportMixin):
-    """``set_callbacks`` for functions too."""
+    """Mixin with a ``set_callbacks`` that also accepts functions."""
 
     def set_callbacks(self, *callbacks: Any) -> Self:
         """Register functions to call after each pass of a fit; without arguments, remove them.
@@ -247,18 +247,18 @@ class CallbackSupport(CallbackSupportMixin):
         *callbacks : callables, or objects of scikit-learn's callback protocol
             A function is called as ``callback(info)`` after each pass. If it returns True, the
             fit stops with a certificate and ``status_`` STOPPED_BY_CALLBACK. If it raises, the
-            fit stops in the same way, and the exception is raised when the model is complete.
+            fit stops in the same way, and the exception is raised once the model is complete.
 
-            ``info`` is a dict with the pass's row of ``history_`` (``primal`` and ``gap`` are NaN
-            unless the pass made a certificate), ``relative_gap_estimate`` (an estimate of the
-            duality gap, infinite at first) and ``status``, None as long as the fit continues.
-            Changing it does not change the fit.
+            ``info`` is a dict with the row of ``history_`` for the pass (``primal`` and ``gap`` are
+            NaN unless the pass computed a certificate), ``relative_gap_estimate`` (an estimate of
+            the duality gap, infinite at first) and ``status``, None as long as the fit continues.
+            Changing the dict does not change the fit.
 
-            Of an object (such as :class:`sstruct.GapMonitor`, or scikit-learn's ``ProgressBar``)
-            the hooks ``on_fit_task_begin`` and ``on_fit_task_end`` are called, for the fit and for
-            each pass. ``context.info`` is the dict above: in the end hooks of the pass that has
-            ended, in the others of the pass before (at first counts are 0, and ``primal``,
-            ``dual`` and ``gap`` NaN).
+            For an object (such as :class:`sstruct.GapMonitor`, or scikit-learn's ``ProgressBar``),
+            the hooks ``on_fit_task_begin`` and ``on_fit_task_end`` are called for the fit and for
+            each pass. ``context.info`` is the dict above. In the end hooks it describes the pass
+            that has ended, in the begin hooks the previous pass (before the first one, counts are 0
+            and ``primal``, ``dual`` and ``gap`` are NaN).
 
         Returns
         -------
@@ -272,10 +272,9 @@ class CallbackSupport(CallbackSupportMixin):
 
         Notes
         -----
-        Clones share the callbacks, and so do the fits of a search. They belong to the fit and not
-        to the model: a pickle or file of a fitted model does not contain them, so that they may be
-        lambdas. Set them again after loading. An unfitted estimator keeps them, since searches
-        send it to worker processes.
+        Clones and the fits of a search share the callbacks. A pickle or file of a fitted model does
+        not contain them, so they can be lambdas; set them again after loading. The pickle of an
+        unfitted estimator contains them, since searches send it to worker processes.
 
         Callbacks set on a meta-estimator reach its sub-estimators with scikit-learn 1.9 or later.
         """
@@ -283,7 +282,7 @@ class CallbackSupport(CallbackSupportMixin):
 
 
 def _with_hooks(callback):
-    """Return an object of scikit-learn's protocol."""
+    """Return the callback as an object of scikit-learn's protocol."""
     if not isinstance(callback, type):
         if all(callable(getattr(callback, name, None)) for name in HOOKS):
             return callback
@@ -302,11 +301,11 @@ class FitTask:
     ----------
     estimator : BaseSSVM
     training : tuple of (X, y, sample_weight)
-        As given to ``fit``.
+        As passed to ``fit``.
     max_passes : int or None
-        Most passes that the fit may make, for progress bars; None: not known.
+        Maximum number of passes, for progress bars, or None if unknown.
     attributes : callable
-        Turns a Solution into a dict of fitted attributes.
+        Returns the dict of fitted attributes of a Solution.
     """
 
     def __init__(self, estimator, training, max_passes, attributes):
@@ -315,7 +314,7 @@ class FitTask:
         self.given = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
         self.attributes = attributes
         self.error = None
-        # Made without callbacks too: a meta-estimator may have some.
+        # Needed without callbacks too, since a meta-estimator may have some.
         self.context, self.info = open_context(estimator, max_passes), NOTHING_YET
         self.context.info = dict(self.info)
         self.context.call_on_fit_task_begin(**self.given)
@@ -325,7 +324,7 @@ class FitTask:
 
     @property
     def callback(self):
-        """What a solver is to call after each pass; None: nobody wants to know."""
+        """Callback for the solver, or None if no callback is registered."""
         return self.after_pass if self.active else None
 
     def _begin_pass(self, attributes):
@@ -334,9 +333,9 @@ class FitTask:
         self.subtask.call_on_fit_task_begin(**self.given, reconstruction_attributes=attributes)
 
     def after_pass(self, info, solution):
-        """Tell the callbacks of a pass; return whether the fit is to stop.
+        """Call the callbacks after a pass; return True if the fit should stop.
 
-        An exception is kept in `error`. A KeyboardInterrupt goes on to the solver.
+        Exceptions are stored in `error`. A KeyboardInterrupt propagates to the solver.
         """
 
         def attributes():
@@ -355,7 +354,7 @@ class FitTask:
         return stop
 
     def end(self, solution):
-        """Tell the callbacks that the estimator has its attributes."""
+        """Call the callbacks at the end of the fit, when the estimator has its attributes."""
         if self.active:
             certificate = {name: getattr(solution, name) for name in CERTIFICATE}
             self.context.info = {**self.info, **certificate}

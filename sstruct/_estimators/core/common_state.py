@@ -1,4 +1,4 @@
-"""What the attributes of every fitted estimator of the package are to be."""
+"""The FittedState shared by all estimators: types and ranges of their fitted attributes."""
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from sstruct._solvers.core.status import Status
 
 INTEGER = np.iinfo(np.int64).max
 
-# What the solvers' ``export`` gives, and the planes of structures that are the user's.
+# The state exported by solvers, and the planes of user-defined structures.
 WARM = {
     "fingerprint": Text(),
-    # Not in pickles of a version that did not take more samples, which `check_goes_on` refuses.
+    # Missing in pickles of versions that did not support added samples; see `check_goes_on`.
     "n_samples": Number(whole=True, least=1, most=INTEGER, optional=True),
     "lam": Number(positive=True),
     "block_weight": Array(dtype=np.float64, shape=("blocks",), least=0),
@@ -44,7 +44,7 @@ WARM = {
 }
 
 
-# What a solver that takes samples as they come leaves to those that come later.
+# The state that an online solver needs to continue with later samples.
 STEPS = {
     "solver": Text(),
     "weights": Array(dtype=np.float64, shape=("n_weights",)),
@@ -55,26 +55,26 @@ STEPS = {
 
 
 def working_sets_agree(state):
-    """Working sets have so many labelings as there are dual weights."""
+    """Raise Unexpected unless working sets have one labeling per dual weight."""
     warm = state.get("_warm_state")
     if warm is None:
         return
     planes = [name for name in WARM if name.startswith("plane_")]
     missing = [name for name in planes if warm.get(name) is None]
     if 0 < len(missing) < len(planes):
-        raise Unexpected(f"_warm_state[{missing[0]!r}]", "missing", "it beside the other planes")
+        raise Unexpected(f"_warm_state[{missing[0]!r}]", "missing", "an entry like other planes")
     counts = [("size", "alpha")] + [("plane_size", "plane_value")] * (not missing)
     for name, counted in counts:
         size, n = warm[name], len(warm[counted])
-        # The sum of numbers up to n, so that none is too large for the sum.
+        # Each size is at most n, so the sum cannot overflow.
         if len(size) and (size.max() > n or size.sum() != n):
-            found = f"sizes of {size.sum()} in all"
+            found = f"sizes with the sum {size.sum()}"
             raise Unexpected(f"_warm_state[{name!r}]", found, f"{n}, the length of {counted!r}")
     if len(warm["size"]) == 0:
         raise Unexpected("_warm_state['size']", "empty", "a number for each of at least one block")
 
 
-# An interrupted fit may not know these.
+# Unknown after an interrupted fit.
 CERTIFICATE = Number(any_float=True, optional=True)
 
 BASE_STATE = FittedState(
@@ -100,7 +100,7 @@ BASE_STATE = FittedState(
     layout=lambda state: vector_layout(len(state["_w"])),
 )
 
-# What a solver adds, as any model may have it.
+# Optional attributes set by solvers.
 SOLVED = {
     "lam_": 1.0,
     "solver_": "",
@@ -123,7 +123,7 @@ LABELING_STATE = BASE_STATE.extended(
         "n_features_in_": Number(whole=True, least=1, size="F"),
         "feature_names_in_": Labels(size="F", strings=True, optional=True),
         "_bias": Flag(),
-        # What X was, by which predictions go out; older pickles do not know.
+        # The form of X, which determines the form of predictions; missing in older pickles.
         "_form": Text(choices=("ragged", "stacked", "rows"), optional=True),
     },
     layout=lambda state: label_layout(*sizes_of(state)),

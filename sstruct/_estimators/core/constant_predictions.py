@@ -1,4 +1,4 @@
-"""Whether a fit predicts the same label everywhere in its own training data."""
+"""Warn if a fit predicts the same label for all of its training data."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 
-# Most fits predict two labels in one of the first blocks of these, and the others are not decoded.
+# Blocks to decode first: most fits predict two labels in them, and other blocks are not decoded.
 FIRST_BLOCKS = 64
-# Fewest nodes (or sets of labels), and fewest of them with other labels, for a warning: constant
-# predictions are common in tiny examples, and right if other labels hardly occur.
+# Minimum number of nodes (or label sets), and of nodes with another label, for a warning: constant
+# predictions are common in tiny examples, and correct if other labels are very rare.
 LEAST_NODES = 50
 LEAST_MISSED = 10
 
@@ -30,7 +30,7 @@ def constant_prediction(structure, training, w, n_threads):
     problem, classes = training.problem, training.attributes.get("classes_")
     if isinstance(problem, PartitionedBlocks) or not isinstance(classes, np.ndarray):
         return None
-    if training.completed:  # the labels of one round of many
+    if training.completed:  # the labels of one of many rounds
         return None
     while isinstance(problem, WrappedProblem):
         problem = problem.problem

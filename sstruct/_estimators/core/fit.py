@@ -1,4 +1,4 @@
-"""The one way from packed data to a fitted model: solve, keep what was found, warn."""
+"""Fit a model to packed data: run the solver, set fitted attributes, warn."""
 
 from dataclasses import asdict, replace
 from functools import partial
@@ -45,7 +45,7 @@ def chosen_options(structure, solver, problem, threads=None):
 
 
 class Fit:
-    """A fit whose data are packed: a solver, its Setup, and what becomes of its solution.
+    """A fit to packed data: the solver, its Setup, and the fitted attributes of its solution.
 
     Parameters
     ----------
@@ -66,7 +66,8 @@ class Fit:
         self.structure, self.training, self.solver = structure, training, solver.name
         if training.alternative == self.solver:
             training.alternative = None
-        # No method: the setup knows the FitTask, which has this; a cycle would keep all data.
+        # Not a method: setup refers to the FitTask, which refers to this; a reference cycle would
+        # keep all data in memory.
         self.fitted_attributes = partial(_attributes_of, structure, training, solver.name)
         options = chosen_options(structure, solver, training.problem, training.n_threads)
         options = replace(options, **changes)
@@ -79,7 +80,7 @@ class Fit:
         )
         self.setup.step_weight = training.sample_weight.copy()
         self._data = {}
-        if structure.warm_start:  # before user code is called, which might change the data
+        if structure.warm_start:  # before calls of user code, which could change the data
             data = training.data
             self._data = {"fingerprint": data.fingerprint(), "n_samples": data.n_samples}
         self.setup.progress = progress(
@@ -114,7 +115,7 @@ class Fit:
         """Run the solver and return its Solution.
 
         publish : callable
-            Takes the fitted attributes. A signal comes before or after it.
+            Called with the fitted attributes. Signals are delivered before or after the call.
         """
         structure, training, setup = self.structure, self.training, self.setup
         with DelayedInterrupt() as setup.delay:
@@ -124,10 +125,10 @@ class Fit:
             if warm is not None:
                 warm |= self._data
             elif structure.warm_start and solution.interruption is None:
-                # The cluster is not available any more.
+                # The cluster is no longer available.
                 solution = replace(solution, interruption=setup.problem.failure)
             if run.takes_samples_as_they_come:
-                # The state that belongs to the weights kept, which others may have followed.
+                # The state that belongs to the best weights, which need not be the last ones.
                 steps = (setup.held_out and setup.held_out.steps) or run.export()
                 steps |= {"solver": self.solver, "bounded": setup.bounds is not None}
             if training.conclude is not None:
@@ -162,7 +163,7 @@ class Fit:
         """Raise the exception that ended the fit, or end its FitTask and warn about the result."""
         error = solution.interruption or getattr(task, "error", None)
         if error is not None:
-            # Frames of its traceback hold these: a cycle would keep all data until it is collected.
+            # The frames of the traceback refer to these: a cycle would keep all data in memory.
             solution.interruption = None
             if task is not None:
                 task.error = None
@@ -192,12 +193,12 @@ def fitted_attributes(structure, solution, lam, solver, attributes):
     lam : float
     solver : str
     attributes : dict
-        Those of the Training.
+        Attributes of the Training.
     """
     return structure.describe(
         {
             **attributes,
-            # In the problem's layout: decoding needs it, and there is no second copy.
+            # In the layout of the problem, as needed for decoding, to avoid a second copy.
             "_w": solution.w,
             "lam_": lam,
             "solver_": solver,
@@ -240,7 +241,7 @@ def _warm(structure, training, warm):
     try:
         kept_warm_start(warm)
     except ValueError as error:
-        raise ValueError(f"what the last fit left to go on from: {error}") from error
+        raise ValueError(f"cannot continue from the previous fit: {error}") from error
     classes = training.attributes.get("classes_")
     check_goes_on(warm, training.data, classes, structure.last_fit.get("classes_"))
     if structure.warm_start == "primal":
@@ -251,9 +252,9 @@ def _warm(structure, training, warm):
 
 
 def _checkpoint(structure, training, options):
-    """Return the Checkpoint of a fit, or None; its fingerprint covers all that changes a step.
+    """Return the Checkpoint of a fit, or None. Its fingerprint covers all that affects a step.
 
-    The warm start is not covered: the file has the whole state, whatever it began from.
+    The warm start is not covered, since the file contains the whole state.
     """
     if structure.checkpoint is None:
         return None

@@ -1,4 +1,4 @@
-"""FittedModel: what a fit leaves, and all that a prediction needs."""
+"""FittedModel: the result of a fit, sufficient for prediction."""
 
 
 class FittedModel:
@@ -7,7 +7,7 @@ class FittedModel:
     Parameters
     ----------
     state : FittedState
-        The attributes that such a model has, and the layout of its weights.
+        Declares the attributes, and the layout of the weights.
     attributes : dict
         Values by name. Optional attributes may be missing.
     """
@@ -21,7 +21,7 @@ class FittedModel:
         return FittedModel(self._state, vars(self) | {"_w": w})
 
     def get(self, name, default=None):
-        """Return an attribute that may be missing."""
+        """Return an optional attribute, or `default` if it is missing."""
         return vars(self).get(name, default)
 
     @property
@@ -30,9 +30,9 @@ class FittedModel:
         return self._state.layout(vars(self))
 
     def table(self, name):
-        """Return the weights with a name, as a view of all weights."""
+        """Return the table of weights with a name, as a view of all weights."""
         return self.layout.table(self._w, name)
 
     def tables(self):
-        """Return the weights by name, as views of all weights."""
+        """Return all tables of weights by name, as views of all weights."""
         return self.layout.views(self._w)

@@ -1,4 +1,4 @@
-"""What fitted estimators are made of, and the one check of it: a model may come from a file."""
+"""Declare and validate the fitted attributes of estimators, which may come from a file."""
 
 import math
 import reprlib
@@ -36,23 +36,23 @@ class Unexpected(Exception):
 
 
 def refuse(name, value, expected):
-    """Raise because a part of a state is not what is expected."""
+    """Raise Unexpected for a part of a state, with a description of its value."""
     raise Unexpected(name, described(value), expected)
 
 
 def described(value):
-    """Say what a value is in a few words, whatever it is."""
+    """Describe any value in a few words."""
     if isinstance(value, np.ndarray):
         return f"a {type(value).__name__} of shape {value.shape} and dtype {value.dtype}"
     try:
         return f"{reprlib.repr(value)}, of type {type(value).__name__}"
-    except Exception:  # objects from files may not be able to say
+    except Exception:  # the repr of an object from a file may raise
         return f"of type {type(value).__name__}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A part of a state; subclasses say in ``check`` which values it may have.
+    """One part of a state; subclasses define its valid values in ``check``.
 
     Attributes
     ----------
@@ -63,23 +63,23 @@ class Field:
     optional: bool = False
 
     def look(self, parts, name, sizes, prefix=""):
-        """Check one of the parts of a dict; sizes: what letters in shapes stand for."""
+        """Validate one item of a dict; sizes: the values of letters in shapes."""
         if parts.get(name) is not None:
             self.check(parts[name], f"{prefix}{name}", sizes)
         elif not self.optional:
             raise Unexpected(f"{prefix}{name}", "missing", self.expected())
 
     def expected(self):
-        """Say which values are expected."""
+        """Describe the valid values."""
         return "one"
 
     def check(self, value, name, sizes):
-        """Raise Unexpected unless a value is as expected; take sizes that it gives."""
+        """Raise Unexpected if a value is invalid; add the sizes that it defines to `sizes`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Field):
-    """A number; `whole`: an integer. `size`: the letter that it gives a value."""
+    """A number, or an integer if `whole`. `size`: the letter in shapes that it defines."""
 
     whole: bool = False
     least: float = -math.inf
@@ -94,11 +94,11 @@ class Number(Field):
         return kind + (" above 0" if self.positive else "" if self.any_float else bounds)
 
     def check(self, value, name, sizes):
-        # What fits make: a Fraction, say, can be compared, but not written into a message.
+        # Only types that fits set: a Fraction can be compared, but not formatted in a message.
         kinds = int | np.integer if self.whole else int | float | np.integer | np.floating
         right = isinstance(value, kinds) and not isinstance(value, bool)
         if right and not self.any_float:
-            # As doubles, which 10**400 is not.
+            # Fails for integers that do not fit a double, such as 10**400.
             largest = math.inf if self.whole else sys.float_info.max
             right = self.least <= value <= self.most and abs(value) <= largest
             right = right and (value > 0 or not self.positive)
@@ -110,7 +110,7 @@ class Number(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Flag(Field):
-    """True or False; 1 is neither, for flags are multiplied with."""
+    """True or False, but not 1, since flags are used in products."""
 
     def expected(self):
         return "True or False"
@@ -122,7 +122,7 @@ class Flag(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Field):
-    """A string, of those listed if any are."""
+    """A string; one of `choices`, if there are any."""
 
     choices: tuple = ()
 
@@ -136,13 +136,14 @@ class Text(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Array(Field):
-    """An array, contiguous and of finite numbers within bounds.
+    """A contiguous array of finite numbers within bounds.
 
     Attributes
     ----------
     dtype : type
     shape : tuple of int and str
-        A letter stands for one size: that of the first array, or Number, that has it. None: any.
+        A letter stands for a size, defined by the first array, or Number, that contains it. None
+        matches any size.
     least, most : float
     """
 
@@ -163,23 +164,23 @@ class Array(Field):
         check_shape(value, name, self.shape, sizes)
         if value.size == 0 or value.dtype == bool or self.any_float:
             return
-        lowest, highest = value.min(), value.max()  # NaN where there is one
+        lowest, highest = value.min(), value.max()  # NaN if any entry is
         finite = abs(lowest) < math.inf and abs(highest) < math.inf
         if not (finite and self.least <= lowest and highest <= self.most):
-            found = f"of numbers from {lowest:g} to {highest:g}"
-            raise Unexpected(name, found, f"finite ones from {self.least:g} to {self.most:g}")
+            found = f"an array of numbers from {lowest:g} to {highest:g}"
+            raise Unexpected(name, found, f"finite numbers from {self.least:g} to {self.most:g}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Labels(Field):
-    """A 1-D array of labels, none twice, their number a size; `strings`: of str objects alone."""
+    """A 1-D array of distinct labels, whose number defines a size; only of str if `strings`."""
 
     size: str
     strings: bool = False
 
     def expected(self):
         kind = "strings" if self.strings else "hashable labels"
-        return f"a 1-D array of {kind}{'' if self.strings else ', none twice'}"
+        return f"a 1-D array of {kind}{'' if self.strings else ' without duplicates'}"
 
     def check(self, value, name, sizes):
         check_array(value, name, self.expected())
@@ -194,7 +195,7 @@ class Labels(Field):
             return
         try:
             distinct = len(set(labels)) == len(labels) and all(label == label for label in labels)
-        except Exception:  # whatever objects from files raise where they are compared
+        except Exception:  # comparing objects from files may raise anything
             distinct = False
         if not distinct:
             refuse(name, value, self.expected())
@@ -202,7 +203,7 @@ class Labels(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Each(Field):
-    """A tuple with one value for each of some fields."""
+    """A tuple with one value for each of the fields `of`."""
 
     of: tuple
 
@@ -218,7 +219,7 @@ class Each(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class ListOf(Field):
-    """A list or a tuple of any length; `size`: the letter that its length gives a value."""
+    """A list or a tuple of any length; `size`: the letter in shapes that its length defines."""
 
     of: Field
     least: int = 0
@@ -239,7 +240,7 @@ class ListOf(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class DictOf(Field):
-    """A dict with some known keys; letters in it are its own. Other keys are let be."""
+    """A dict with some known keys; its letters are local. Other keys are not validated."""
 
     of: dict
 
@@ -256,10 +257,10 @@ class DictOf(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Columns(Field):
-    """A dict of columns: strings to 1-D arrays of numbers, of one length."""
+    """A dict of columns: names to 1-D arrays of numbers of equal length."""
 
     def expected(self):
-        return "a dict of 1-D arrays of numbers, all of one length"
+        return "a dict of 1-D arrays of numbers of equal length"
 
     def check(self, value, name, sizes):
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
@@ -274,7 +275,7 @@ class Columns(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Of(Field):
-    """An object of a type, whose own state has been looked at, or is now; or with some methods."""
+    """An object of a type, which validates its own state, or an object with some methods."""
 
     type: type = object
     methods: tuple = ()
@@ -292,14 +293,14 @@ class Of(Field):
 
 
 def check_array(value, name, expected):
-    """Raise unless a value is a plain array, whose bytes all are there."""
-    # Not subclasses: a masked array or a matrix does other things when it is indexed.
+    """Raise unless a value is a plain array backed by enough memory."""
+    # Subclasses are rejected: masked arrays and matrices have other indexing rules.
     if type(value) not in (np.ndarray, np.memmap):
         refuse(name, value, expected)
 
 
 def check_shape(value, name, shape, sizes):
-    """Raise unless an array has a shape; letters take the size that they have first."""
+    """Raise unless an array has a shape; the first use of a letter defines its size."""
     if shape is None:
         return
     named = ", ".join(f"{part} = {sizes[part]}" if part in sizes else f"{part}" for part in shape)
@@ -313,17 +314,17 @@ def check_shape(value, name, shape, sizes):
 
 @dataclass(frozen=True)
 class FittedState:
-    """What the attributes of a fitted estimator are to be.
+    """Declaration of the valid attributes of a fitted estimator.
 
     Attributes
     ----------
     fields : dict of str to Field
-        By attribute, in the order in which they are looked at.
+        By attribute, in the order in which they are validated.
     rules : tuple of callables
-        ``rule(state)``, called after all fields are as expected, raises Unexpected (``refuse``)
-        where attributes do not agree.
+        ``rule(state)``, called once all fields are valid, raises Unexpected if attributes do not
+        agree.
     layout : callable or None
-        ``layout(state)`` returns the WeightLayout of ``_w``; None: the object has no weights.
+        ``layout(state)`` returns the WeightLayout of ``_w``. None if the object has no weights.
     """
 
     fields: dict = field(default_factory=dict)
@@ -331,12 +332,12 @@ class FittedState:
     layout: Callable[[dict], WeightLayout] | None = None
 
     def extended(self, more=None, rules=(), layout=None):
-        """Return the same with more fields, and rules after the others."""
+        """Return a copy with additional fields, and additional rules at the end."""
         fields = {**self.fields, **(more or {})}
         return replace(self, fields=fields, rules=self.rules + rules, layout=layout or self.layout)
 
     def check(self, state, owner):
-        """Raise ValueError unless a dict of attributes is such a state; owner: whose it is."""
+        """Raise ValueError if a dict of attributes is invalid; owner: class name for the error."""
         try:
             sizes = {}
             for name, each in self.fields.items():
@@ -346,21 +347,21 @@ class FittedState:
             if self.layout is not None:
                 expected = self.layout(state).size
                 if len(state["_w"]) != expected:
-                    found = f"of {len(state['_w'])} weights"
-                    raise Unexpected("_w", found, f"{expected}, as the other attributes say")
+                    found = f"an array of {len(state['_w'])} weights"
+                    raise Unexpected("_w", found, f"{expected} to match the other attributes")
         except Unexpected as error:
             raise ValueError(
-                f"this {owner} is no model that can be used: {error}. It was changed after its "
-                "fit, or its file is damaged; fit it again, or load a whole file"
+                f"invalid fitted state of {owner}: {error}. It was modified after fit, or its "
+                "file is damaged; fit it again, or load an intact file"
             ) from None
 
 
-# By id, a weak reference to an object and the attributes that it had when it was looked at.
+# By id: a weak reference to an object, and its attributes when it was last validated.
 _looked_at = {}
 
 
 def reads_one_fit(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a public method that uses fitted attributes: call it on a checked copy.
+    """Decorate a public method that uses fitted attributes: call it on a validated copy.
 
     The method, and the methods that it calls, then read the attributes of one fit, even if another
     thread fits the object again meanwhile.
@@ -374,18 +375,18 @@ def reads_one_fit(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class CheckedState:
-    """An object that checks its attributes when it is loaded, and when they are used.
+    """Mixin that validates fitted attributes when an object is loaded, and before use.
 
-    A subclass declares ``_fitted_state``, decorates public methods that use what was fitted with
-    ``reads_one_fit``, and ends its fit by ``_publish``.
+    A subclass declares ``_fitted_state``, decorates public methods that use fitted attributes with
+    ``reads_one_fit``, and calls ``_publish`` at the end of its fit.
     """
 
     _fitted_state: ClassVar[FittedState] = FittedState()
-    # True for the checked copy that a method reads, which no fit changes.
+    # True for the validated copy that a method uses, which no fit modifies.
     _is_snapshot: ClassVar[bool] = False
 
     def __copy__(self):
-        """Return a copy that, unlike a file, keeps callbacks and other functions."""
+        """Return a copy that, unlike a pickle, keeps callbacks and other functions."""
         return self._with(self.__dict__.copy())
 
     def __deepcopy__(self, memo):
@@ -394,7 +395,7 @@ class CheckedState:
         return other
 
     def _with(self, state):
-        """Return another object of this class with a state, of which it is the owner."""
+        """Return a new object of this class that owns a state."""
         state.pop("_is_snapshot", None)
         other = type(self).__new__(type(self))
         other.__dict__ = state
@@ -406,7 +407,7 @@ class CheckedState:
         return state
 
     def _stored_state(self):
-        """Return the state for pickles and files; called on a copy that no fit changes."""
+        """Return the state for pickles and files; called on a copy that no fit modifies."""
         return pack_names(super().__getstate__())
 
     def __setstate__(self, state):
@@ -424,11 +425,11 @@ class CheckedState:
             self._check_state()
 
     def _attributes_of(self, state):
-        """Return the attributes that ``__getstate__`` has made a state of."""
+        """Return the attributes from a state made by ``__getstate__``."""
         return unpack_names(state)
 
     def _is_fitted(self):
-        """Whether there is anything that a fit has set."""
+        """Whether any fitted attribute is set."""
         return any(
             name in self.__dict__
             for name, each in self._fitted_state.fields.items()
@@ -436,32 +437,32 @@ class CheckedState:
         )
 
     def _snapshot(self):
-        """Return a copy that no fit changes."""
-        snapshot = self._with(self.__dict__.copy())  # in one step for other threads
+        """Return a copy that no fit modifies."""
+        snapshot = self._with(self.__dict__.copy())  # atomic with respect to other threads
         snapshot._is_snapshot = True
         return snapshot
 
     def _require_fitted(self):
-        """Return a copy that no fit changes, its attributes checked.
+        """Return a copy that no fit modifies, after validation.
 
         Raises
         ------
         NotFittedError
             Before a fit.
         ValueError
-            If fitted attributes are damaged.
+            If fitted attributes are invalid.
         """
         if self._is_snapshot:
             return self
         snapshot = self._snapshot()
         if isinstance(self, BaseEstimator):
-            check_parameters(snapshot)  # a file may have no state at all
+            check_parameters(snapshot)  # a file may lack the state
             check_is_fitted(snapshot)
         self._check_state(snapshot.__dict__)
         return snapshot
 
     def _publish(self, attributes):
-        """Replace the fitted attributes, in one step for other threads; None removes one."""
+        """Replace the fitted attributes, atomically for other threads; None removes one."""
         state = {**self.__dict__, **attributes}
         for name, value in attributes.items():
             if value is None:
@@ -470,9 +471,9 @@ class CheckedState:
         self._forget_state()
 
     def _check_state(self, state=None):
-        """Check the fitted attributes, unless they are those of the last check."""
+        """Validate the fitted attributes, unless they are unchanged since the last validation."""
         state = self.__dict__ if state is None else state
-        # Not objects that look after themselves, which might keep this one from being freed.
+        # Without objects that validate themselves, since references to them may form a cycle.
         fields = self._fitted_state.fields.items()
         now = [state.get(name) for name, each in fields if not isinstance(each, Of)]
         seen = _looked_at.get(id(self))
@@ -483,12 +484,12 @@ class CheckedState:
         _looked_at[key] = weakref.ref(self, lambda _: _looked_at.pop(key, None)), now
 
     def _forget_state(self):
-        """Let go of attributes that were looked at: there are others now."""
+        """Drop the record of validated attributes after they were replaced."""
         _looked_at.pop(id(self), None)
 
 
 def of_format(owner, state, expected):
-    """Return a state without its format, which must be the one expected."""
+    """Return a state without its format number; raise ValueError if that is not `expected`."""
     version = state.get("_sstruct_format") if isinstance(state, dict) else None
     if type(version) is not int or version != expected:
         raise ValueError(
@@ -499,43 +500,43 @@ def of_format(owner, state, expected):
 
 
 def check_names(owner, state):
-    """Raise unless a state from a file is a dict of attributes, none of which hides the class's."""
+    """Raise unless a state is a dict of attributes, none of which hides a class attribute."""
     kind = type(owner)
     if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
         raise ValueError(
-            f"this {kind.__name__} has no state that can be used: it is {described(state)}, "
-            "expected a dict of attributes by name; its file is damaged"
+            f"invalid state of {kind.__name__}: found {described(state)}, "
+            "expected a dict of attributes by name; the file is damaged"
         )
     own = {*parameter_names(kind), *owner._fitted_state.fields}
     for name in state:
         if name not in own and _is_of_class(kind, name):
             raise ValueError(
-                f"this {kind.__name__} has an attribute {name} of its own, expected that of its "
-                "class: its file is damaged"
+                f"invalid state of {kind.__name__}: attribute {name} overrides the attribute of "
+                "the class; the file is damaged"
             )
     check_parameters(owner, state)
 
 
 @cache
 def parameter_names(kind):
-    """Return the names of the parameters of an estimator's class; of other classes none."""
+    """Return the names of the parameters of an estimator class; [] for other classes."""
     if is_dataclass(kind):
         return [each.name for each in fields(kind) if each.init]
     return [*signature(kind).parameters] if issubclass(kind, BaseEstimator) else []
 
 
 def check_parameters(owner, state=()):
-    """Raise unless an object, or the state that it is to get, has all its parameters."""
+    """Raise ValueError if a parameter is missing both in an object and in its new state."""
     for name in parameter_names(type(owner)):
         if name not in state and not hasattr(owner, name):
             raise ValueError(
-                f"this {type(owner).__name__} has no parameter {name}, expected one: its file is "
-                "damaged"
+                f"invalid state of {type(owner).__name__}: parameter {name} is missing; the file "
+                "is damaged"
             )
 
 
 def _is_of_class(kind, name):
-    """Whether a name is that of a method or a constant of this package or scikit-learn."""
+    """Whether a name is defined by a class of this package, scikit-learn or Python itself."""
     for each in kind.__mro__:
         if name in vars(each):
             return each.__module__.partition(".")[0] in ("sstruct", "sklearn", "builtins")

@@ -1,4 +1,4 @@
-"""Early stopping: samples that take no part in training, and the score of weights on them."""
+"""Early stopping: validation samples, and the score of weights on them."""
 
 import math
 import numbers
@@ -26,14 +26,14 @@ from sstruct._solvers.core.status import Status
 
 @dataclass(frozen=True)
 class Samples:
-    """Labeled samples, as a user gives them: to ``fit``, or as X_val, y_val, sample_weight_val."""
+    """Labeled samples as passed to ``fit``, or as X_val, y_val and sample_weight_val."""
 
     X: Any
     y: Any
     sample_weight: Any = None
 
     def of(self, chosen):
-        """Return those of some indices."""
+        """Return the subset of samples with some indices."""
         weights = self.sample_weight
         one_for_all = isinstance(weights, numbers.Number) or getattr(weights, "ndim", 1) == 0
         if weights is not None and not one_for_all:
@@ -42,16 +42,16 @@ class Samples:
 
     @property
     def given(self):
-        """Whether there are any."""
+        """Whether any argument is not None."""
         return any(part is not None for part in vars(self).values())
 
     def fingerprint(self):
-        """Return a hash of all that a score depends on."""
+        """Return a hash of everything that a score depends on."""
         return joblib.hash((self.X, self.y, self.sample_weight))
 
 
 def _taken(values, name, chosen):
-    """Return the items of some indices; not all kinds of sparse matrices have rows to take."""
+    """Return the items with some indices; sparse matrices are converted to CSR."""
     if sparse.issparse(values):
         check_compressed(values, name)
         values = as_csr(values)
@@ -64,49 +64,50 @@ def check_early_stopping(structure):
     if not structure.validation_fraction < 1:
         raise ValueError(
             "validation_fraction must be below 1, found "
-            f"{structure.validation_fraction!r}: the others are for training"
+            f"{structure.validation_fraction!r}; the remaining samples are used for training"
         )
     check_number("n_iter_no_change", structure.n_iter_no_change, least=1, whole=True)
 
 
 def divided(structure, samples, validation):
-    """Return the samples to train on and those held out, or None.
+    """Split samples into training and validation samples for early stopping.
 
     Parameters
     ----------
     structure : Structure
-        Its parameters have been checked.
+        With validated parameters.
     samples : Samples
     validation : Samples or None
-        What ``fit`` was given to validate on, of Nones if nothing; None: this is no ``fit``.
+        X_val, y_val and sample_weight_val of ``fit``; None if the caller is not ``fit``.
 
     Returns
     -------
     structure : Structure
-        The same, with the classes of all samples if they are held out at random.
+        With the classes of all samples, if validation samples are drawn at random.
     training : Samples
     held_out : Samples or None
     empty : ndarray of int or None
-        Indices of the samples without nodes, which are in neither; None: `training` has all.
+        Indices of the samples without nodes, which are in neither subset; None if `training` has
+        all samples.
 
     Raises
     ------
     ValueError
-        If they do not go with `early_stopping`, or the samples cannot be divided.
+        If validation samples do not match `early_stopping`, or the samples cannot be split.
     """
     if not structure.early_stopping:
         if validation is not None and validation.given:
-            raise ValueError("X_val and y_val are for early_stopping=True, found False")
+            raise ValueError("X_val and y_val require early_stopping=True, found False")
         return structure, samples, None, None
     if validation is None:
         raise ValueError(
-            f"early_stopping=True is for fit of {structure.estimator_name} alone, found it in "
-            "what goes on from one fit to another; take early_stopping=False"
+            f"early_stopping=True is supported only by fit of {structure.estimator_name}, not by "
+            "paths, LatentSSVM or partial_fit; use early_stopping=False"
         )
     if not validation.given:
         return _at_random(structure, samples)
     if validation.X is None or validation.y is None:
-        raise ValueError("X_val and y_val go together: give both, or neither")
+        raise ValueError("X_val and y_val must be passed together; pass both, or neither")
     for name, part in vars(validation).items():
         check_depth(part, f"{name}_val")
     return structure, samples, validation, None
@@ -116,23 +117,24 @@ def _at_random(structure, samples):
     """Hold out `validation_fraction` of the samples."""
     if is_partitioned(samples.X):
         raise TypeError(
-            "X is on a cluster, where early_stopping=True holds no samples out: give X_val and "
-            "y_val, lists of samples"
+            "early_stopping=True cannot draw validation samples from partitions on a cluster; pass "
+            "X_val and y_val as lists of samples"
         )
     if on_disk(samples.X):
         raise ValueError(
-            "X is mapped from a file, and held-out samples would be copied into memory: hold "
-            "them out yourself, and give them to fit as X_val and y_val"
+            "X is mapped from a file, and drawing validation samples would copy it into memory; "
+            "split the samples yourself, and pass X_val and y_val to fit"
         )
     seed = structure.random_state
     again = structure.warm_start or structure.checkpoint is not None
     if again and (seed is None or not isinstance(seed, int | np.integer)):
         raise ValueError(
-            "early_stopping=True with warm_start or checkpoint holds out the same samples in each "
-            f"fit: give random_state as an integer, found {seed!r}, or give X_val and y_val"
+            "early_stopping=True with warm_start or checkpoint must draw the same validation "
+            f"samples in each fit; set random_state to an integer, found {seed!r}, or pass X_val "
+            "and y_val"
         )
     share = float(structure.validation_fraction)
-    # Before a part of them is taken: errors name samples by their index among all.
+    # Before the split, so that errors name samples by their index in X.
     training = structure.train(samples.X, samples.y, samples.sample_weight)
     known, empty = training.attributes, training.empty
     kept = np.delete(np.arange(num_samples(samples.X)), empty)
@@ -145,8 +147,8 @@ def _at_random(structure, samples):
         parts = next(split.split(kept, classes))
     except ValueError as error:
         raise ValueError(
-            f"early_stopping=True with validation_fraction={share:g} cannot divide {len(kept)} "
-            f"samples: {error} Give X_val and y_val, or another validation_fraction"
+            f"early_stopping=True with validation_fraction={share:g} cannot split {len(kept)} "
+            f"samples: {error} Pass X_val and y_val, or change validation_fraction"
         ) from error
     if "classes" in structure.parameters and known.get("classes_") is not None:
         structure = structure.with_parameters(classes=known["classes_"])
@@ -155,7 +157,7 @@ def _at_random(structure, samples):
 
 
 def class_numbers(y):
-    """Return a number for the label of each sample; None where labels are none, as ``fit`` says."""
+    """Return a number for the label of each sample; None if labels are invalid, see ``fit``."""
     numbers = {}
     try:
         labels = y.tolist() if isinstance(y, np.ndarray) else y
@@ -165,9 +167,9 @@ def class_numbers(y):
 
 
 def on_disk(X):
-    """Whether features are mapped from a file, which a part of them would be read from."""
+    """Whether features are mapped from a file."""
     rows = getattr(X, "flat", X) if hasattr(X, "offsets") else X
-    if isinstance(rows, np.ndarray):  # whose own .data refuses dates
+    if isinstance(rows, np.ndarray):  # the attribute .data of an array of dates raises
         return is_mapped(rows)
     return is_mapped(getattr(rows, "data", rows))
 
@@ -179,14 +181,14 @@ class Scorer:
     ----------
     structure : Structure
     training : Training
-        Whose ``held_out`` are scored.
+        Its ``held_out`` samples are scored.
     fitted_attributes : callable
         Returns the fitted attributes of a Solution.
 
     Raises
     ------
     ValueError, TypeError
-        What ``score`` says of the samples.
+        If ``score`` raises for the samples.
     """
 
     def __init__(self, structure, training, fitted_attributes):
@@ -213,13 +215,13 @@ class Scorer:
             )
             self(unknown.w)
         except (ValueError, TypeError) as error:
-            # Not of its own type, which may be made of other things than a message.
+            # Not type(error), whose constructor may take other arguments than a message.
             kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"the samples held out (X_val, y_val): {error}") from error
+            raise kind(f"validation samples (X_val, y_val): {error}") from error
 
     def __call__(self, w):
         model = self.model.with_weights(self.training.user_weights(w))
         score = float(self.structure.score(model, self.samples, self.truth))
         if not math.isfinite(score):
-            raise ValueError(f"their score is {score}, expected a finite number")
+            raise ValueError(f"the score is {score}, expected a finite number")
         return score

@@ -1,4 +1,4 @@
-"""What ``lam="auto"`` and ``pairwise_scale="auto"`` stand for, from sizes and scale of the data."""
+"""Compute ``lam="auto"`` and ``pairwise_scale="auto"`` from the size and scale of the data."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,46 +7,47 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-# lam * n over the features' spread, for samples of one node. By benchmarks/defaults.py the errors
-# hardly differ from 0.25 to 0.5.
+# lam * n divided by the spread of the features, for samples of one node. Errors hardly differ
+# between 0.25 and 0.5 (benchmarks/defaults.py).
 STRENGTH = 0.4
-# The power of the number of nodes. Samples of more nodes do as well with a larger lam, and their
-# fits are faster: with images of thousands of pixels ten times.
+# The power of the number of nodes. With a larger lam, samples of many nodes are predicted equally
+# well and fits are faster: ten times for images of thousands of pixels.
 NODES_POWER = 0.2
-# The same for label sets (by benchmarks/multilabel.py), and 1 with pairwise features in proportion
-# to node features; both decrease beyond FEW_SAMPLES samples (benchmarks/notes/defaults.md).
+# The constant for label sets (benchmarks/multilabel.py); it is 1 if pairwise features are scaled in
+# proportion to node features. Both decrease for more than FEW_SAMPLES samples
+# (benchmarks/notes/defaults.md).
 LABEL_SET_STRENGTH = 0.6
 FEW_SAMPLES = 422
 SAMPLES_POWER = 1 / 3
-# The least spread, as a share of a row's mean squared norm, and beside a bias: it is with that norm
-# over lam n that the number of passes grows, to somewhat below `max_iter` at these.
+# Lower bounds of the spread, as a fraction of the mean squared norm of a row, and for a bias. The
+# number of passes grows with that norm / (lam n); at these bounds it remains below `max_iter`.
 LEAST_SHARE = 1 / 400
 LEAST_BESIDE_BIAS = 1 / 40
-# The size of pairwise features over the root mean square norm of a node's features, by
-# benchmarks/pairwise_scale.py.
+# The size of pairwise features divided by the root mean square norm of node features
+# (benchmarks/pairwise_scale.py).
 PAIRWISE_SHARE = 0.5
-# Entries of features that are looked at together.
+# Number of entries of features processed in one chunk.
 AT_ONCE = 2**19
 
 
 @dataclass(frozen=True)
 class TrainedNodes:
-    """What the scale of a fit's data is read from.
+    """The training data from which a Scale is computed.
 
     Attributes
     ----------
     features : ndarray or CSR matrix of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,)
-        Weight of each row's sample; 0 where the row is not trained on.
+        Weight of the sample of each row; 0 for rows that are not used in training.
     n_nodes : float
-        Nodes of a sample that are trained on, on average over samples; 1 for label sets.
+        Average number of training nodes per sample; 1 for label sets.
     mean_cost : float
-        What a wrong node costs, on average over nodes (`mean_cost`).
+        Average cost of a wrong node (`mean_cost`).
     bias : bool
     cost_spread : float
-        How much the costs of labels in sets differ (`cost_spread`); 1 for labels of nodes.
+        Dispersion of the costs of labels in sets (`cost_spread`); 1 for labels of nodes.
     n_windows : float
-        Windows that a sample is cut into, on average over samples.
+        Average number of windows per sample.
     label_sets : bool
         Whether the samples are label sets.
     """
@@ -63,15 +64,15 @@ class TrainedNodes:
 
 @dataclass(frozen=True)
 class Scale:
-    """What is read from some of the samples, which that of others may be added to.
+    """Statistics of some of the samples; `joined` combines those of disjoint subsets.
 
     Attributes
     ----------
     moments : tuple of (float, ndarray, ndarray, ndarray)
-        Of the rows: weight, and of each feature the weight of rows where it is not 0, mean, and
-        squares about it.
+        Weight of the rows; for each feature, the weight of the rows in which it is nonzero, its
+        mean, and the sum of squared deviations from the mean.
     total_weight : float
-        Of the samples.
+        Weight of the samples.
     n_nodes, mean_cost, bias, cost_spread, n_windows, label_sets : as in `TrainedNodes`
     """
 
@@ -86,7 +87,7 @@ class Scale:
 
 
 def scale_of(nodes, total_weight):
-    """Return the Scale of TrainedNodes, of samples of a total weight."""
+    """Return the Scale of TrainedNodes, given the total weight of the samples."""
     return Scale(
         _moments(nodes.features, nodes.weight),
         total_weight,
@@ -100,7 +101,7 @@ def scale_of(nodes, total_weight):
 
 
 def joined(scales):
-    """Return the Scale of all samples from those of parts of them."""
+    """Return the Scale of all samples from the Scales of disjoint subsets."""
     weights = np.array([scale.total_weight for scale in scales])
     nodes = weights * [scale.n_nodes for scale in scales]
     costs = nodes * [scale.mean_cost for scale in scales]
@@ -123,10 +124,11 @@ def joined(scales):
 
 
 def pairwise_from_scale(scale):
-    """Return a size of pairwise features in proportion to the norm of a node's features.
+    """Return a size of pairwise features in proportion to the norm of node features.
 
-    0.5 times the root mean square norm: node features times t give t times the size, and with
-    ``lam="auto"`` the same predictions. Weight k is k copies. 1 if all features are 0.
+    It is 0.5 times the root mean square norm, or 1 if all features are 0. Scaling node features by
+    t scales the size by t, and with ``lam="auto"`` predictions do not change. A sample of weight k
+    is equivalent to k copies.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         total, _, mean, squares = scale.moments
@@ -134,28 +136,28 @@ def pairwise_from_scale(scale):
 
 
 def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
-    r"""Return a lam that asks for about as much whatever the scale of features and loss.
+    r"""Return a lam that adapts to the scale of features and loss.
 
     .. math:: \lambda = 0.4\, \frac{V m^{1/5}}{n\, c}
 
-    for the features' spread V (`feature_spread`), m nodes a sample, or a window of one, on average,
-    the samples' total weight n, and c, what a wrong node costs on average: 1 for
-    ``"hamming-count"``. Features times t give lam times t^2, costs times t lam over t: in both
-    cases the labels predicted are the same (but for the regularized bias), as they are whether
-    losses are divided by the number of nodes or not (for samples of one size). With pairwise
-    features in proportion to node features,
+    for the spread V of the features (`feature_spread`), m nodes per sample or window on average,
+    the total weight n of the samples, and the average cost c of a wrong node, which is 1 for
+    ``"hamming-count"``. Scaling features by t scales lam by t^2; scaling costs by t scales lam by
+    1/t. Neither changes predictions (except through the regularized bias), nor does dividing losses
+    by the number of nodes (for samples of equal size). With pairwise features in proportion to node
+    features,
 
     .. math:: \lambda = \frac{V}{n\, c} \min\left(1, \frac{7.5}{b^{1/3}}\right)
 
-    for b samples or windows of them. For label sets it is 0.6 times that, as larger values lose
-    rare labels. Weight k is k copies. With slack rescaling, where costs do not set margins but
-    weigh hinges, lam is multiplied by c.
+    for b samples or windows. For label sets, it is multiplied by 0.6, since larger values lose rare
+    labels. A sample of weight k is equivalent to k copies. With slack rescaling, costs are weights
+    of hinge losses instead of margins, and lam is multiplied by c.
 
-    In sets of labels whose costs differ, as with ``loss="balanced"``, c is the mean weighted by the
+    For label sets whose costs differ, as with ``loss="balanced"``, c is the mean weighted by the
     costs themselves (the mean times `cost_spread`). With margin rescaling a cost is a margin: a
-    label whose errors cost t times as much needs weights t times as large. The plain mean does not
-    see rare labels, since costs that balance on and off have the mean 1 / K however rare "on" is.
-    Labels of nodes keep the plain mean, which is better there (benchmarks/notes/defaults.md).
+    label whose errors cost t times as much needs weights t times as large. The plain mean ignores
+    rare labels, since balanced costs have the mean 1 / K however rare a label is. For labels of
+    nodes, the plain mean gives better results (benchmarks/notes/defaults.md).
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     pairwise_scale : float
         Size of the bias feature, and of other features that are not in the rows.
     proportional : bool
-        Whether that is `pairwise_from_scale`.
+        Whether `pairwise_scale` was computed by `pairwise_from_scale`.
 
     Returns
     -------
@@ -174,14 +176,14 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     Raises
     ------
     ValueError
-        If there is no such number in floating point.
+        If lam overflows or underflows.
 
     Notes
     -----
-    O(nnz) time. Form and constant were chosen by cross-validation over some thirty sets,
-    ``benchmarks/defaults.py``: of the sums of squares and of variances, with and without the bias,
-    and powers of these, it is the variance that the best lam n follows. Numbers of nodes and labels
-    add little to that; the power of the nodes is for the time of fits.
+    O(nnz) time. Form and constant were chosen by cross-validation on about thirty data sets
+    (``benchmarks/defaults.py``). Of the sums of squares and of variances, with and without the
+    bias, and powers of these, the variance predicts the best lam n. The numbers of nodes and labels
+    add little; the power of the number of nodes makes fits faster.
     """
     spread = _spread(scale.moments, scale.bias * pairwise_scale**2)
     total_weight = scale.total_weight
@@ -198,37 +200,37 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     lam *= cost if slack else 1 / cost
     if not 0 < lam < np.inf:
         raise ValueError(
-            f'lam="auto" is {lam:g} for features of variance {spread:g}, samples of a total weight '
-            f"of {total_weight:g} and errors that cost {cost:g}: out of the range of floating "
-            "point; scale the features, the weights or the loss, or give a number"
+            f'lam="auto" is {lam:g} for features of variance {spread:g}, samples of total weight '
+            f"{total_weight:g} and errors of cost {cost:g}, which is out of the range of floating "
+            "point; rescale the features, the weights or the loss, or set lam to a number"
         )
     return float(lam)
 
 
 def feature_spread(features, weights, bias):
-    r"""Return the variance of a row's features, added up; features of outlying scale count less.
+    r"""Return the sum of the variances of features, with less weight on outlying scales.
 
     .. math:: V = \max\Big( \Big(\sum_f p_f\Big) \Big(
         \frac{\sum_f p_f (v_f / p_f)^{1/3}}{\sum_f p_f}\Big)^3, \frac{S}{400},
         \frac{1}{40} [\text{bias}] \Big)
 
-    for the variance v_f of feature f, the share p_f of rows in which it is not 0, and S the mean
-    squared norm of a row. With one scale in all features, sparse or dense, that is about the sum of
-    variances. With one feature a thousand times larger than the others it follows these, so that
-    they are not regularized away, as far as a fit then still converges; so it is with features far
-    from 0, and with features far smaller than the bias.
+    for the variance v_f of feature f, the fraction p_f of rows in which it is nonzero, and S the
+    mean squared norm of a row. If all features have the same scale, sparse or dense, this is about
+    the sum of variances. If one feature is a thousand times larger than the others, it follows the
+    others, so that these are not regularized away, within the limits in which a fit converges. The
+    same limits apply to features far from 0, and to features much smaller than the bias.
 
     Parameters
     ----------
     features : ndarray or CSR matrix of shape (n_rows, n_features)
     weights : ndarray of shape (n_rows,)
-        Not all of them 0.
+        At least one is positive.
     bias : bool
 
     Returns
     -------
     float
-        Infinite where the squares of features are.
+        Infinite if squares of features overflow.
     """
     return _spread(_moments(features, weights), bias)
 
@@ -242,7 +244,7 @@ def _spread(moments, bias):
             return np.inf
         squares = variance + mean**2
         least = max(LEAST_SHARE * squares.sum(), LEAST_BESIDE_BIAS * bias)
-        # What is left of a constant by rounding is no variance.
+        # Rounding errors of a constant feature are not variance.
         varies = variance > 1e-22 * squares
         share, variance = share[varies], variance[varies]
         if not varies.any():
@@ -253,7 +255,7 @@ def _spread(moments, bias):
 
 
 def _moments(features, weights):
-    """Return the weight of all rows, and of each feature what `_sums` returns."""
+    """Return the weight of all rows, and for each feature the result of `_sums`."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = (
             (weight.sum(), *_sums(rows, weight, weight.sum()))
@@ -264,14 +266,14 @@ def _moments(features, weights):
 
 
 def _joined(sums, n_features=None):
-    """Add up moments of parts of the rows."""
+    """Combine the moments of disjoint subsets of the rows."""
     total, out = 0.0, None
     for part, here, center, spread in sums:
         if out is None:
             total, out = part, (here, center, spread)
             continue
         present, mean, squares = out
-        # Means of parts differ: their squares about the mean of both.
+        # The means of subsets differ: add their squared deviations from the common mean.
         step = center - mean
         squares = squares + spread + step**2 * (total * part / (total + part))
         out = present + here, mean + step * (part / (total + part)), squares
@@ -280,7 +282,7 @@ def _joined(sums, n_features=None):
 
 
 def _parts(features, weights):
-    """Yield rows and their weights, some at a time: features may be on disk."""
+    """Yield chunks of rows and their weights, since features may be on disk."""
     if sparse.issparse(features):
         at = np.arange(0, features.nnz, max(AT_ONCE, features.shape[1]))
         cuts = np.unique(np.r_[0, np.searchsorted(features.indptr, at), features.shape[0]])
@@ -292,7 +294,7 @@ def _parts(features, weights):
 
 
 def _sums(rows, weight, total):
-    """Return of each feature the weight of rows where it is not 0, mean, and squares about it."""
+    """Return, for each feature, the weight of its nonzero rows, mean and squared deviations."""
     if not sparse.issparse(rows):
         rows, weight = rows.astype(np.float64), weight[:, np.newaxis]
         here = (weight * (rows != 0)).sum(axis=0)
@@ -306,7 +308,7 @@ def _sums(rows, weight, total):
         return np.bincount(columns, terms, minlength=rows.shape[1])
 
     stored = added(weight)
-    if (values == 1).all():  # words, as a rule: nothing more to add up
+    if (values == 1).all():  # usually words; the sum of weights is sufficient
         here, mean = stored, stored / total
         squares = stored * (1 - mean) ** 2
     else:
@@ -319,12 +321,12 @@ def _sums(rows, weight, total):
 
 
 def mean_cost(cost, codes, node_weight, total_weight):
-    """Return what a wrong node costs on average.
+    """Return the average cost of a wrong node.
 
     Parameters
     ----------
     cost : ndarray of shape (K, K)
-        Rows the truth, zero diagonal.
+        Rows are true labels; zero diagonal.
     codes : ndarray of int of shape (n_nodes,)
         True labels.
     node_weight : ndarray of shape (n_nodes,)
@@ -337,17 +339,17 @@ def mean_cost(cost, codes, node_weight, total_weight):
 
 
 def cost_spread(cost, count):
-    """Return the mean square of costs over their squared mean: 1 where all are equal.
+    """Return the mean square of costs divided by their squared mean, 1 if all are equal.
 
     Parameters
     ----------
     cost : ndarray
-        Cost of an error at each label and true value.
+        Cost of an error for each label and true value.
     count : ndarray of the same shape
-        Weight of the samples with that true value.
+        Weight of the samples with each true value.
     """
     cost, count = cost[count > 0], count[count > 0]
-    if not cost.any() or (cost == cost[0]).all():  # exactly 1, whatever rounding does
+    if not cost.any() or (cost == cost[0]).all():  # exactly 1, without rounding errors
         return 1.0
     cost = cost / cost.max()
     return float((count @ cost**2) * count.sum() / (count @ cost) ** 2)

@@ -1,6 +1,6 @@
-"""Methods that an estimator does not have: looking them up raises an error that says what to use.
+"""Descriptors of methods that an estimator lacks, with errors that explain what to use instead.
 
-``hasattr`` is False for them, as scikit-learn expects.
+``hasattr`` returns False for them, as scikit-learn expects.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class AvailableIf:
-    """A method of some instances of a class.
+    """A method that only some instances of a class have.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class AvailableIf:
 
 
 class Missing:
-    """A method that a class does not have, and that users look for.
+    """A method that a class lacks, although users may expect it.
 
     Parameters
     ----------
     reason : callable
-        Returns why, and what to use, given the class.
+        Returns the reason, and what to use instead, given the class.
     """
 
     def __init__(self, reason: Callable[[type], str]) -> None:
@@ -57,7 +57,7 @@ class Missing:
 
 
 def no_probabilities(owner):
-    """Say why there is no ``predict_proba``."""
+    """Return the reason for the missing ``predict_proba``."""
     text = "a support vector machine does not estimate probabilities"
     if not hasattr(owner, "decision_function"):
         return text
@@ -68,8 +68,8 @@ def no_probabilities(owner):
 
 
 def only_all_samples(owner):
-    """Say why a meta-estimator has no ``partial_fit``."""
+    """Return the reason for the missing ``partial_fit`` of a meta-estimator."""
     return (
-        "it needs all samples at once. The estimators themselves have it with "
+        "it requires all samples. The estimators themselves support partial_fit with "
         'solver="perceptron", "pa" or "ssg" (how_to/learn_as_data_come)'
     )

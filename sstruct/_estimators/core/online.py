@@ -1,4 +1,4 @@
-"""Samples that come in parts, ``partial_fit``: what the first part settles, and later ones keep."""
+"""Checks of ``partial_fit``: later calls must match the model defined by the first one."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from sstruct._estimators.core.training import alike
 from sstruct._input.indicator import is_indicator
 from sstruct._input.labels import training_classes
 
-# What the data have settled about the meaning of weights, and what parameters have.
+# Attributes of the data, and of parameters, that define the meaning of the weights.
 OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_", "_pairs")
 OF_PARAMETERS = (
     *("_bias", "_boundaries", "_transitions", "_pair_scores", "_masks"),
@@ -18,36 +18,36 @@ OF_MODEL = ("pairwise", "strength", "connectivity", "n_edge_features", "full", "
 
 
 def structure_of_part(structure, model, y, classes):
-    """Return a Structure for the next part of the samples, with the classes of the first one.
+    """Return a Structure for the next call, with the classes of the first one.
 
     Parameters
     ----------
     structure : Structure
     model : FittedModel or None
-        The model after earlier parts.
+        The model after earlier calls.
     y, classes : as passed to ``partial_fit``
 
     Raises
     ------
     ValueError, TypeError
-        If classes are missing or others than before, if the last fit cannot be continued, or if a
-        parameter needs all samples at once.
+        If classes are missing or differ from earlier calls, if the last fit cannot be continued, or
+        if a parameter requires all samples.
     """
     parameters = structure.parameters
     for name in ("loss", "class_weight"):
         value = parameters.get(name)
         if isinstance(value, str) and value == "balanced":
             raise ValueError(
-                f'{name}="balanced" counts the labels of all samples, which partial_fit does not '
-                f"have: give {name} as numbers"
+                f'{name}="balanced" is not supported by partial_fit, since it counts the labels of '
+                f"all samples; set {name} to numbers"
             )
     if structure.has_objective and isinstance(structure.lam, str):
         raise ValueError(
-            f"lam={structure.lam!r} depends on all samples, which partial_fit does not have: give "
-            f"lam as a number for solver={structure.solver_name!r}"
+            f"lam={structure.lam!r} is not supported by partial_fit, since it depends on all "
+            f"samples; set lam to a number for solver={structure.solver_name!r}"
         )
     if classes is not None and "classes" not in parameters:
-        raise ValueError(f"{structure.estimator_name} has no classes: leave classes=None")
+        raise ValueError(f"{structure.estimator_name} has no classes; use classes=None")
     if model is not None:
         _check_goes_on(structure, model)
         if classes is not None:
@@ -61,14 +61,14 @@ def structure_of_part(structure, model, y, classes):
     elif parameters.get("classes", ()) is None:
         if not structure.samples_are_rows or not is_indicator(y):
             raise ValueError(
-                "classes must be passed on the first call to partial_fit: all labels that may ever "
-                "occur"
+                "classes must be passed on the first call to partial_fit, with all labels that can "
+                "occur in later calls"
             )
     return structure
 
 
 def check_settled(model, training):
-    """Raise ValueError if the Training of a part has another model than earlier parts."""
+    """Raise ValueError if the Training of a call does not match the model of earlier calls."""
     now, before = _settled(training.attributes), _settled(vars(model))
     for name in before | now:
         found, expected = now.get(name), before.get(name)
@@ -76,19 +76,19 @@ def check_settled(model, training):
             continue
         if name in OF_DATA:
             raise ValueError(
-                f"{name} of this part is {shortened(found)}, of those before {shortened(expected)}"
+                f"{name} is {shortened(found)}, but earlier calls had {shortened(expected)}"
             )
         raise ValueError(
-            f"this part is for another model than those before: {name.strip('_')} is "
-            f"{shortened(found)}, was {shortened(expected)}; take a clone"
+            f"the model differs from earlier calls of partial_fit: {name.strip('_')} is "
+            f"{shortened(found)}, was {shortened(expected)}; use a clone"
         )
     n_weights, found = len(model._w), training.problem.n_weights
     if found != n_weights:
-        raise ValueError(f"this part has {found} weights, the model {n_weights}")
+        raise ValueError(f"the data require {found} weights, but the model has {n_weights}")
 
 
 def _settled(attributes):
-    """Return of attributes those that every part must have alike, by name."""
+    """Return the attributes, by name, that must be equal in all calls."""
     names = (*OF_DATA, *OF_PARAMETERS)
     found = {name: attributes[name] for name in names if name in attributes}
     model = attributes.get("_model", {})
@@ -100,7 +100,7 @@ def _class_array(classes):
 
 
 def _check_classes(structure, known, classes):
-    """Refuse classes that are not those known; of several types of nodes, those of any type."""
+    """Raise if classes differ from the known ones, for any type of nodes."""
     if not structure.classes_by_type:
         _check_same_classes(known, classes)
         return
@@ -110,7 +110,7 @@ def _check_classes(structure, known, classes):
     if len(classes) != len(known):
         raise ValueError(f"classes has labels of {len(classes)} types, expected {len(known)}")
     for own, given in zip(known, classes):
-        if own is not None:  # a parameter may name those of some types
+        if own is not None:  # the parameter may specify the classes of some types only
             _check_same_classes(own, given)
 
 
@@ -119,7 +119,7 @@ def _check_same_classes(known, classes):
     if {*given.tolist()} != {*known}:
         raise ValueError(
             f"classes={shortened(given.tolist())} is not the same as on the last call, "
-            f"{shortened(known)}: name all that may ever occur on the first"
+            f"{shortened(known)}; pass all labels that can occur on the first call"
         )
 
 
@@ -129,11 +129,11 @@ def _check_goes_on(structure, model):
     if kept is None or kept["solver"] != solver:
         before = model.solver_ if kept is None else kept["solver"]
         raise ValueError(
-            f"partial_fit with solver={solver!r} cannot go on from a fit with solver={before!r}: "
-            "take a clone"
+            f"partial_fit with solver={solver!r} cannot continue a fit with solver={before!r}; "
+            "use a clone"
         )
     if structure.has_objective and float(structure.lam) != model.lam_:
         raise ValueError(
-            f"partial_fit with lam={structure.lam!r} cannot go on from steps with "
-            f"lam={model.lam_!r}: take a clone"
+            f"partial_fit with lam={structure.lam!r} cannot continue from steps with "
+            f"lam={model.lam_!r}; use a clone"
         )

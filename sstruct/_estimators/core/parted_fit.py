@@ -1,4 +1,4 @@
-"""Fits whose samples are in partitions on a cluster: sweeps over them, and their Training."""
+"""Fits of samples in partitions on a cluster: the tasks of a partition, and the Training."""
 
 from dataclasses import replace
 
@@ -32,18 +32,18 @@ from sstruct.sequences import Sequences
 
 
 class PartOfFit:
-    """One partition of a fit, where the data are: labels, packed problem, rounds.
+    """The state of one partition on its worker: labels, packed problem, rounds.
 
     Parameters
     ----------
-    X, y : list; or array, sparse matrix or frame, where samples are rows
+    X, y : list; or array, sparse matrix or frame if samples are rows
         All samples of the partition.
     structure : Structure
     chosen : list of int
         The samples of positive weight.
     weights : ndarray of shape (len(chosen),)
     n_samples : int
-        Number of all samples of the partition when it was computed first.
+        Number of samples of the partition when it was first computed.
     number : int
         Number of the partition.
     """
@@ -55,11 +55,11 @@ class PartOfFit:
         self.sample_weight = self.block_weight = self.problem = self.rounds = self.digest = None
 
     def labels(self):
-        """Return the distinct labels that train; None: no class is to be found."""
+        """Return the distinct labels of training nodes; None if classes need not be found."""
         try:
             return self.structure.distinct_labels(self.y)
         except (ValueError, TypeError):
-            self._prepared()  # which names the sample
+            self._prepared()  # raises an error that names the sample
             raise
 
     def _prepared(self):
@@ -72,7 +72,7 @@ class PartOfFit:
             raise type(error)(f"partition {self.number}: {error}") from error
 
     def pack(self, classes, for_file):
-        """Check and pack the samples; return what the caller has to know of them.
+        """Validate and pack the samples; return a dict of facts for the caller.
 
         If no node of the partition is labeled, return the NoNodesError.
 
@@ -116,7 +116,7 @@ class PartOfFit:
         Raises
         ------
         ValueError
-            If the digest of the packed data is not `digest`, the one of the first time.
+            If the packed data do not have the digest of the first time.
         """
         if self.digest != digest:
             raise changed(self.number, f"found digest {self.digest}, expected {digest}")
@@ -130,7 +130,7 @@ class PartOfFit:
         self.rounds = part_of(self.problem, self.block_weight, *setup)
 
     def advance(self, *news):
-        """See `PartRounds`, here and below."""
+        """See `PartRounds` for this and the following methods."""
         return self.rounds.advance(*news)
 
     def measure(self, *news):
@@ -155,18 +155,18 @@ def parted_training(structure, samples, validation):
     Raises
     ------
     ValueError, TypeError
-        Where a parameter does not go with partitions, or samples are not as expected; names
-        partition and sample.
+        If a parameter is not supported for partitions, or samples are invalid; the message names
+        the partition and the sample.
     """
     _check_goes_with_partitions(structure)
     if validation.given:
-        raise ValueError("X_val and y_val do not go with partitions on a cluster: leave None")
+        raise ValueError("X_val and y_val are not supported for partitions on a cluster; use None")
     partitions = Partitions.of(samples.X, samples.y, structure.samples_are_rows)
     sources, weights = partitions.of_weight(samples.sample_weight, structure.refuses_lengths)
     local = structure.with_parameters(
-        # One for all parts, where it says how labelings are searched.
+        # The same in all partitions, since it may control the search for labelings.
         random_state=int(random_of(structure.random_state).randint(np.iinfo(np.int32).max)),
-        checkpoint=None,  # which is written here
+        checkpoint=None,  # written by the caller
     )
     parts = DaskPartitions(
         partitions.client,
@@ -223,10 +223,10 @@ def _is_left_out(fact):
 
 
 def _data_of(facts, sample_ends, block_ends):
-    """Return the SampleData of parts: of first samples that are whole parts, those parts' digests.
+    """Return the SampleData of partitions, which identifies whole partitions by their digests.
 
     sample_ends, block_ends : ndarray of shape (n_parts,)
-        Numbers of samples that train, and of blocks, up to the end of each part.
+        Cumulative numbers of training samples, and of blocks, at the end of each partition.
     """
     digests = np.array([fact["data_digest"] for fact in facts])
 
@@ -239,15 +239,15 @@ def _data_of(facts, sample_ends, block_ends):
         of_first=lambda n: [digests[: n_parts(n)], sample_ends[: n_parts(n)]],
         n_blocks=lambda n: np.append(0, block_ends)[n_parts(n)],
         costs=[np.array([fact["fit_digest"] for fact in facts])],
-        hint=" On a cluster put new samples into partitions of their own, behind the others.",
+        hint=" On a cluster, put new samples into new partitions after the existing ones.",
     )
 
 
 def located(structure, samples, validation):
     """Return the Samples of a fit, and whether they are in partitions.
 
-    In a task of the cluster, partitions are fetched for a fit in this process: it cannot wait for
-    other tasks. Samples in this process are cut into k parts under ``parallel_config(
+    In a task of the cluster, which cannot wait for other tasks, partitions are fetched for a fit in
+    this process. Samples in this process are split into k partitions under ``parallel_config(
     backend="dask", n_jobs=k)``.
     """
     if is_partitioned(samples.X):
@@ -273,11 +273,11 @@ def _can_be_cut(structure, samples, validation):
     X, y = samples.X, samples.y
     if validation.given or is_of_nodes(samples.sample_weight):
         return False
-    if structure.warm_start:  # with samples added, the cuts would be at other places
+    if structure.warm_start:  # added samples would change the boundaries of partitions
         return False
     if structure.samples_are_rows:
         has_samples = sparse.issparse(X) or getattr(X, "ndim", 0) == 2
-    elif isinstance(X, np.ndarray):  # of two dimensions: structures of one node
+    elif isinstance(X, np.ndarray):  # in two dimensions, X has structures of one node
         has_samples = X.ndim > 2 or X.dtype == object
     else:
         has_samples = isinstance(X, list | Sequences)
@@ -298,41 +298,44 @@ def _check_goes_with_partitions(structure):
         value = structure.parameters.get(key)
         if isinstance(value, str) and value == "balanced":
             raise ValueError(
-                f"{key}='balanced' does not go with {name}, as it counts all labels: give weights"
+                f"{key}='balanced' is not supported for {name}, since it counts all labels; set "
+                "weights"
             )
     structure.check_partitions()
     if structure.solver_name not in ("auto", "mp-bcfw", "bcfw"):
-        raise ValueError(f"solver={structure.solver_name!r} does not go with {name}: leave 'auto'")
+        raise ValueError(
+            f"solver={structure.solver_name!r} is not supported for {name}; use solver='auto'"
+        )
     if structure.early_stopping:
-        raise ValueError(f"early_stopping=True does not go with {name}: leave False")
+        raise ValueError(f"early_stopping=True is not supported for {name}; use False")
     if structure.couple_windows:
-        raise ValueError(f"couple_windows=True does not go with {name}: leave False")
+        raise ValueError(f"couple_windows=True is not supported for {name}; use False")
     chosen = structure.chosen_solver
     for option, advice in () if chosen is None else chosen._refused_for_partitions():
         raise ValueError(
-            f"{option}={getattr(chosen, option)!r} of {type(chosen).__name__} does not go with "
-            f"{name}: {advice}"
+            f"{option}={getattr(chosen, option)!r} of {type(chosen).__name__} is not supported for "
+            f"{name}; {advice}"
         )
 
 
 def _check_one_kind(found, numbers):
-    """Refuse partitions of which some have sets of labels and others one label a row."""
-    kinds = ["one label a row" if labels is not None else "sets of labels" for labels in found]
+    """Raise if some partitions have sets of labels and others one label per row."""
+    kinds = ["one label per row" if labels is not None else "sets of labels" for labels in found]
     for kind, number in zip(kinds, numbers, strict=True):
         if kind != kinds[0]:
             raise ValueError(
-                f"partition {number} of y has {kind}, but partition {numbers[0]} {kinds[0]}"
+                f"partition {number} of y has {kind}, but partition {numbers[0]} has {kinds[0]}"
             )
 
 
 def _check_agree(facts, numbers):
-    """Refuse partitions whose weights would mean something else."""
+    """Raise if the attributes of partitions differ, such as their numbers of features."""
     first = facts[0]["attributes"]
     for fact, number in zip(facts, numbers, strict=True):
         for name, expected in first.items():
             found = fact["attributes"][name]
             if not alike(found, expected):
                 raise ValueError(
-                    f"partition {number}: {name.lstrip('_')} is {shortened(found)}, but "
+                    f"partition {number}: {name.lstrip('_')} is {shortened(found)}, but it is "
                     f"{shortened(expected)} in partition {numbers[0]}"
                 )

@@ -1,4 +1,4 @@
-"""Samples in partitions on a cluster: as they are, scored where they are, or all in one place."""
+"""Samples in partitions on a cluster: validate, score and gather them."""
 
 import os
 from contextlib import nullcontext
@@ -30,15 +30,15 @@ from sstruct.sequences import Sequences
 
 
 class Partitions:
-    """Partitions of a built-in structure's samples, as futures.
+    """Partitions of samples as futures, for built-in structures.
 
-    Of lists Dask would give tasks what the futures in them hold; it does not look in here.
+    Dask replaces futures in lists by their results when it calls a task, but not in this object.
 
     Parameters
     ----------
     X : list of Future
     y : list of Future or None
-        None: X has pairs of samples and labelings.
+        If None, X has pairs of samples and labelings.
     rows : bool
         Whether samples are rows of arrays, sparse matrices and frames, not items of lists.
     """
@@ -48,7 +48,7 @@ class Partitions:
 
     @classmethod
     def of(cls, X, y, rows):
-        """Take partitions as they are given to ``fit``."""
+        """Return the Partitions of arguments of ``fit``."""
         client = _client()
         y = None if y is None else futures(client, y, "y", rows)
         return cls(futures(client, X, "X", rows), y, rows)
@@ -58,7 +58,7 @@ class Partitions:
 
     @property
     def client(self):
-        """The client of joblib's active backend, of the task's worker, or Dask's current one."""
+        """The client of joblib's active backend, of the current task, or Dask's current client."""
         return _client()
 
     def of_weight(self, sample_weight, refuses_lengths=False):
@@ -67,8 +67,8 @@ class Partitions:
         Raises
         ------
         ValueError
-            If there is no such sample; with `refuses_lengths` also if the weights are integers and
-            the numbers of labels of the samples.
+            If there is no such sample; with `refuses_lengths` also if the weights are integers that
+            equal the numbers of labels of the samples.
         """
         client = self.client
         parts, lengths = self._parts(client)
@@ -82,42 +82,42 @@ class Partitions:
         return choose(parts, lengths, weights), weights
 
     def here(self):
-        """Return samples and labelings in one piece, in a task.
+        """Return all samples and labelings, concatenated, in a task.
 
         Raises
         ------
         ValueError
-            If there are none.
+            If there are no partitions.
         """
         from distributed import worker_client
 
         if not len(self):
             raise ValueError("X has 0 partitions, expected at least 1")
-        with worker_client() as client:  # which lets other tasks run until they are there
+        with worker_client() as client:  # lets other tasks run until the partitions arrive
             pairs = client.gather([part.source for part in self._parts(client)[0]])
         return _in_one_piece(pairs)
 
     def map_splits(self, function, splits, *args):
-        """Call a function for each split of the partitions, each call in a task of its own.
+        """Call a function for each split of the partitions, each in a separate task.
 
-        Partitions are dependencies of the tasks: no task waits for another one, so one thread of
-        one worker is enough.
+        Partitions are dependencies of the tasks, so no task waits for another one, and one thread
+        of one worker is sufficient.
 
         Parameters
         ----------
         function : callable
             ``function(train, test, *args)`` with two pairs of samples and labelings.
         splits : list of (array-like of int or bool, array-like of int or bool)
-            Partitions for training and for tests.
+            Partitions for training and for testing.
         *args : objects
-            The other arguments of all calls.
+            Further arguments of all calls.
 
         Returns
         -------
         results : list
             In the order of the splits.
         rows : list of ndarray of int
-            The indices of each split's training samples among the samples of all partitions.
+            The indices of the training samples of each split among all samples.
         """
         from distributed import worker_client
 
@@ -126,7 +126,7 @@ class Partitions:
             if not len(train) or not len(test):
                 name = "test" if len(train) else "training"
                 raise ValueError(f"split {k} of cv has no {name} partition, expected at least 1")
-        # A task that waits leaves its thread to other tasks.
+        # A waiting task releases its thread to other tasks.
         with worker_client() if in_task() else nullcontext(self.client) as client:
             parts, lengths = self._parts(client)
             sources = [part.source for part in parts]
@@ -154,7 +154,7 @@ def _client():
 
 
 def _taken(X, y, number):
-    """Task: a partition as lists; Sequences stay what they are, and X may be of a mapped file."""
+    """Task: return a partition as lists, or as Sequences; X may be mapped from a file."""
     if _is_path(X) and y is not None:
         try:
             X = Sequences.from_lengths(open_mapped(X), [len(labels) for labels in y])
@@ -166,13 +166,13 @@ def _taken(X, y, number):
 
 
 def _rows_taken(X, y, number):
-    """Task: a partition of rows; X and y may be of mapped files."""
+    """Task: return a partition of rows; X and y may be mapped from files."""
     X, y = (open_mapped(part) if _is_path(part) else part for part in (X, y))
     return rows_of(X, y, number)
 
 
 def _numbers_of_labels(pair):
-    """Task: the number of labels of each sample of a partition; 0 where y has no list of labels."""
+    """Task: return the number of labels of each sample, 0 if it has no list of labels."""
     return np.array([len(labels) if is_sized(labels) else 0 for labels in pair[1]], dtype=np.int64)
 
 
@@ -181,18 +181,18 @@ def _is_path(values):
 
 
 def _of_split(config, function, train, test, *args):
-    """Task: call a function with the partitions for training and those for tests."""
+    """Task: call a function with the partitions for training and for testing."""
     with config_context(**config):
         return function(_in_one_piece(train), _in_one_piece(test), *args)
 
 
 def _in_one_piece(pairs):
-    """Return the samples and the labelings of partitions, each in one piece."""
+    """Return the concatenated samples and labelings of partitions."""
     return tuple(_concatenated(list(parts)) for parts in zip(*pairs, strict=True))
 
 
 def _concatenated(parts):
-    """Return partitions one after another, of the kind of the first one."""
+    """Return the concatenation of partitions, of the type of the first one."""
     if sparse.issparse(parts[0]):
         return stacked(parts, "the partitions")
     if isinstance(parts[0], list | Sequences):
@@ -243,7 +243,7 @@ def parted_score(structure, model, X, y, sample_weight):
 
 
 def _score_in(fitted, pair, weights, *selection):
-    """Task: the score of a model on a partition, and the sum of the weights there."""
+    """Task: return the score of a model on a partition, and the sum of its weights."""
     X, y = chosen_samples(*pair, *selection)
     structure, model = fitted
     try:

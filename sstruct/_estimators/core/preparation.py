@@ -1,4 +1,4 @@
-"""What comes before the solver of a fit: check parameters, pack the data, choose lam."""
+"""Prepare a fit: check parameters, pack the data, choose lam."""
 
 import os
 from functools import cache, partial
@@ -62,8 +62,8 @@ def check_parameters(structure):
             if name not in dict(each.refused(parameters))
         ]
         raise ValueError(
-            f"{name}={shortened(parameters[name])} does not go with solver={chosen.name!r}: "
-            f"leave {name}={values[0]!r}, or take solver={' or '.join(others[:3])}"
+            f"{name}={shortened(parameters[name])} is not supported by solver={chosen.name!r}; "
+            f"use {name}={values[0]!r} or solver={' or '.join(others[:3])}"
         )
     if structure.verbose is not True:
         check_number("verbose", structure.verbose, least=0, whole=True)
@@ -82,8 +82,10 @@ def check_given(structure, X, y, sample_weight):
             continue
         if structure.fits_partitions or not is_partitioned(value):
             check_depth(value, name)
-        if name in structure.parameters and sparse.issparse(value):  # iterating would read it
-            raise TypeError(f"{name} is a {type(value).__name__}, and no parameter is sparse")
+        if name in structure.parameters and sparse.issparse(value):  # do not iterate over it
+            raise TypeError(
+                f"{name} is a {type(value).__name__}, but parameters cannot be sparse matrices"
+            )
     check_parameters(structure)
 
 
@@ -116,7 +118,7 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
 
 
 def packed(structure, samples, completion=None, model=None):
-    """Return the Training of checked parameters, with the chosen rescaling, without lam."""
+    """Return the Training for valid parameters, with the chosen rescaling but without lam."""
     given = samples.X, samples.y, samples.sample_weight
     training = structure.train(*given, completion=completion, model=model)
     if structure.rescaling == "slack":
@@ -125,7 +127,7 @@ def packed(structure, samples, completion=None, model=None):
 
 
 def strengths(structure, total_weight, scale=None, model=None):
-    """Return lam and the size of pairwise features, None for a model without such a size.
+    """Return lam and the size of pairwise features, which is None for models without it.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def strengths(structure, total_weight, scale=None, model=None):
     total_weight : float
         Sum of the weights of all samples.
     scale : callable or None
-        Returns the Scale of the samples, which "auto" needs.
+        Returns the Scale of the samples, required for "auto".
     model : FittedModel or None
         As in `prepared`.
     """
@@ -143,7 +145,7 @@ def strengths(structure, total_weight, scale=None, model=None):
         return _lam(structure, total_weight, scale, 1.0), None
     if not isinstance(size, str):
         size = float(size)
-    elif model is not None:  # that of the samples before
+    elif model is not None:  # as in earlier calls of partial_fit
         size = model.pairwise_scale_
     elif not structure.has_objective:
         size = 1.0
@@ -153,7 +155,7 @@ def strengths(structure, total_weight, scale=None, model=None):
     if lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
         raise ValueError(
             f"lam={lam:g} with pairwise_scale={size:g}: lam / pairwise_scale^2 is out of the "
-            "range of floating point; scale the features, or give other numbers"
+            "range of floating point; rescale the features, or change lam or pairwise_scale"
         )
     return lam, size
 
@@ -171,7 +173,7 @@ def _lam(structure, total_weight, scale, pairwise_scale):
 
 
 def told_apart(training):
-    """Return arrays that identify the data and the problem of a fit."""
+    """Return the arrays that identify the data and the problem of a fit."""
     problem, data = training.problem, training.data
     arrays = [*data.arrays(), *data.costs]
     if isinstance(problem, PartitionedBlocks):  # the digests of the partitions contain the rest

@@ -1,4 +1,4 @@
-"""Slack rescaling: its parameters, and the problem that a fit solves."""
+"""Slack rescaling: check its parameters, and build its problem."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from sstruct._input.ragged import check_choice
 from sstruct._problems.slack._slack_problem import SlackProblem
 
 SEARCHES = ("auto", "angular", "bisecting", "binary")
-# What maximizes loss times score directly, by the decoder in whose place it is.
+# By decoder: the name of the decoder that maximizes loss times score directly.
 DIRECT = {
     "viterbi": "error table",
     "max-sum": "error table",
@@ -24,7 +24,7 @@ def check_rescaling(structure):
     check_choice("search", structure.search, SEARCHES)
     if structure.rescaling == "margin" and structure.search != "auto":
         raise ValueError(
-            f'search={structure.search!r} is for rescaling="slack": with rescaling="margin" leave '
+            f'search={structure.search!r} requires rescaling="slack"; with rescaling="margin" use '
             'search="auto"'
         )
     if structure.search not in structure.searches:
@@ -33,8 +33,8 @@ def check_rescaling(structure):
 
 def _no_angular_search(structure):
     return ValueError(
-        'search="angular" needs an oracle that is constrained in score and loss, which '
-        f'{structure.estimator_name} does not have: leave search="auto", or take "bisecting"'
+        'search="angular" requires an oracle that is constrained in score and loss, which '
+        f'{structure.estimator_name} does not have; use search="auto" or "bisecting"'
     )
 
 
@@ -44,7 +44,7 @@ def slack_rescaled(training, structure):
     Raises
     ------
     ValueError
-        If the problem does not have what the search needs.
+        If the problem does not support the search.
     """
     if structure.search == "angular" and not training.problem.has_between:
         raise _no_angular_search(structure)
@@ -57,6 +57,6 @@ def slack_rescaled(training, structure):
         if problem.search != "angular":
             quality = Quality.BOUNDED if training.problem.bounded else Quality.APPROXIMATE
         inference = replace(inference, search=f"{problem.search} search", quality=quality)
-    # Planes depend on the loss: a warm start must find it unchanged, too.
+    # Planes depend on the loss, so a warm start requires the same loss.
     data = training.data.also(np.array("slack"), np.asarray(structure.parameters.get("loss", "")))
     return replace(training, problem=problem, data=data, inference=inference)

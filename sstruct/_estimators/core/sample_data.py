@@ -1,4 +1,4 @@
-"""What tells the data of a fit from others: for warm starts, which may add samples, and files."""
+"""Identify the data of a fit, for warm starts, which may add samples, and for checkpoints."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sstruct._input.labels import object_array
 
-# An error names so many classes.
+# Maximum number of classes listed in an error.
 MOST_NAMED = 5
 
 
@@ -20,20 +20,20 @@ class SampleData:
     Attributes
     ----------
     n_samples : int
-        As the structure counts them: all that were given, or those that train.
+        As the structure counts them: all samples, or only training samples.
     common : list of arrays
-        What all samples share, such as the classes.
+        Data shared by all samples, such as the classes.
     of_first : callable
-        ``of_first(n)`` returns arrays that tell the first n samples from others. They do not
-        depend on the samples that follow.
+        ``of_first(n)`` returns arrays that identify the first n samples. They do not depend on
+        later samples.
     n_blocks : callable or None
-        ``n_blocks(n)``: how many blocks of the problem the first n samples are; they are the
-        first. None: one a sample.
+        ``n_blocks(n)`` returns the number of blocks of the problem that belong to the first n
+        samples. None if there is one block per sample.
     costs : list of arrays
-        What the loss takes from data and parameters: a warm start may find it changed, a checkpoint
-        not.
+        The part of the loss that depends on data and parameters. It may change for a warm start,
+        but not for a checkpoint.
     hint : str
-        What an error adds where other data are refused.
+        Additional advice for the error about different data.
     """
 
     n_samples: int
@@ -45,27 +45,27 @@ class SampleData:
     _digests: dict = field(default_factory=dict, init=False, repr=False)
 
     def arrays(self, n=None):
-        """Return the arrays that tell the first n samples from others; None: all."""
+        """Return the arrays that identify the first n samples, or all if n is None."""
         return [*self.of_first(self.n_samples if n is None else n), *self.common]
 
     def fingerprint(self, n=None):
-        """Return a digest of the first n samples and of what all share; None: of all samples."""
+        """Return a digest of the shared data and the first n samples, or all if n is None."""
         n = self.n_samples if n is None else n
         if n not in self._digests:
             self._digests[n] = fingerprint(self.arrays(n))
         return self._digests[n]
 
     def blocks_of_first(self, n):
-        """Return how many blocks the first n samples are."""
+        """Return the number of blocks of the first n samples."""
         return n if self.n_blocks is None else int(self.n_blocks(n))
 
     def also(self, *common):
-        """Return the same with more that all samples share."""
+        """Return a copy with additional shared arrays."""
         return replace(self, common=[*self.common, *common])
 
 
 def fingerprint(arrays):
-    """A digest of arrays: their bytes, shapes and dtypes."""
+    """Return a digest of the bytes, shapes and dtypes of arrays."""
     digest = blake2b(digest_size=16)
     for array in arrays:
         array = np.ascontiguousarray(array)
@@ -78,65 +78,65 @@ def fingerprint(arrays):
 
 
 def first_rows(flat, n):
-    """Return the arrays of the first n rows, dense or CSR: views."""
+    """Return the arrays of the first n rows, dense or CSR, as views."""
     if not sparse.issparse(flat):
         return [flat[:n]]
     return [flat.data[: flat.indptr[n]], flat.indices[: flat.indptr[n]], flat.indptr[: n + 1]]
 
 
 def label_array(labels):
-    """Return labels as objects: strings then do not depend on the longest one beside them."""
+    """Return labels as an object array, so that its bytes do not depend on the longest string."""
     return object_array(labels.tolist())
 
 
 def check_goes_on(warm, data, classes, known):
-    """Check that data begin with the samples that a warm state is of.
+    """Raise ValueError unless the first samples are the samples of the last fit.
 
     Parameters
     ----------
     warm : dict
-        What the last fit left: its ``fingerprint`` and ``n_samples``, and working sets.
+        State of the last fit: its ``fingerprint`` and ``n_samples``, and working sets.
     data : SampleData
-    classes, known : ndarray, tuple of ndarrays (one a type of nodes) or None
+    classes, known : ndarray, tuple of ndarrays (one per type of nodes) or None
         All labels of these data and of the last fit.
 
     Raises
     ------
     ValueError
-        If they do not; says what is different.
+        If they differ; the message describes the difference.
     """
-    goes_on = "warm_start goes on from the last fit"
-    if "n_samples" not in warm:  # pickled by a version that did not take more samples
+    goes_on = "warm_start continues from the last fit"
+    if "n_samples" not in warm:  # pickled by a version that did not support added samples
         raise ValueError(
-            f"{goes_on}, but what that left is of an earlier version of sstruct and cannot be "
-            "gone on from. Clone the estimator, or set warm_start=False."
+            f"{goes_on}, but the saved state comes from an earlier version of sstruct and cannot "
+            "be resumed. Clone the estimator, or set warm_start=False."
         )
     if classes is not None:
         found = _differing(classes, known)
         if found:
             raise ValueError(
-                f"{goes_on} and needs its classes, but {found}. Give all labels that will ever "
-                "occur as classes= before the first fit, or set warm_start=False."
+                f"{goes_on} and requires its classes, but {found}. Pass all labels that can occur "
+                "as classes= before the first fit, or set warm_start=False."
             )
     n = int(warm["n_samples"])
     if n > data.n_samples:
         raise ValueError(
-            f"{goes_on} and needs its data, to which samples may be added: that had {n} samples, "
-            f"this has {data.n_samples}. Put the new samples behind the old ones, in one list; or "
-            "set warm_start=False."
+            f"{goes_on} and requires its samples first: that fit had {n} samples, but this one has "
+            f"only {data.n_samples}. Append new samples to the previous ones, in one list, or set "
+            "warm_start=False."
         )
     same = data.blocks_of_first(n) == len(warm["size"])
     if not same or warm["fingerprint"] != data.fingerprint(n):
         raise ValueError(
-            f"{goes_on} and needs its data, to which samples may be added at the end; this X, y, "
-            "set of classes, samples of weight 0, transition_mask or window_size (for graphs also "
-            "the loss; with slack rescaling that, or the rescaling) is another one in the first "
-            f"{n} samples. Set warm_start=False, or clone.{data.hint}"
+            f"{goes_on} and requires its samples first; X, y, the classes, zero sample weights, "
+            "transition_mask or window_size (for graphs also the loss; for slack rescaling also "
+            f"the loss and the rescaling) differ within the first {n} samples. Set "
+            f"warm_start=False, or clone the estimator.{data.hint}"
         )
 
 
 def _differing(classes, known):
-    """Say which classes only one of two fits has; "" where there are none."""
+    """Describe the classes that only one of two fits has, or return ""."""
     classes, known = _listed(classes), _listed(known)
     parts = []
     for one, other, what in ((classes, known, "new"), (known, classes, "missing")):
@@ -149,7 +149,7 @@ def _differing(classes, known):
 
 
 def _listed(classes):
-    """Return classes as a list; of several types of nodes, arrays of each, with the types."""
+    """Return classes as a list, of pairs (type, label) if there are several types of nodes."""
     if isinstance(classes, list | tuple):
         return [(t, label) for t, own in enumerate(classes) for label in own.tolist()]
     return classes.tolist()

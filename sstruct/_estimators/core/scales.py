@@ -1,11 +1,11 @@
-"""How large features are: what tells that they should be scaled."""
+"""Measure the scales of features, to warn if they should be scaled."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-# Entries of dense rows that are squared at a time: a cache's size, no float64 copy of all.
+# Number of entries of dense rows squared in one chunk, which fits the cache and avoids a full copy.
 AT_ONCE = 2**17
 
 
@@ -16,11 +16,11 @@ class Scales:
     Attributes
     ----------
     scale : ndarray of shape (F,)
-        Root of the mean square of each feature's values that are not 0; 0 where all are. Rare
-        features, such as words, are as large as frequent ones by this, and ones have 1.
+        Root mean square of the nonzero values of each feature; 0 if all are 0. By this measure,
+        rare features such as words are as large as frequent ones, and indicators have scale 1.
     median : float
-        That of the features that are not always 0, the lower one of two: of two features the
-        large one stands out.
+        Lower median over the features that are not always 0, so that the larger one of two
+        features is an outlier.
     largest : int
         Index of the feature with the largest scale.
     """
@@ -31,7 +31,7 @@ class Scales:
 
     @classmethod
     def of(cls, *rows):
-        """Take the features of one or more arrays, one after another; None where all are 0."""
+        """Return the Scales of the columns of one or more arrays, or None if all are 0."""
         scale = np.concatenate([_column_scales(X) for X in rows])
         known = np.sort(scale[scale > 0])
         if len(known) == 0:
@@ -40,12 +40,12 @@ class Scales:
 
     @property
     def ratio(self):
-        """The largest scale by the median one."""
+        """The largest scale divided by the median one."""
         return float(self.scale[self.largest] / self.median)
 
 
 def _column_scales(X):
-    """Root mean square of the entries of each column that are not 0. O(entries stored)."""
+    """Return the root mean square of the nonzero entries of each column, in O(nnz) time."""
     n_features = X.shape[1]
     square, count = np.zeros(n_features), np.zeros(n_features, dtype=np.int64)
     with np.errstate(over="ignore", under="ignore"):

@@ -1,4 +1,4 @@
-"""The solvers by the names that estimators know them by."""
+"""Classes of solvers by their names in the parameter `solver`."""
 
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
@@ -8,7 +8,7 @@ from sstruct._solvers.gdmm.on_chains import GDMMFit
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct._solvers.perceptron.perceptron import PassiveAggressiveFit, PerceptronFit
 
-# Over any BlockProblem: the first two, those without an objective, and those to compare with.
+# For any BlockProblem: the two defaults, solvers without an objective, and baselines.
 SOLVERS = {
     "mp-bcfw": FrankWolfeFit,
     "bcfw": FrankWolfeFit,
@@ -18,6 +18,6 @@ SOLVERS = {
     "ssg": StochasticSubgradient,
     "cutting-plane": CuttingPlaneFit,
 }
-# And on the factors of a structure.
+# Additional solvers that use the factors of a structure.
 CHAIN_SOLVERS = SOLVERS | {"gdmm": GDMMFit}
 LABEL_SET_SOLVERS = SOLVERS | {"gdmm": LabelGDMM}

@@ -1,4 +1,4 @@
-"""Structure: the base class of everything that knows one kind of structure."""
+"""Structure: the base class of the code for one kind of structure."""
 
 from copy import copy
 from functools import cached_property
@@ -38,7 +38,7 @@ class Structure:
     solvers = SOLVERS
     # Values of the parameter `search` that the decoder supports.
     searches = SEARCHES
-    # Code that puts a scaler, "{}", into a pipeline. None: no scaler reads such samples.
+    # Code that puts a scaler, "{}", into a pipeline; None if no scaler supports such samples.
     scaling = "PerNode({})"
     # Description of X with one sample; see ExpectedInput.
     one_sample = None
@@ -50,7 +50,7 @@ class Structure:
     refuses_lengths = False
     # Whether the parameter `classes` has a list of labels for each type of nodes.
     classes_by_type = False
-    # Whether the samples are a partition of those of the fit.
+    # Whether the samples are only one partition of the samples of the fit.
     is_part = False
     # The FittedModel of the last fit, if this one starts from its dual weights.
     last_fit = None
@@ -82,7 +82,7 @@ class Structure:
     def pack(self, X, model=None):
         """Validate X and return samples in the form that the other methods take.
 
-        model : FittedModel whose features X must have; None in the first fit
+        model : FittedModel whose features X must have; None in a fit from scratch
         """
         raise NotImplementedError
 
@@ -101,7 +101,7 @@ class Structure:
         raise NotImplementedError
 
     def decode(self, model, samples, known=None):
-        """Return the codes of the best labelings of packed samples, around known codes."""
+        """Return the codes of the best labelings of packed samples, given known codes."""
         raise NotImplementedError
 
     def truth(self, model, samples, y, sample_weight):
@@ -128,12 +128,12 @@ class Structure:
     # Methods that some structures replace ---------------------------------------------------------
 
     def score(self, model, samples, truth):
-        """Return the score of a model; `truth` is what the method of this name returned."""
+        """Return the score of a model; `truth` is the result of the method `truth`."""
         codes, weights = truth
         return share_right(self.decode(model, samples) == codes, weights)
 
     def first_labels(self, X, y, sample_weight, known):
-        """Return initial codes of all labels for LatentSSVM; None: those of a fit to known ones."""
+        """Return initial codes of all labels for LatentSSVM, or None to fit the known labels."""
         return None
 
     def distinct_labels(self, y):
@@ -156,7 +156,7 @@ class Structure:
         """
 
     def describe(self, attributes):
-        """Return fitted attributes, with those replaced that depend on the weights."""
+        """Return fitted attributes, after updating those that depend on the weights."""
         return attributes
 
     # ----------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class Structure:
 
     @cached_property
     def chosen_solver(self):
-        """The solver object that `solver` is or names; None for "auto"."""
+        """The solver object given by `solver`, directly or by name; None for "auto"."""
         return solver_object(self.solver, tuple(self.solvers))
 
     @property
@@ -218,7 +218,7 @@ class NodeStructure(Structure):
 
 
 def share_right(right, weights):
-    """Return the weighted share of labels that are right."""
+    """Return the weighted accuracy, given which labels are correct."""
     if not weights.any():
         raise NoNodesError("y has no labeled node in a sample of positive weight")
     return float(np.average(right, weights=weights))

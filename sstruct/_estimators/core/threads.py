@@ -1,4 +1,4 @@
-"""How many threads and workers an estimator uses."""
+"""Numbers of threads and workers of an estimator."""
 
 import os
 import sys
@@ -9,16 +9,16 @@ from joblib.parallel import LokyBackend, get_active_backend
 from sstruct._compat import most_threads
 from sstruct._input.ragged import check_number
 
-# No machine has more cores; so many processes would stop one.
+# More than the cores of any machine; this many processes would exhaust its memory.
 MOST_JOBS = 4096
 
-# The first process that had worker processes of joblib's. One that is forked from it inherits them
-# without the threads that hear their answers, and would wait for those forever.
+# The first process that started joblib workers. A process forked from it inherits them without the
+# threads that receive their results, and would wait forever.
 _has_workers = None
 
 
 def check_n_jobs(n_jobs):
-    """Raise unless a number of jobs is None or an integer that a machine can bear."""
+    """Raise unless a number of jobs is None or a nonzero integer within limits."""
     if n_jobs is None:
         return
     check_number("n_jobs", n_jobs, whole=True, least=-MOST_JOBS)
@@ -28,14 +28,14 @@ def check_n_jobs(n_jobs):
 
 
 def active_client():
-    """Return the client of joblib's active backend where that is Dask's; else None."""
+    """Return the Dask client of joblib's active backend, or None for other backends."""
     client = getattr(get_active_backend()[0], "client", None)
     distributed = sys.modules.get("distributed")
     return client if distributed is not None and isinstance(client, distributed.Client) else None
 
 
 def in_task():
-    """Whether this runs on a worker of a cluster, as a task of it."""
+    """Whether the caller runs in a task on a worker of a cluster."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return False
@@ -47,9 +47,10 @@ def in_task():
 
 
 def n_workers(n_jobs):
-    """Number of workers that joblib gives.
+    """Return the number of workers that joblib would use.
 
-    1 in a task of a cluster, which waits for no other, and where worker processes are inherited.
+    It is 1 in a task of a cluster, which must not wait for others, and if worker processes are
+    inherited from a parent process.
     """
     global _has_workers
     check_n_jobs(n_jobs)
@@ -65,12 +66,12 @@ def n_workers(n_jobs):
 
 
 def n_threads(n_jobs):
-    """Number of threads for `n_jobs`, where joblib's backend may be a cluster.
+    """Return the number of threads for `n_jobs`; joblib's backend may be a cluster.
 
-    A cluster says how many workers it has, which are not for threads here: without a number of its
-    own a fit takes one. Negative numbers stand for cores, of which this process may have a share:
-    as much as scikit-learn's compiled loops take inside joblib's workers or `threadpool_limits`;
-    in a task of a cluster one.
+    For a cluster, joblib returns the number of its workers, which does not apply to threads of this
+    process, so ``n_jobs=None`` is one thread. Negative numbers count cores. They are limited like
+    scikit-learn's compiled loops inside joblib's workers or `threadpool_limits`, and to one thread
+    in a task of a cluster.
     """
     check_n_jobs(n_jobs)
     if active_client() is None:

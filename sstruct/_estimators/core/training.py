@@ -1,4 +1,4 @@
-"""Records between estimators and solvers: what a fit is of, and how good its decoder is."""
+"""Training: the problem and data of a fit. Inference: its decoder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from sstruct._estimators.core.sample_data import SampleData
 
 
 class Quality(Enum):
-    """What a decoder's answers are worth to a certificate."""
+    """The quality of a decoder, which determines the validity of certificates."""
 
     EXACT = "exact"
     BOUNDED = "bounded"  # the best labeling may be missed, but not by more than a known bound
@@ -22,16 +22,16 @@ class Quality(Enum):
 
 @dataclass(frozen=True)
 class Inference:
-    """The max-oracle of a fit. As a string: what ``inference_`` says of it.
+    """The max-oracle of a fit; its string is the attribute ``inference_``.
 
     Attributes
     ----------
     decoder : str
     quality : Quality
     relaxed : bool
-        Whether it decodes over the linear programming relaxation, which the quality is then of.
+        Whether it decodes the linear programming relaxation; `quality` then refers to that.
     search : str or None
-        How slack rescaling looks for the worst labeling.
+        How slack rescaling searches for the most violated labeling.
     """
 
     decoder: str
@@ -49,30 +49,30 @@ class Inference:
 
 @dataclass
 class Training:
-    """What an estimator's parameters and data ask of a solver.
+    """The problem of a fit, and the data and settings that belong to it.
 
     Attributes
     ----------
     problem : BlockProblem
     sample_weight : ndarray of shape (n_blocks,)
-        Weight of each block's sample, as it was given, times that of its classes.
+        Weight of the sample of each block, multiplied by its class weight.
     total_weight : float
-        What the weights are divided by to weigh hinge losses.
+        The weights of hinge losses are sample weights divided by this number.
     nodes : TrainedNodes or None
-        Of which ``lam="auto"`` is made; None where nothing is known of them.
+        Data for ``lam="auto"``; None for user-defined structures.
     data : SampleData
-        What a warm start must find unchanged, up to samples that are added.
+        Identifies the data, which a warm start requires to be the same, except for added samples.
     inference : Inference
     attributes : dict
-        Fitted attributes that come from the data and not from the solver; None: not there.
+        Fitted attributes that depend on the data and not on the solver; None if missing.
     features : tuple of arrays
-        Rows of nodes and, where the model reads them, of edges, whose scales a warning may name.
+        Features of nodes and, if the model uses them, of edges, for warnings about scales.
     empty : ndarray of int
-        Indices of the samples without nodes, which take no part in training.
+        Indices of the samples without nodes, which are not used in training.
     data_warnings : tuple of str
-        What ``fit`` warns of before it begins, beside samples without nodes.
+        Further warnings at the start of ``fit``, in addition to samples without nodes.
     held_out : Samples or None
-        Samples that take no part in training; their score chooses among the weights.
+        Validation samples, whose score selects the weights.
     whole : callable or None
         Returns the problem of whole samples and the index of each sample's first block, if blocks
         are windows of samples.
@@ -83,15 +83,15 @@ class Training:
     alternative : str or None
         Name of a solver that a warning recommends if another one is stopped by a limit.
     n_threads : int or None
-        Number of threads of the solver. None: as `n_jobs` says.
+        Number of threads of the solver; None to use `n_jobs`.
     conclude : callable or None
         ``conclude(training, solution)`` is called after the solver, and returns the Solution.
     lam : float
-        Set once the samples are packed.
+        Set after the samples are packed.
     pairwise_scale : float
         Size of pairwise features relative to the node features in X; set together with `lam`.
     completed : bool
-        Whether labels that are hidden have been completed.
+        Whether hidden labels have been completed.
     """
 
     problem: object
@@ -122,7 +122,7 @@ class Training:
 
     @property
     def solver_lam(self):
-        """The regularization strength of the problem that a solver is given.
+        """The regularization strength of the problem as solved.
 
         The objective with pairwise features of size r is lam / 2 (|u|^2 + |v|^2 / r^2) + ..., for
         node weights u and pairwise weights v in the units of X. With w = (r u, v) that is
@@ -138,12 +138,12 @@ class Training:
             self.pairwise_scale = self.attributes["pairwise_scale_"] = pairwise_scale
 
     def user_weights(self, w):
-        """Convert weights of a solver to the units of the features in X.
+        """Convert the weights of a solver to the units of the features in X.
 
         Parameters
         ----------
         w : ndarray of shape (n_weights,)
-            In the problem's layout. Returned itself if there is nothing to change.
+            In the layout of the problem. Returned without a copy if nothing changes.
         """
         if self.pairwise_scale == 1:
             return w
@@ -151,12 +151,12 @@ class Training:
         return w if self.bounds is None else np.clip(w, *self.bounds, out=w)
 
     def solver_weights(self, w):
-        """Return the weights that a solver would have from those of a fitted model."""
+        """Convert the weights of a fitted model to the units of the solver."""
         return w if self.pairwise_scale == 1 else self._with_node_weights(w, self.pairwise_scale)
 
     @property
     def solver_bounds(self):
-        """The bounds of a solver's weights, (2, n_weights), or None."""
+        """The bounds of the weights in the solver, (2, n_weights), or None."""
         return None if self.bounds is None else self.solver_weights(self.bounds)
 
     def _with_node_weights(self, w, factor):

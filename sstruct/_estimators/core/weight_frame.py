@@ -10,7 +10,7 @@ from sstruct._input.labels import as_labels, object_array, shortened
 
 
 def named_weights(name, doc) -> Any:
-    """Return a property for a table of the weights, by its name in the layout.
+    """Return a property for a table of weights, given its name in the layout.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def weight_frame(layout, w, values):
     Raises
     ------
     ImportError
-        Without pandas.
+        If pandas is not installed.
     """
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError(
-            "to_frame makes a pandas data frame, and pandas is not installed: pip install pandas"
+            "to_frame requires pandas, which is not installed: pip install pandas"
         ) from error
     blocks = layout.blocks.values()
     kinds = np.repeat(np.arange(len(blocks)), [prod(block.shape) for block in blocks])
@@ -65,11 +65,11 @@ def weight_frame(layout, w, values):
 
 
 def names_of_features(given, n_features):
-    """Return names that users give as an array, one for each feature."""
+    """Validate an array of feature names passed by the user, and return it."""
     names, shape = array_of(given, "feature_names", "an array of names"), (n_features,)
     if isinstance(given, str) or names.shape != shape:
         found = repr(given) if isinstance(given, str) else f"shape {names.shape}"
-        raise ValueError(f"feature_names must have shape {shape}, one each, found {found}")
+        raise ValueError(f"feature_names must have shape {shape}, found {found}")
     for i, name in enumerate(names.tolist()):
         try:
             hash(name)
@@ -79,10 +79,10 @@ def names_of_features(given, n_features):
 
 
 def _codes(column, block, axes, place):
-    """Return a column's values for the entries of a table as numbers; -1: missing.
+    """Return codes of the values of a column for the entries of a table; -1 if missing.
 
     place : dict
-        The number of each value; new ones are added.
+        The code of each value; new values are added.
     """
     n_axes = len(block.shape)
     codes = np.full((1,) * n_axes, -1, dtype=np.int32)
@@ -101,15 +101,15 @@ def _plain(values):
 
 
 def _named(pd, codes, values):
-    """Return numbered values as a column, which takes a few bytes a row."""
+    """Return coded values as a categorical column, which needs few bytes per row."""
     if any(value is None or value is pd.NaT or value is pd.NA for value in values):
-        # Labels that categories cannot hold.
+        # Labels that cannot be categories.
         return pd.Series(object_array([*values, None])[codes], dtype=object)
     labels = as_labels(values) if values else object_array([])
-    if labels.dtype == np.longdouble and labels.dtype != np.float64:  # of which pandas has none
+    if labels.dtype == np.longdouble and labels.dtype != np.float64:  # not supported by pandas
         labels = labels.astype(object)
     try:
         names = pd.Index(labels, tupleize_cols=False)
         return pd.Categorical.from_codes(codes, names)
-    except ArithmeticError:  # it compares them, and large integers are too large for NumPy's types
+    except ArithmeticError:  # pandas compares labels, and large integers overflow NumPy's types
         return pd.Series(object_array(values)[codes], dtype=object)

@@ -1,16 +1,16 @@
-"""Training on windows: samples of many nodes are cut into blocks that overlap in free labels."""
+"""Training on windows: large samples are split into blocks that overlap in free labels."""
 
 import numpy as np
 
 from sstruct._checks.shown import shortened
 from sstruct._input.ragged import check_choice, check_number
 
-# The solvers whose blocks may be windows.
+# Solvers that support windows as blocks.
 SOLVERS = ("mp-bcfw", "bcfw")
 
 
 class Windowed:
-    """Mixin of structures whose samples may be cut into windows: the parameters of that."""
+    """Mixin for structures whose samples can be split into windows: checks of parameters."""
 
     def check(self):
         super().check()
@@ -29,7 +29,7 @@ class Windowed:
         if self.rescaling != "margin":
             raise ValueError(
                 f"window_size={self.window_size} cannot be combined with rescaling='slack', which "
-                "does not split into windows; leave window_size='auto' or set rescaling='margin'"
+                "does not split into windows; use window_size='auto' or rescaling='margin'"
             )
 
     def _check_coupling(self):
@@ -46,7 +46,7 @@ class Windowed:
             )
 
     def window_sizes(self, longest, size):
-        """Return the size up to which samples are not cut, and the largest size of a window.
+        """Return the size up to which samples are not split, and the largest window size.
 
         longest, size : the values of ``window_size="auto"``
         """
@@ -54,10 +54,10 @@ class Windowed:
             return np.inf, 1
         if not isinstance(self.window_size, str):
             return int(self.window_size), int(self.window_size)
-        # Depends on one sample only, so partitions and added samples do not change the windows.
+        # Independent of other samples, so partitions and added samples do not change the windows.
         refused = self.rescaling != "margin" or self.solver_name not in ("auto", *SOLVERS)
         return (np.inf, 1) if refused else (longest, size)
 
     def describe(self, attributes):
-        # None: samples are not cut. Fits before may have left a number.
+        # None if samples are not split, which removes the value of an earlier fit.
         return super().describe({"whole_objective_": None} | attributes)

@@ -110,8 +110,8 @@ class LabelSetStructure(ClassStructure):
             refused = f"inference={self.inference!r}"
         if refused:
             raise ValueError(
-                f"{refused} does not go with solver='gdmm', which solves the relaxation of "
-                "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
+                f"{refused} is not supported by solver='gdmm', which solves the relaxation of "
+                "pairwise=\"and\"; use solver='mp-bcfw' or 'bcfw'"
             )
 
     def train(self, X, y, sample_weight, completion=None, model=None):
@@ -225,8 +225,8 @@ class LabelSetStructure(ClassStructure):
     def check_partitions(self, y=None):
         if isinstance(self.edges, str) and self.edges == "tree":
             raise ValueError(
-                "edges='tree' does not go with partitions on a cluster, as it looks at all labels: "
-                "give edges"
+                "edges='tree' is not supported for partitions on a cluster, since it requires all "
+                "labels; pass edges as pairs of labels"
             )
         if y is not None and is_indicator(y) and is_learned(self.edges, np.shape(y)[1]):
             raise ValueError(f"edges={self.edges!r} needs all labels in one place")

@@ -104,7 +104,7 @@ def _limit(structure, status):
     """Name the limit that a status stands for, and say what to do about it."""
     if status is Status.TIME_LIMIT:
         return (
-            f"max_time={float(structure.max_time):g} seconds were over",
+            f"the time limit max_time={float(structure.max_time):g} was reached",
             "Increase max_time, or eps.",
         )
     if status is Status.MAX_ITER:

@@ -350,7 +350,7 @@ def test_what_the_fit_had_is_needed(chains):
 
 def test_gdmm_is_refused(chains, rng):
     X, y = chains
-    with pytest.raises(ValueError, match="edge features do not go with solver='gdmm'"):
+    with pytest.raises(ValueError, match="edge features are not supported by solver='gdmm'"):
         ChainSSVM(solver="gdmm").fit(X, y)
     # Nor does what decodes with one table of transitions take a problem that has many.
     problem = prepared(ChainSSVM()._structure(), Samples(X, y)).problem
@@ -372,8 +372,8 @@ def test_damaged_states_are_refused(chains):
     X, y = chains
     model = fit(X, y, tol=1e-3)
     for change, message in [
-        ({"n_edge_features_in_": 3}, "_w is of .* weights, expected"),
-        ({"n_edge_features_in_": None}, "_w is of .* weights, expected"),
+        ({"n_edge_features_in_": 3}, "_w is an array of .* weights, expected"),
+        ({"n_edge_features_in_": None}, "_w is an array of .* weights, expected"),
         ({"n_edge_features_in_": 0}, "n_edge_features_in_ is 0"),
         ({"n_edge_features_in_": 2.5}, "n_edge_features_in_ is 2.5"),
         ({"edge_feature_names_in_": np.array(["a"], dtype=object)}, "edge_feature_names_in_"),
@@ -398,7 +398,7 @@ def test_warm_starts_need_the_same_edge_features(chains):
     assert model.objective_ == pytest.approx(fit(X, y, lam=0.05).objective_, rel=1e-5)
     other = changed(X, 3, lambda x, f: (x, -f))
     for given_ in (other, [x for x, _ in X], [(x, f[:, :1]) for x, f in X]):
-        with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+        with pytest.raises(ValueError, match="warm_start continues from the last fit"):
             model.fit(given_, y)
 
 

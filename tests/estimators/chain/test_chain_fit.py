@@ -223,7 +223,7 @@ def test_warm_start_refuses_other_data(tiny_chains, change):
         model.set_params(classes=["c", "b", "a"])
     else:
         model.set_params(transition_mask=np.ones((3, 3), dtype=bool))
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit and needs its data"):
+    with pytest.raises(ValueError, match="the last fit and requires its samples"):
         model.fit(X, y)
     np.testing.assert_array_equal(model.w_, before)
     model.set_params(warm_start=False).fit(X, y)

@@ -305,7 +305,7 @@ def test_warm_starts_from_fits_without_multipliers(rng):
         model.set_params(warm_start=True, couple_windows=False).fit(X, y)
         model.set_params(couple_windows=True)
         if isinstance(model, GridCRFSSVM):  # whose planes hold losses
-            with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+            with pytest.raises(ValueError, match="warm_start continues from the last fit"):
                 model.fit(X, y)
         else:
             model.fit(X, y)

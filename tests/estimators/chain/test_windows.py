@@ -193,9 +193,9 @@ def test_other_window_sizes_are_refused(rng, window_size):
     "parameters, message",
     [
         ({"rescaling": "slack"}, "window_size=2 cannot be combined with rescaling='slack'"),
-        ({"solver": "gdmm"}, "window_size=2 does not go with solver='gdmm'.*or 'bcfw'"),
-        ({"solver": "perceptron"}, "window_size=2 does not go with solver='perceptron'"),
-        ({"solver": "ssg"}, "window_size=2 does not go with solver='ssg'"),
+        ({"solver": "gdmm"}, "window_size=2 is not supported by solver='gdmm'.*or 'bcfw'"),
+        ({"solver": "perceptron"}, "window_size=2 is not supported by solver='perceptron'"),
+        ({"solver": "ssg"}, "window_size=2 is not supported by solver='ssg'"),
     ],
 )
 def test_what_cannot_be_cut_is_refused(rng, parameters, message):

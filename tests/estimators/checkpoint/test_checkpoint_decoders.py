@@ -198,7 +198,7 @@ def test_solvers_resume_or_refuse(name, solver, tmp_path, monkeypatch):
         check_resuming(type(model)(**given), *make(), tmp_path / "fit", monkeypatch, least=3)
         return
     refused = type(model)(**{**given, "checkpoint": tmp_path / "fit"})
-    with pytest.raises(ValueError, match=f"checkpoint=.* does not go with solver='{solver}'"):
+    with pytest.raises(ValueError, match=f"checkpoint=.* is not supported by solver='{solver}'"):
         refused.fit(*make())
     assert not hasattr(refused, "status_")
 

@@ -251,7 +251,7 @@ def test_a_warm_start_takes_no_false_planes(graphs):
     planes = model._warm_state["code"].view(np.float64).copy()
     planes[np.flatnonzero(planes)[-1]] += 0.5
     model._warm_state["code"] = planes.view(np.int32)
-    with pytest.raises(ValueError, match=r"block .: a plane does not belong"):
+    with pytest.raises(ValueError, match=r"from the previous fit: block .: a plane does not"):
         model.fit(*graphs)
 
 

@@ -129,9 +129,9 @@ def test_warm_starts_go_on(rng, way, rescaling):
     assert again.n_oracle_calls_ < calls
     model.set_params(lam=LAM / 2).fit(X, y)
     check_certificate(model, terms(X, y, slack=rescaling == "slack"), 1e-7, lam=LAM / 2)
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+    with pytest.raises(ValueError, match="warm_start continues from the last fit"):
         model.fit(X[1:], y[1:])
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+    with pytest.raises(ValueError, match="warm_start continues from the last fit"):
         model.set_params(oracle=ConstrainedChoice(as_sparse=way != "dual")).fit(X, y)
 
 

@@ -505,7 +505,7 @@ def test_what_callbacks_are_told_has_all_keys_always_and_is_theirs(tiny_chains):
 
 def test_what_is_neither_true_nor_false_is_refused_by_name(tiny_chains):
     model = tight().set_callbacks(lambda info: np.zeros(2))
-    with pytest.raises(TypeError, match="a callback returned ndarray, which is neither true nor"):
+    with pytest.raises(TypeError, match="a callback returned a ndarray, which has no truth value"):
         model.fit(*tiny_chains)
     assert model.status_ == "STOPPED_BY_CALLBACK"
 

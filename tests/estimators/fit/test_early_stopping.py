@@ -265,12 +265,12 @@ REFUSED = [
     ({"validation_fraction": 0}, "validation_fraction must be finite and above 0"),
     ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
     ({"n_iter_no_change": 0}, "n_iter_no_change must be at least 1"),
-    ({"solver": "fw"}, "early_stopping=True does not go with solver='fw'"),
-    ({"solver": "gdmm"}, "early_stopping=True does not go with solver='gdmm'"),
-    ({"solver": "cutting-plane"}, "early_stopping=True does not go with solver='cutting-plane'"),
+    ({"solver": "fw"}, "early_stopping=True is not supported by solver='fw'"),
+    ({"solver": "gdmm"}, "early_stopping=True is not supported by solver='gdmm'"),
+    ({"solver": "cutting-plane"}, "early_stopping=True is not supported by solver='cutting-plane'"),
     ({"validation_fraction": 1e-9, "n_iter_no_change": 1}, None),
-    ({"validation_fraction": 0.999}, "cannot divide 80 samples"),
-    ({"warm_start": True, "random_state": None}, "give random_state as an integer"),
+    ({"validation_fraction": 0.999}, "cannot split 80 samples"),
+    ({"warm_start": True, "random_state": None}, "set random_state to an integer"),
 ]
 
 
@@ -287,17 +287,19 @@ def test_parameters_are_refused_by_name(chains, parameters, message):
 
 def test_samples_are_refused_by_name(chains):
     (X, y), held = parts(chains)
-    with pytest.raises(ValueError, match="X_val and y_val are for early_stopping=True"):
+    with pytest.raises(ValueError, match="X_val and y_val require early_stopping=True"):
         ChainSSVM().fit(X, y, **held)
-    with pytest.raises(ValueError, match="give both, or neither"):
+    with pytest.raises(ValueError, match="pass both, or neither"):
         model().fit(X, y, X_val=X)
-    with pytest.raises(ValueError, match="give both, or neither"):
+    with pytest.raises(ValueError, match="pass both, or neither"):
         model().fit(X, y, sample_weight_val=np.ones(3))
-    with pytest.raises(ValueError, match=r"the samples held out \(X_val, y_val\): .*features"):
+    with pytest.raises(ValueError, match=r"validation samples \(X_val, y_val\): .*features"):
         model().fit(X, y, X_val=[x[:, :1] for x in held["X_val"]], y_val=held["y_val"])
-    with pytest.raises(ValueError, match=r"held out .*: X has 20 samples but y has 19"):
+    with pytest.raises(ValueError, match=r"validation samples .*: X has 20 samples but y has 19"):
         model().fit(X, y, X_val=held["X_val"], y_val=held["y_val"][1:])
-    with pytest.raises(ValueError, match=r"held out .* sample_weight is zero for every sample"):
+    with pytest.raises(
+        ValueError, match=r"validation samples .* sample_weight is zero for every sample"
+    ):
         model().fit(X, y, **held, sample_weight_val=np.zeros(20))
     # An error in the data names the sample as it was given, whoever is held out.
     for i in range(0, 60, 7):
@@ -323,15 +325,15 @@ def test_data_that_cannot_be_divided_are_refused(rng, tmp_path):
 
 @pytest.mark.parametrize("search", [ssvm_path, lambda m, X, y: PathCV(m).fit(X, y)])
 def test_paths_refuse_it_before_work(chains, search):
-    with pytest.raises(ValueError, match="early_stopping=True is for fit of ChainSSVM alone"):
+    with pytest.raises(ValueError, match="supported only by fit of ChainSSVM"):
         search(model(), *chains)
 
 
 def test_rounds_and_parts_refuse_it_by_name(chains):
     X, y = chains
-    with pytest.raises(ValueError, match="early_stopping=True does not go with LatentSSVM"):
+    with pytest.raises(ValueError, match="early_stopping=True is not supported by LatentSSVM"):
         LatentSSVM(model()).fit(X, y)
-    with pytest.raises(ValueError, match="early_stopping=True is for fit of ChainSSVM alone"):
+    with pytest.raises(ValueError, match="supported only by fit of ChainSSVM"):
         model(solver="pa").partial_fit(X, y, classes=range(3))
 
 
@@ -447,7 +449,7 @@ def test_held_out_samples_are_packed_once(chains, monkeypatch):
 
 def test_errors_of_any_type_can_be_named(chains, monkeypatch):
     monkeypatch.setattr(ChainStructure, "score", lambda *_: b"\xff".decode())
-    with pytest.raises(ValueError, match=r"the samples held out .*utf-8"):
+    with pytest.raises(ValueError, match=r"validation samples .*utf-8"):
         ChainSSVM(early_stopping=True).fit(*chains)
 
 

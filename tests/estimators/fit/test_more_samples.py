@@ -136,9 +136,9 @@ def test_what_does_not_begin_with_the_old_samples_is_refused(rng):
     X, y = make_sequences(n_samples=30, random_state=0)
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:20], y[:20])
     before = model.w_.copy()
-    with pytest.raises(ValueError, match="that had 20 samples, this has 19"):
+    with pytest.raises(ValueError, match="that fit had 20 samples, but this one has only 19"):
         model.fit(X[:19], y[:19])
-    first = r"this X, y, .* is another one in the first 20 samples\. Set warm_start=False"
+    first = r"X, y, .* differ within the first 20 samples\. Set warm_start=False"
     for order in (np.arange(1, 30), np.r_[20:30, :20], np.r_[:19, 20:30]):
         with pytest.raises(ValueError, match=first):
             model.fit([X[i] for i in order], [y[i] for i in order])
@@ -157,7 +157,7 @@ def test_other_classes_are_named():
     y = [np.where(labels == 0, "a", "b") for labels in y]
     more = [*y, np.full(len(X[0]), "longer")]
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"but \['longer'\] is new\. Give all labels"):
+    with pytest.raises(ValueError, match=r"but \['longer'\] is new\. Pass all labels"):
         model.fit([*X, X[0]], more)
     other = clone(model).fit(X, y).set_params(classes=list("acdefghi"))
     with pytest.raises(ValueError, match=r"'g'\] and 2 more are new and \['b'\] is missing"):
@@ -180,13 +180,13 @@ def test_the_tree_of_labels_is_of_all_data(rng):
         model.fit(X, Y)
     model = clone(model).set_params(edges=model.edges_).fit(X[:30], Y[:30])
     assert model.fit(X, Y).converged_
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+    with pytest.raises(ValueError, match="warm_start continues from the last fit"):
         clone(model).set_params(edges=None).fit(X[:, :1], Y).fit(X[:, :1], np.c_[Y, 0 * Y[:, :1]])
 
 
 def test_gdmm_does_not_go_on():
     X, y = make_sequences(n_samples=10, random_state=0)
-    with pytest.raises(ValueError, match="warm_start=True does not go with solver='gdmm'"):
+    with pytest.raises(ValueError, match="warm_start=True is not supported by solver='gdmm'"):
         ChainSSVM(solver="gdmm", warm_start=True).fit(X, y)
 
 
@@ -251,7 +251,7 @@ def test_working_sets_of_an_earlier_version_are_refused_by_name():
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
     del model._warm_state["n_samples"]
     older = pickle.loads(pickle.dumps(model))
-    with pytest.raises(ValueError, match="is of an earlier version of sstruct"):
+    with pytest.raises(ValueError, match="comes from an earlier version of sstruct"):
         older.fit(X, y)
     assert older.set_params(warm_start=False).fit(X, y).converged_
 
@@ -270,5 +270,5 @@ def test_which_samples_have_weight_0_must_stay():
     X, y = make_sequences(n_samples=12, random_state=0)
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])
     model.fit(X, y, sample_weight=np.r_[np.full(11, 2.0), 0])
-    with pytest.raises(ValueError, match="samples of weight 0"):
+    with pytest.raises(ValueError, match="zero sample weights"):
         model.fit(X, y, sample_weight=np.r_[0, np.ones(11)])

@@ -56,7 +56,7 @@ def test_an_unconverged_fit_on_raw_features_is_told_to_scale_them():
     X, y = load_wine(return_X_y=True)
     text = short(MulticlassSSVM(lam=1 / len(X)), X, y)
     assert "max_iter=1 passes were made; scale the features: feature 12 has values of" in text
-    assert re.search(r"about 810, 313 times those of the median feature, 2\.59", text)
+    assert re.search(r"about 810, 313 times the median feature, 2\.59", text)
     assert "make_pipeline(StandardScaler(), MulticlassSSVM(...))" in text
     assert "Increase" not in text
     frame = load_wine(as_frame=True).data
@@ -156,7 +156,7 @@ def test_features_that_are_all_large_are_named_where_they_outweigh_neighbors(
     large = [100 * x for x in X]
     text, category = warned(ChainSSVM(pairwise_scale=1, rescaling=rescaling), large, y)
     assert category is UserWarning
-    assert "the scale of what bias and neighbors add" in text
+    assert "the scale of the bias and pairwise terms" in text
     assert (
         warned(ChainSSVM(pairwise_scale=1, transitions=False, boundaries=False), large, y) is None
     )

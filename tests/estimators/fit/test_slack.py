@@ -187,8 +187,8 @@ def test_parameters_are_checked():
     for parameters, message in [
         ({"rescaling": "both"}, "rescaling must be one of"),
         ({"rescaling": "slack", "search": "golden"}, "search must be one of"),
-        ({"search": "bisecting"}, "search='bisecting' is for rescaling=\"slack\""),
-        ({"rescaling": "slack", "search": "angular"}, r'take "bisecting"'),
+        ({"search": "bisecting"}, "search='bisecting' requires rescaling=\"slack\""),
+        ({"rescaling": "slack", "search": "angular"}, r'or "bisecting"'),
     ]:
         model = ChainSSVM(**parameters)
         with pytest.raises(ValueError, match=message):
@@ -222,7 +222,7 @@ def test_warm_starts(rng):
         best, _ = dual_qp.optimum(terms, 0.05)
         assert model.objective_ == pytest.approx(best, rel=1e-6)
     for change in ({"rescaling": "margin"}, {"loss": "hamming"}):
-        with pytest.raises(ValueError, match="with slack rescaling that, or the rescaling"):
+        with pytest.raises(ValueError, match="for slack rescaling also the loss and the rescaling"):
             _changed(model, change).fit(X, y)
     # How the planes are searched for may change.
     _changed(model, {"search": "bisecting", "tol": 0.5}).fit(X, y)

@@ -251,7 +251,7 @@ def test_auto_may_stand_for_what_makes_an_option_effective(data):
 def test_partitions_have_no_block_gaps(name):
     dask = pytest.importorskip("dask")
     model = ChainSSVM(solver=MPBCFW(**{name: 3}))
-    with pytest.raises(ValueError, match=rf"{name}=3 of MPBCFW does not go with partitions"):
+    with pytest.raises(ValueError, match=rf"{name}=3 of MPBCFW is not supported for partitions"):
         model.fit([dask.delayed([])], [dask.delayed([])])
 
 

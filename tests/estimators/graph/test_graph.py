@@ -392,7 +392,7 @@ def test_warm_start(rng, enumerated, kind):
     model.set_params(lam=LAM).fit(X, y)
     best, _ = dual_qp.optimum(terms_of(X, y, "potts", 3), LAM, box(model, 3, 2, "potts"))
     assert model.objective_ == pytest.approx(best, rel=1e-7)
-    with pytest.raises(ValueError, match="warm_start goes on"):
+    with pytest.raises(ValueError, match="warm_start continues"):
         model.set_params(pairwise="full").fit(X, y)
 
 

@@ -116,10 +116,10 @@ def test_grids_are_graphs(rng):
 def test_parameters_are_checked(rng):
     X, y = images(rng)
     for model, parameters, message in [
-        (GridCRFSSVM(), {"search": "bisecting"}, "search='bisecting' is for rescaling=\"slack\""),
-        (GridCRFSSVM(), {"rescaling": "slack", "search": "angular"}, 'take "bisecting"'),
+        (GridCRFSSVM(), {"search": "bisecting"}, "search='bisecting' requires rescaling=\"slack\""),
+        (GridCRFSSVM(), {"rescaling": "slack", "search": "angular"}, 'or "bisecting"'),
         (GraphCRFSSVM(), {"rescaling": "slack", "pairwise": 0.5}, "a fixed pairwise cost"),
-        (GridCRFSSVM(), {"rescaling": "slack", "solver": "perceptron"}, "does not go with solver"),
+        (GridCRFSSVM(), {"rescaling": "slack", "solver": "perceptron"}, "not supported by solver"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.set_params(**parameters).fit(X, y)
@@ -141,7 +141,7 @@ def test_resuming_and_warm_starts_and_threads(rng, tmp_path, monkeypatch, wide):
     warm = clone(plain).set_params(warm_start=True, tol=1e-3, max_iter=500, lam=LAM).fit(X, y)
     n_cold = warm.n_oracle_calls_
     assert warm.fit(X, y).n_oracle_calls_ <= n_cold
-    with pytest.raises(ValueError, match="with slack rescaling that, or the rescaling"):
+    with pytest.raises(ValueError, match="for slack rescaling also the loss and the rescaling"):
         warm.set_params(rescaling="margin").fit(X, y)
 
 

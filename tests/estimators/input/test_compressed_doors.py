@@ -198,7 +198,7 @@ def test_no_parameter_is_sparse(name):
             continue
         model = kind(**{name: corrupt(DENSE, "index out of range", sparse.csc_matrix)})
         before = dict(vars(model))
-        with pytest.raises(TypeError, match=f"{name} is a csc_matrix, and no parameter is sparse"):
+        with pytest.raises(TypeError, match=f"{name} is a csc_matrix, but parameters"):
             model.fit(DENSE, CODES)
         assert vars(model) == before
 

@@ -305,7 +305,7 @@ def test_early_stopping_holds_out_samples_with_nodes():
     }
     own = clone(model).fit(NODES[:8], LABELS[:8], X_val=NODES[8:], y_val=LABELS[8:])
     np.testing.assert_array_equal(clone(model).fit(NODES[:8], LABELS[:8], **given).w_, own.w_)
-    with pytest.raises(ValueError, match=r"samples held out .* no labeled node"):
+    with pytest.raises(ValueError, match=r"validation samples .* no labeled node"):
         clone(model).fit(NODES, LABELS, X_val=[[], []], y_val=[[], []])
 
 

@@ -188,14 +188,14 @@ def test_lists_of_labels_are_no_padding():
         (
             {"max_iter": 4, "solver": BCFW(cache=True)},
             Limit.CALLS,
-            "after 4 passes, before tol=0: 160 oracle calls were made, those of max_iter=4 passes",
+            "after 4 passes, before tol=0: 160 oracle calls were made, the limit for",
         ),
         (
             {"max_iter": 50, "solver": BCFW(cache=True, sampling="gap")},
             Limit.ROUNDS,
-            "500 rounds, 10 times max_iter=50, were made, most visits of which took a cached",
+            "500 rounds, 10 times max_iter=50, were made, and most visits used a cached",
         ),
-        ({"max_time": 1e-9}, Limit.TIME, "max_time=1e-09 seconds were over"),
+        ({"max_time": 1e-9}, Limit.TIME, "the time limit max_time=1e-09 was reached"),
     ],
     ids=lambda value: value if isinstance(value, Limit) else "",
 )

@@ -351,9 +351,9 @@ def test_warm_start_refuses_other_data_and_models(rng):
     X, Y = make(rng, n=60)
     model = MultilabelSSVM(lam=0.02, warm_start=True, random_state=0).fit(X, Y)
     for change in ({"edges": "tree"}, {"pairwise": "full"}):
-        with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+        with pytest.raises(ValueError, match="warm_start continues from the last fit"):
             clone(model).fit(X, Y).set_params(**change).fit(X, Y)
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+    with pytest.raises(ValueError, match="warm_start continues from the last fit"):
         model.fit(X, 1 - Y)
 
 
@@ -494,7 +494,7 @@ def test_optimum_of_the_relaxation(pairwise):
     on = sets == 1
     expected = [[s[on[:, k]].max() - s[~on[:, k]].max() for k in range(3)] for s in scores]
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+    with pytest.raises(ValueError, match="warm_start continues from the last fit"):
         model.set_params(inference="enumeration").fit(X, Y)
 
 

@@ -287,7 +287,7 @@ def test_warm_starts(rng, inference):
         model.set_params(lam=0.05, warm_start=warm_start, tol=1e-5, max_iter=20_000).fit(X, Y)
         cold = clone(model).set_params(warm_start=False).fit(X, Y)
         assert model.objective_ == pytest.approx(cold.objective_, rel=2e-5)
-    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+    with pytest.raises(ValueError, match="warm_start continues from the last fit"):
         model.set_params(rescaling="margin").fit(X, Y)
 
 
@@ -295,8 +295,8 @@ def test_parameters_are_checked(rng):
     X, Y = make(rng)
     for parameters, message in [
         ({"rescaling": "both"}, "rescaling must be one of"),
-        ({"search": "angular"}, "search='angular' is for rescaling=\"slack\""),
-        ({"rescaling": "slack", "search": "angular", "edges": "tree"}, r'take "bisecting"'),
+        ({"search": "angular"}, "search='angular' requires rescaling=\"slack\""),
+        ({"rescaling": "slack", "search": "angular", "edges": "tree"}, r'or "bisecting"'),
     ]:
         model = MultilabelSSVM(**parameters)
         with pytest.raises(ValueError, match=message):

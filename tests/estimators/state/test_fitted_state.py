@@ -22,7 +22,7 @@ from sstruct import (
 )
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
-DAMAGED = "no model that can be used: "
+DAMAGED = r"invalid fitted state of \w+: "
 
 
 def changed(model, **attributes):
@@ -98,19 +98,24 @@ WRONG = [
     ("chain", "_bias", lambda v: 1, "_bias is 1, of type int, expected True or"),
     ("chain", "_boundaries", lambda v: -1, "_boundaries is -1"),
     ("chain", "_transitions", lambda v: (True,), "_transitions is "),
-    ("chain", "_bias", lambda v: False, "_w is of .* weights, expected 32"),
-    ("chain", "_boundaries", lambda v: False, "_w is of .* weights, expected 28"),
-    ("chain", "_transitions", lambda v: False, "_w is of .* weights, expected 24"),
-    ("chain", "n_edge_features_in_", lambda v: 1, "_w is of .* weights, expected 52"),
-    ("chain", "_w", lambda v: v[:-1], "_w is of 35 weights, expected 36"),
+    ("chain", "_bias", lambda v: False, "_w is an array of .* weights, expected 32"),
+    ("chain", "_boundaries", lambda v: False, "_w is an array of .* weights, expected 28"),
+    ("chain", "_transitions", lambda v: False, "_w is an array of .* weights, expected 24"),
+    ("chain", "n_edge_features_in_", lambda v: 1, "_w is an array of .* weights, expected 52"),
+    ("chain", "_w", lambda v: v[:-1], "_w is an array of 35 weights, expected 36"),
     ("chain", "_w", lambda v: v.astype(np.float32), "_w is a ndarray .*float32"),
-    ("chain", "_w", lambda v: np.where(np.arange(len(v)) == 2, np.nan, v), "_w is of numbers"),
+    (
+        "chain",
+        "_w",
+        lambda v: np.where(np.arange(len(v)) == 2, np.nan, v),
+        "_w is an array of numbers",
+    ),
     ("chain", "_w", lambda v: ..., "_w is missing"),
     ("chain", "_w", lambda v: np.repeat(v, 2)[::2], "contiguous"),
-    ("chain", "n_features_in_", lambda v: 2**60, "_w is of 36 weights"),
+    ("chain", "n_features_in_", lambda v: 2**60, "_w is an array of 36 weights"),
     ("chain", "n_features_in_", lambda v: -1, "n_features_in_ is -1.* an integer from 1"),
-    ("chain", "classes_", lambda v: v[:2], r"_w is of 36 weights, expected 32"),
-    ("chain", "classes_", lambda v: np.array([1, 1, 2]), "none twice"),
+    ("chain", "classes_", lambda v: v[:2], r"_w is an array of 36 weights, expected 32"),
+    ("chain", "classes_", lambda v: np.array([1, 1, 2]), "without duplicates"),
     ("chain", "classes_", lambda v: np.array([[], 1, 2], dtype=object), "hashable"),
     ("chain", "feature_names_in_", lambda v: np.array(["a"]), r"shape \(F = 3\)"),
     ("chain", "_masks", lambda v: (np.ones((2, 2), bool), None), r"_masks\[0\].*\(K = 3, K = 3\)"),
@@ -123,13 +128,13 @@ WRONG = [
     ("chain", "_warm_state", lambda v: of(v, "lam", "1"), r"_warm_state\['lam'\]"),
     ("chain", "_skl_callbacks", lambda v: [3], r"_skl_callbacks\[0\] is 3"),
     ("graph", "_model", lambda v: of(v, "n_edge_features", 0), r"\['n_edge_features'\] is 0"),
-    ("graph", "_model", lambda v: of(v, "n_edge_features", 2**40), "_w is of"),
+    ("graph", "_model", lambda v: of(v, "n_edge_features", 2**40), "_w is an array of"),
     ("graph", "_model", lambda v: of(v, "n_edge_features", -1), r"\['n_edge_features'\] is -1"),
     (
         "graph",
         "_model",
         lambda v: of(v, "pairwise", "contrast"),
-        "_w is of",
+        "_w is an array of",
     ),
     ("graph", "_model", lambda v: of(v, "pairwise", "glue"), r"_model\['pairwise'\] is 'glue'"),
     ("graph", "_model", lambda v: of(v, "pairwise", "potts"), r"\['n_edge_features'\] is 2"),
@@ -141,12 +146,12 @@ WRONG = [
     ("tree", "parents_", lambda v: np.array([1, 0], dtype=np.int32), "parents_ is no forest"),
     ("tree", "parents_", lambda v: np.array([-1, 7], dtype=np.int32), "parents_ is no forest"),
     ("tree", "parents_", lambda v: v.astype(np.int64), "parents_ is a ndarray"),
-    ("tree", "n_types_", lambda v: 2**40, "_w is of"),
+    ("tree", "n_types_", lambda v: 2**40, "_w is an array of"),
     ("tree", "_bias", lambda v: 3, "_bias is 3"),
-    ("tree", "_pair_scores", lambda v: True, "_w is of"),
+    ("tree", "_pair_scores", lambda v: True, "_w is an array of"),
     ("sets", "edges_", lambda v: v + 1, "edges_ is up to label 3, expected labels below 3"),
     ("sets", "edges_", lambda v: v[::-1].copy(), "edges_ is out of order"),
-    ("sets", "_model", lambda v: of(v, "full", True), "_w is of 19 weights, expected 28"),
+    ("sets", "_model", lambda v: of(v, "full", True), "_w is an array of 19 weights, expected 28"),
     ("sets", "_model", lambda v: of(v, "method", "tree"), r"_model\['method'\] is 'tree', which"),
     ("sets", "_model", lambda v: of(v, "K", 25), r"_model\['K'\] is 25"),
     ("sets", "_model", lambda v: {"method": "tree"}, r"_model\['full'\] is missing"),
@@ -155,7 +160,7 @@ WRONG = [
     ("sets", "_model", lambda v: of(v, "method", "one label"), "edges_ is 3 edges"),
     ("hierarchy", "_model", lambda v: of(v, "parents", np.array([1, 2, 0])), "a cycle"),
     ("hierarchy", "_model", lambda v: of(v, "parents", np.array([-1, 0, 2**32])), "expected -1 or"),
-    ("multiclass", "_bias", lambda v: False, "_w is of"),
+    ("multiclass", "_bias", lambda v: False, "_w is an array of"),
     ("custom", "_w", lambda v: v[np.newaxis], r"_w is of shape \(1, 3\)"),
     ("custom", "n_iter_", lambda v: "many", "n_iter_ is 'many'"),
 ]
@@ -192,13 +197,13 @@ def test_states_that_are_none():
     with pytest.raises(ValueError, match="in format None; this version"):
         bare.__setstate__([1])
     for name in ("predict", "_structure", "_structure_class", "w_"):
-        with pytest.raises(ValueError, match=f"an attribute {name} of its own"):
+        with pytest.raises(ValueError, match=f"attribute {name} overrides the attribute"):
             changed(model, **{name: 3})
     assert changed(model, my_note=3).my_note == 3
     tree, X = fitted("tree")
-    with pytest.raises(ValueError, match="no parameter parents"):
+    with pytest.raises(ValueError, match="parameter parents is missing"):
         changed(tree, parents=...)
-    with pytest.raises(ValueError, match="no parameter parents"):
+    with pytest.raises(ValueError, match="parameter parents is missing"):
         TreeSSVM.__new__(TreeSSVM).fit(X, [[0, 1]] * 3)
     # A mark in the file is none: what was looked at is not kept in the model.
     state = {**model.__getstate__(), "_looked_at": True, "_bias": 0}
@@ -222,10 +227,10 @@ def path():
     "name, change, message",
     [
         ("_n_weights", lambda v: 2**41, "_n_weights is 2199023255552"),
-        ("_n_weights", lambda v: v - 1, "_w is of 35 weights, expected 36"),
+        ("_n_weights", lambda v: v - 1, "_w is an array of 35 weights, expected 36"),
         ("_attributes", lambda v: of(v, "_bias", 0), "_bias is 0"),
         ("_attributes", lambda v: {}, "inference_ is missing"),
-        ("lams_", lambda v: -v, "lams_ is of numbers"),
+        ("lams_", lambda v: -v, "lams_ is an array of numbers"),
         ("history_", lambda v: of(v, "lam", 0 * v["lam"]), r"history_\['lam'\]"),
         ("history_", lambda v: of(v, "passes", v["passes"] * np.nan), r"history_\['passes'\]"),
         ("_template", lambda v: 3, "_template is 3, of type int, expected a BaseSSVM"),
@@ -286,7 +291,7 @@ def test_transformers():
     for name, wrong in (("transformer_", 3), ("n_features_in_", -1), ("edge_transformer_", "x")):
         with pytest.raises(ValueError, match=f"{name} is"):
             changed(scaler, **{name: wrong})
-    with pytest.raises(ValueError, match="no parameter transformer"):
+    with pytest.raises(ValueError, match="parameter transformer is missing"):
         changed(scaler, transformer=...)
     words = SequenceVectorizer().fit([[["a", "b"]]])
     assert changed(words).transform([[["b"]]])[0].toarray().tolist() == [[0, 1]]
@@ -338,14 +343,17 @@ def bare(kind):
 @pytest.mark.parametrize(
     "use, name",
     [
-        (lambda X, y: bare(PerNode).fit(X), "PerNode has no parameter transformer"),
-        (lambda X, y: bare(PerNode).transform(X), "PerNode has no parameter transformer"),
-        (lambda X, y: bare(SequenceVectorizer).fit(X), "Vectorizer has no parameter min_count"),
-        (lambda X, y: bare(SequenceVectorizer).transform(X), "Vectorizer has no parameter"),
-        (lambda X, y: bare(PathCV).fit(X, y), "PathCV has no parameter estimator"),
-        (lambda X, y: bare(PathCV).score(X, y), "PathCV has no parameter estimator"),
-        (lambda X, y: bare(PathCV).split_scores(0.1), "PathCV has no parameter estimator"),
-        (lambda X, y: bare(TreeSSVM).predict(X), "TreeSSVM has no parameter parents"),
+        (lambda X, y: bare(PerNode).fit(X), "PerNode: parameter transformer is missing"),
+        (lambda X, y: bare(PerNode).transform(X), "PerNode: parameter transformer is missing"),
+        (
+            lambda X, y: bare(SequenceVectorizer).fit(X),
+            "Vectorizer: parameter min_count is missing",
+        ),
+        (lambda X, y: bare(SequenceVectorizer).transform(X), "Vectorizer: parameter"),
+        (lambda X, y: bare(PathCV).fit(X, y), "PathCV: parameter estimator is missing"),
+        (lambda X, y: bare(PathCV).score(X, y), "PathCV: parameter estimator is missing"),
+        (lambda X, y: bare(PathCV).split_scores(0.1), "PathCV: parameter estimator is missing"),
+        (lambda X, y: bare(TreeSSVM).predict(X), "TreeSSVM: parameter parents is missing"),
         (lambda X, y: bare(RegularizationPath).w(0.1), "missing"),
     ],
 )
@@ -381,5 +389,5 @@ def test_values_that_cannot_be_compared_are_refused():
 
 def test_attributes_along_a_path_hide_no_method(path):
     for name in (None, "predict"):
-        with pytest.raises(ValueError, match=r"dict of attributes|predict of its own"):
+        with pytest.raises(ValueError, match=r"dict of attributes|attribute predict overrides"):
             changed(path, _attributes=of(path._attributes, name, 3))

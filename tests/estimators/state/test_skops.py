@@ -66,7 +66,7 @@ def test_every_attribute_comes_back(tiny_chains, labels, warm_start, terms):
     assert ("_warm_state" in vars(again)) == warm_start
     if warm_start:  # goes on from where it was
         assert again.fit(X, y).n_oracle_calls_ < model.n_oracle_calls_
-        with pytest.raises(ValueError, match="needs its data"):
+        with pytest.raises(ValueError, match="requires its samples first"):
             again.fit(X[1:], y[1:])
     again.set_params(warm_start=False).fit(X, y)
     assert equal(again.predict(X), model.set_params(warm_start=False).fit(X, y).predict(X))

@@ -217,23 +217,23 @@ def test_warm_start_refuses_other_classes(rng):
     model.classes_ = list(model.classes_)  # as a file may hold them
     model.fit(X, y)
     other = [[own + 1 for own in labels] for labels in y]
-    with pytest.raises(ValueError, match=r"needs its classes, but \[\(0, 3\)"):
+    with pytest.raises(ValueError, match=r"requires its classes, but \[\(0, 3\)"):
         model.fit(X, other)
 
 
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("_w", lambda v: v[:-1], "_w is of"),
+        ("_w", lambda v: v[:-1], "_w is an array of"),
         ("classes_", lambda v: v[:2], "the labels of 3 types"),
-        ("classes_", lambda v: (v[0], v[1], np.arange(9)), "_w is of"),
-        ("classes_", lambda v: (v[0], v[1], np.array([1, 1])), "none twice"),
+        ("classes_", lambda v: (v[0], v[1], np.arange(9)), "_w is an array of"),
+        ("classes_", lambda v: (v[0], v[1], np.array([1, 1])), "without duplicates"),
         ("n_features_in_", lambda v: (2, 3, 0), r"n_features_in_\[2\] is 0"),
-        ("n_features_in_", lambda v: (2, 3, 2), "_w is of"),
+        ("n_features_in_", lambda v: (2, 3, 2), "_w is an array of"),
         ("_pairs", lambda v: ((0, 7, 1), *v[1:]), "_pairs is"),
         ("_pairs", lambda v: v[::-1], "in order, none twice"),
         ("_pairs", lambda v: ((0, 0, -1), *v[1:]), r"_pairs\[0\]\[2\]"),
-        ("_pairs", lambda v: v[1:], "_w is of"),
+        ("_pairs", lambda v: v[1:], "_w is an array of"),
         ("_bias", lambda v: 1, "_bias is 1"),
         ("_model", lambda v: {**v, "inference": "cut"}, r"_model\['inference'\] is 'cut'"),
     ],
@@ -419,7 +419,7 @@ def test_parts_are_as_all_samples_in_order(rng, solver):
     with pytest.raises(ValueError, match=r"classes=\[0\] is not the same as .*, \[0, 1\]"):
         clone(named).partial_fit(X, y, [[0, 1, 2], [0], [0]])
     fewer = [(features, {(0, 0): edges[0, 0]}) for features, edges in X]
-    with pytest.raises(ValueError, match="_pairs of this part is"):
+    with pytest.raises(ValueError, match=r"_pairs is .*, but earlier calls"):
         parts.partial_fit(fewer, y)
 
 
