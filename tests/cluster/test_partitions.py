@@ -146,7 +146,7 @@ def test_nodes_of_several_types(client, rng, options):
     given = clone(model).set_params(classes=[None, there.classes_[1].tolist(), None])
     assert_same_model(given.fit(partitions(X), partitions(y)), there)
     fewer = [labels[:2] for labels in y[:30]]
-    with pytest.raises(ValueError, match="labels of as many types of nodes in each partition"):
+    with pytest.raises(ValueError, match="the same number of node types in each partition"):
         clone(model).fit(partitions(X), partitions([*fewer, *y[30:]]))
     hidden = [[own[0], np.full_like(own[1], -1), own[2]] for own in y]
     with pytest.raises(ValueError, match="no labeled node of type 1"):

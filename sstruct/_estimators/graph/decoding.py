@@ -1,19 +1,19 @@
-"""Which decoder is taken for some graphs, and what a fit says of it."""
+"""Choose the decoder of graphs, and describe it for ``inference_``."""
 
 from sstruct._estimators.core.training import Inference, Quality
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 
-# Iterations of "fwmap" in a decoding: training comes back to each graph, prediction does not.
+# Iterations of "fwmap" per decoding: fewer in training, which decodes each graph repeatedly.
 TRAINING_ITERATIONS = 20
 PREDICTION_ITERATIONS = 200
 
 
 def decoding_method(model, graphs, n_labels, samples=None):
-    """Name the decoder of some graphs: the one asked for, or the best that is exact for them.
+    """Return the name of the requested decoder, or of the fastest exact one for the graphs.
 
-    samples : their indices in X; None: all, in order.
+    samples : indices of the graphs in X, or None for all
     """
     inference = model["inference"]
     if inference == "auto" and n_labels <= 2 and model["attractive"]:
@@ -30,7 +30,7 @@ def decoding_method(model, graphs, n_labels, samples=None):
 
 
 def described_inference(method, pairwise, graphs):
-    """Describe a method as the decoder of some graphs."""
+    """Return the Inference of a method as the decoder of graphs."""
     if not graphs.n_edges.any():
         return Inference("node by node")
     if method == "expansion":

@@ -1,8 +1,8 @@
-"""Decoding around known labels: what is left of graphs without the nodes that have them.
+"""Decode graphs given known labels, by removing the nodes that have them.
 
-A known label turns its edges into scores of its neighbors' labels. What is left is a graph model
-of the other nodes, which the decoders solve as any: no score has to be so large that it forbids.
-Where a label has several states, the other labels' states get such a score.
+The edges of a node with a known label become scores of the labels of its neighbors. The remaining
+nodes form an ordinary graph model for the decoders, without large scores that forbid labels. Only
+if a label has several states, such scores forbid the states of other labels.
 """
 
 from dataclasses import dataclass, replace
@@ -14,16 +14,16 @@ from sstruct._estimators.graph.graph_training import Graphs, without_nodes
 
 @dataclass(frozen=True)
 class FreeNodes:
-    """What of some graphs is to be labeled.
+    """The subgraphs of nodes without a known label.
 
     Attributes
     ----------
     samples : ndarray of shape (n_blocks,)
-        Numbers of the samples that have a free node.
+        Indices of the samples that have a free node.
     graphs : Graphs
-        Their free nodes and the edges between these.
+        Their free nodes and the edges between free nodes.
     node_scores : ndarray of shape (n_rows, K)
-        What the other edges add to the scores of labels, for each row of the graphs' nodes.
+        Contribution of the other edges to the scores of labels, for each row of `graphs`.
     """
 
     samples: np.ndarray
@@ -32,13 +32,13 @@ class FreeNodes:
 
 
 def free_nodes(graphs, known, pairwise, edge_weights, n_labels):
-    """Leave out the nodes whose label is known; return the FreeNodes.
+    """Remove the nodes whose label is known; return the FreeNodes.
 
     Parameters
     ----------
     graphs : Graphs
     known : ndarray of int of shape (n_nodes,)
-        Label of each node, -1 where it is free; not all known.
+        Label of each node, -1 if it is free. At least one node is free.
     pairwise : tuple
         Name of the pairwise model and its fixed cost.
     edge_weights : ndarray or None
@@ -65,7 +65,7 @@ def free_nodes(graphs, known, pairwise, edge_weights, n_labels):
     samples = np.flatnonzero(n_free)
     rest = replace(graphs.selected(samples), sizes=None)
     partial = np.flatnonzero(n_free[samples] < rest.length)
-    if len(partial):  # rows of known nodes go; else no graph has any among its own
+    if len(partial):  # drop the rows of known nodes; other graphs have none
         rest, scores = without_nodes(rest, free, n_free[samples], partial), scores[free]
     return FreeNodes(samples, rest, scores)
 
@@ -73,7 +73,7 @@ def free_nodes(graphs, known, pairwise, edge_weights, n_labels):
 def _edge_scores(pairwise, weights, features, labels, n_labels, is_first):
     """Return the scores, (m, K), of the labels of one end of edges, given those of the other end.
 
-    labels : (m,) of the known ends; is_first : whether these are the edges' first ones.
+    labels : labels of the known ends, (m,); is_first : whether these are the first ends of edges
     """
     name, strength = pairwise
     if name == "full":
@@ -90,21 +90,21 @@ def _edge_scores(pairwise, weights, features, labels, n_labels, is_first):
 
 
 def state_scores(graphs, known, pairwise, views, n_states):
-    """Return node scores, (n_nodes, K), that forbid all states but those of known labels.
+    """Return node scores, (n_nodes, K), that forbid states of other labels than the known ones.
 
-    On the scale of the model's own scores, so that little is lost to rounding.
+    They have the scale of the scores of the model, to limit rounding errors.
 
     Parameters
     ----------
     graphs : Graphs
     known : ndarray of int of shape (n_nodes,)
-        Label of each node, -1 where it is free.
+        Label of each node, -1 if it is free.
     pairwise : tuple
         Name of the pairwise model and its fixed cost.
     views : dict
-        The model's weights by name.
+        The weights of the model by name.
     n_states : int
-        Of each label: the K labels of the model are states.
+        Number of states per label; the K labels of the model are states.
     """
     scores = graphs.nodes.flat @ views["coef"].T + views.get("intercept", 0.0)
     edge, most = views.get("edge"), abs(pairwise[1])
@@ -113,7 +113,7 @@ def state_scores(graphs, known, pairwise, views, n_states):
         most = (np.abs(graphs.edge_features) @ largest).max(initial=0)
     elif edge is not None:
         most = np.abs(edge).max()
-    # Changing one node's state changes its own score, and those of its edges, by less.
+    # Changing the state of one node changes its score, and the scores of its edges, by less.
     size = 1 + 2 * np.abs(scores).max() + 2 * graphs.n_edges.max() * most
     others = known[:, np.newaxis] != np.arange(scores.shape[1]) // n_states
     return np.where(others & (known >= 0)[:, np.newaxis], -size, 0.0)

@@ -1,4 +1,4 @@
-"""Decoding of graphs by FWMAP: labels, and a bound of all labelings."""
+"""Decode graphs by FWMAP, which returns labels and a bound on the best score."""
 
 import numpy as np
 
@@ -15,30 +15,30 @@ from sstruct.inference._model.map_result import Record
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.tree_cover import tree_cover
 
-# Gap, of 1 + abs(cost), at which a decoding is good enough.
+# Relative gap, as a fraction of 1 + abs(cost), at which a decoding stops.
 TOLERANCE = 1e-6
-# Multipliers of a file are accepted if those of a label's copies sum to zero, up to this share of
-# the largest, and used while none is larger than this multiple of all costs: otherwise rounding
-# could make a bound that is not one.
+# Multipliers from a file are accepted if they sum to zero over the copies of a label, up to this
+# fraction of the largest, and used while none is larger than this multiple of all costs. Otherwise
+# rounding errors could make a bound invalid.
 SUMS_TO_ZERO = 1e-12
 LARGEST = 100.0
 
 
 class TreeSearch:
-    """FWMAP on one graph after another, each from the multipliers of its last decoding.
+    """FWMAP for a sequence of graphs, each warm-started from its last decoding.
 
     Parameters
     ----------
     seed : int
-        Of the order of trees.
+        Seed of the order of trees.
     max_iter : int
-        Iterations of a decoding, and of the messages before a graph's first.
+        Iterations of a decoding, and of the messages before the first decoding of a graph.
     keeps : bool, default=True
-        Keep multipliers and trees of each graph. False: each decoding is as the first.
+        Keep multipliers and trees of each graph. If False, each decoding starts from scratch.
 
     Notes
     -----
-    Where it keeps them, holds O(K) numbers for each node's copies in trees, for each graph decoded.
+    With ``keeps=True``, memory is O(K) per copy of a node in a tree, for each decoded graph.
     """
 
     def __init__(self, seed, max_iter, keeps=True):
@@ -46,7 +46,7 @@ class TreeSearch:
         self.multipliers, self.covers = {}, {}
 
     def __call__(self, block, node_costs, edges, weights, tables, labels):
-        """Return labels, a lower bound and the work; the arguments are those of TreeDecoder."""
+        """Return labels, a lower bound and the work; see TreeDecoder for the arguments."""
         model = _model(node_costs, edges, weights, tables)
         record = Record(model, labels, TOLERANCE, None)
         cover = self.covers.get(block)
@@ -92,7 +92,7 @@ class TreeSearch:
         Raises
         ------
         ValueError
-            If they are not multipliers of these graphs; names the field.
+            If they are not multipliers of these graphs; the message names the field.
         """
         values = kept_array(kept, "multipliers", np.float64)
         size, start = kept_sizes(kept, "multiplier_size", len(graphs), len(values), "multipliers")
@@ -113,15 +113,15 @@ class TreeSearch:
             copies = places["copy_start"][:-1]
             sums = np.add.reduceat(own, copies) if len(copies) else 0.0
             if np.abs(sums).max(initial=0.0) > SUMS_TO_ZERO * np.abs(own).max():
-                raise ValueError(f"multipliers: those of graph {block} do not sum to zero")
+                raise ValueError(f"multipliers: the entries of graph {block} do not sum to zero")
             covers[block], multipliers[block] = cover, own
         self.covers, self.multipliers = covers, multipliers
 
     def _first(self, block, problem, record):
-        """Multipliers to begin with, and CONVERGED where no more is needed.
+        """Return initial multipliers, and CONVERGED if no iteration is required.
 
-        Those of the last decoding, unless these costs are so different that 0 is better; else those
-        of messages.
+        These are the multipliers of the last decoding, unless costs have changed so much that 0 is
+        better, and otherwise the result of message passing.
         """
         last = self.multipliers.get(block)
         if last is not None and np.abs(last).max() > LARGEST * _magnitude(problem.model):
@@ -135,13 +135,13 @@ class TreeSearch:
 
 
 def _magnitude(model):
-    """Return a bound of the sum of the magnitudes of all costs."""
+    """Return an upper bound on the sum of the magnitudes of all costs."""
     edges = np.abs(model.weights).sum() * np.abs(model.tables).max(initial=0.0)
     return np.abs(model.node_costs).sum() + edges
 
 
 def _model(node_costs, edges, weights, tables):
-    """The MRF of a graph's costs."""
+    """Return the MRF with the costs of a graph."""
     if tables is None:
         K = node_costs.shape[1]
         return MRF(node_costs, edges, 1.0 - np.eye(K), weights=weights[:, 0])

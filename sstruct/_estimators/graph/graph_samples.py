@@ -1,6 +1,6 @@
-"""What users give as graphs or images, checked and packed; errors name the sample.
+"""Validate and pack graphs and images passed by users; errors name the sample.
 
-Everything here runs before any work.
+These functions run before the solver.
 """
 
 import math
@@ -28,7 +28,7 @@ GRAPH = "(node features, edges[, edge features[, node sizes]])"
 
 @dataclass
 class ImageNodes(Nodes):
-    """Nodes that are the pixels of images: predictions go out as images."""
+    """Nodes that are pixels of images; predictions are returned as images."""
 
     shapes: np.ndarray | None = None
 
@@ -54,7 +54,7 @@ def pack_graphs(expected_input, X, pairwise, n_edge_features=None, edge_names=No
     pairwise : str
         Name of the pairwise model.
     n_edge_features, edge_names : int or None, list of str or None
-        Those of the fit.
+        Values from the fit.
     """
     items = _graph_items(X)
     if items is None:
@@ -84,10 +84,10 @@ def pack_graphs(expected_input, X, pairwise, n_edge_features=None, edge_names=No
 
 
 def _graph_items(X):
-    """Return the graphs as tuples; None: X is something else."""
+    """Return the graphs as tuples, or None if X is not a list of graphs."""
     X = items_of(X)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.size:
-        if _is_table(X[0, 0]):  # what NumPy makes of a list of tuples
+        if _is_table(X[0, 0]):  # an array that NumPy made from a list of tuples
             X = [tuple(item) for item in X]
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = list(X)
@@ -114,7 +114,7 @@ def _without_edges(item):
         return item
     if is_empty(item):
         return [], []
-    shape = getattr(item, "shape", None)  # a damaged sparse matrix has none
+    shape = getattr(item, "shape", None)  # missing in a damaged sparse matrix
     return (item, []) if isinstance(shape, tuple) and shape[:1] == (0,) else item
 
 
@@ -125,7 +125,7 @@ def _is_table(part):
 
 
 def _refuse_other_objects(item, i):
-    """Say how a graph is given where it is a dict, or an object of another package."""
+    """Raise TypeError for a dict, or a graph object of another package."""
     keys = f" of {', '.join(map(repr, item))}" if isinstance(item, Mapping) else ""
     known = isinstance(item, Sequence | numbers.Number)
     known |= sparse.issparse(item) or hasattr(item, "ndim") or hasattr(item, "__array__")
@@ -137,11 +137,11 @@ def _refuse_other_objects(item, i):
 
 
 def _is_graph(item):
-    """Tell a graph, given as a tuple or a list of its parts, from a row or a table of numbers."""
+    """Whether an item is a tuple or list of the parts of a graph, not a row or table of numbers."""
     if not isinstance(item, tuple | list) or not is_sized(item) or len(item) == 0:
         return False
     first = item[0]
-    if sparse.issparse(first):  # its shape is looked at later
+    if sparse.issparse(first):  # its shape is checked later
         return True
     if isinstance(first, tuple | list):
         if not is_sized(first) or len(first) == 0:
@@ -151,7 +151,7 @@ def _is_graph(item):
 
 
 def _refuse_one_graph(X):
-    """Raise where the parts of a graph are given in place of a list of graphs."""
+    """Raise if X has the parts of one graph instead of a list of graphs."""
     if not isinstance(X, list | tuple) or not is_sized(X) or not 2 <= len(X) <= len(PARTS):
         return
     edges = X[1]
@@ -175,7 +175,7 @@ def _refuse_one_graph(X):
 
 
 def _edgeless(nodes, pairwise, n_edge_features):
-    """Nodes without edges."""
+    """Return Graphs without edges."""
     nothing = np.zeros(len(nodes), dtype=np.int64)
     features = None
     if pairwise in WITH_FEATURES and n_edge_features is not None:
@@ -185,13 +185,15 @@ def _edgeless(nodes, pairwise, n_edge_features):
 
 
 def _edges_of(edges, n_nodes, i):
-    """Edges of one graph as integers (E, 2)."""
+    """Return the edges of one graph as integers, (E, 2)."""
     if sparse.issparse(edges):
         return _adjacent_pairs(edges, n_nodes, i)
     try:
         edges = np.asarray(edges)
     except ValueError:
-        raise ValueError(f"the edges of X[{i}] are no (E, 2) array: their lengths differ") from None
+        raise ValueError(
+            f"the edges of X[{i}] differ in length, expected an (E, 2) array"
+        ) from None
     if edges.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2:
@@ -201,7 +203,7 @@ def _edges_of(edges, n_nodes, i):
         elif edges.dtype.kind == "f":
             hint = "; a graph is (node features, edges), in this order"
         elif edges.shape[:1] == (2,):
-            hint = "; write edges.T"
+            hint = "; use edges.T"
         raise ValueError(f"the edges of X[{i}] have shape {edges.shape}, expected (E, 2){hint}")
     if edges.dtype.kind not in "iu":
         hint = _of_matrix(edges) if edges.shape == (n_nodes, n_nodes) else ""
@@ -210,14 +212,14 @@ def _edges_of(edges, n_nodes, i):
 
 
 def _of_matrix(matrix):
-    """Return the hint for a dense adjacency matrix in the place of edges."""
+    """Return the hint for a dense adjacency matrix passed instead of edges."""
     symmetric = np.array_equal(matrix, matrix.T)
     both = "A" if symmetric else "(A != 0) | (A != 0).T"
-    return f"; for an adjacency matrix A write np.argwhere(np.triu({both}, 1))"
+    return f"; for an adjacency matrix A use np.argwhere(np.triu({both}, 1))"
 
 
 def _adjacent_pairs(matrix, n_nodes, i):
-    """Edges of an adjacency matrix: those of its upper triangle, row by row."""
+    """Return the edges of an adjacency matrix: the upper triangle, row by row."""
     name = f"the adjacency matrix of X[{i}]"
     check_compressed(matrix, name)
     if matrix.shape != (n_nodes, n_nodes):
@@ -231,13 +233,13 @@ def _adjacent_pairs(matrix, n_nodes, i):
         e = wrong[0]
         raise ValueError(
             f"{name} has the weight {plain(matrix.data[e])} at {(int(rows[e]), int(columns[e]))}, "
-            "expected ones alone: weights are not read. Give edge features, or write "
+            "expected only ones, since weights are not used. Pass edge features, or use "
             "matrix.astype(bool)"
         )
     loops = np.flatnonzero(rows == columns)
     if len(loops):
         raise ValueError(
-            f"{name} has an entry on its diagonal, at node {rows[loops[0]]}, a self-loop; write "
+            f"{name} has an entry on its diagonal, at node {rows[loops[0]]}, a self-loop; use "
             "matrix.setdiag(0)"
         )
     one_way = (matrix.astype(np.int8) - matrix.T.astype(np.int8)).tocoo()
@@ -245,7 +247,7 @@ def _adjacent_pairs(matrix, n_nodes, i):
     if one_way.nnz:
         u, v = sorted((int(one_way.row[0]), int(one_way.col[0])))
         raise ValueError(
-            f"{name} is not symmetric: it has an edge between {u} and {v} in one direction alone; "
+            f"{name} is not symmetric: it has an edge between {u} and {v} in only one direction; "
             "write matrix.maximum(matrix.T)"
         )
     upper = rows < columns
@@ -253,15 +255,15 @@ def _adjacent_pairs(matrix, n_nodes, i):
 
 
 def edge_cure(edges):
-    """Return the code that leaves each edge of a graph once, without self-loops."""
+    """Return code that removes duplicate edges and self-loops of a graph."""
     pairs = "np.sort(edges, axis=1)"
     if (edges[:, 0] == edges[:, 1]).any():
         pairs = "np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1)"
-    return f"write np.unique({pairs}, axis=0); return_index=True tells which edge features to keep"
+    return f"use np.unique({pairs}, axis=0); return_index=True returns which edge features to keep"
 
 
 def _check_edges(edges, n_edges, nodes):
-    """Raise at the first edge out of range, self-loop or edge that is there twice."""
+    """Raise for the first edge that is out of range, a self-loop, or a duplicate."""
     graph = np.repeat(np.arange(len(nodes)), n_edges)
     first = np.cumsum(n_edges) - n_edges
 
@@ -277,7 +279,7 @@ def _check_edges(edges, n_edges, nodes):
     if len(outside):
         e = outside[0]
         last = nodes.lengths[graph[e]] - 1
-        expected = f"nodes 0 to {last}" if last >= 0 else "no edges, as the graph has no nodes"
+        expected = f"nodes 0 to {last}" if last >= 0 else "no edges, since the graph has no nodes"
         raise ValueError(f"{name(e)}, expected {expected}")
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if len(loops):
@@ -288,24 +290,26 @@ def _check_edges(edges, n_edges, nodes):
     again = order[1:][np.diff(pairs[order]) == 0]
     if len(again):
         raise ValueError(
-            f"{name(again.min())}, which is there twice, in either direction; {cure(again.min())}"
+            f"{name(again.min())}, a duplicate, in either direction; {cure(again.min())}"
         )
 
 
 def _edge_features(items, n_edges, pairwise, expected):
-    """Return the features of all edges, (E, G), or None where the model reads none."""
+    """Return the features of all edges, (E, G), or None if the model does not use them."""
     parts, needed = [], pairwise in WITH_FEATURES
     for i, item in enumerate(items):
         features = item[2] if len(item) > 2 else None
         if features is None:
             if needed and n_edges[i] > 0:
-                raise ValueError(f'X[{i}] has no edge features, which pairwise="{pairwise}" needs')
+                raise ValueError(f'X[{i}] has no edge features, required by pairwise="{pairwise}"')
             continue
         check_unmasked(features, f"the edge features of X[{i}]")
         try:
             features = np.asarray(features, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"the edge features of X[{i}] are no numeric (E, G) array") from None
+            raise ValueError(
+                f"the edge features of X[{i}] are not a numeric (E, G) array"
+            ) from None
         if features.ndim != 2 or len(features) != n_edges[i]:
             if features.size == 0 and n_edges[i] == 0:
                 continue
@@ -324,7 +328,7 @@ def _edge_features(items, n_edges, pairwise, expected):
         if pairwise == "contrast" and (features < 0).any():
             raise ValueError(
                 f'the edge features of X[{i}] are negative, which pairwise="contrast" does not '
-                "read: neighbors would repel each other"
+                "support, since neighbors would repel each other"
             )
         parts.append(features)
     if not needed:
@@ -335,20 +339,20 @@ def _edge_features(items, n_edges, pairwise, expected):
 
 
 def _edge_names(items, names):
-    """Return the column names of edge features that are data frames: `names`, if there are some."""
-    expected = "those of the fit"
+    """Return the column names of edge features that are data frames; they must equal `names`."""
+    expected = "the names of the fit"
     for i, item in enumerate(items):
         found = column_names(item[2]) if len(item) > 2 else None
         if found is None:
             continue
         if names is None:
-            names, expected = found, f"those of X[{i}]"
+            names, expected = found, f"the names of X[{i}]"
         check_names(found, np.array(names, dtype=object), f"the edge features of X[{i}]", expected)
     return None if names is None else list(names)
 
 
 def _node_sizes(items, nodes):
-    """Return all node sizes, 1 where a graph has none; None where no graph has."""
+    """Return all node sizes, 1 for graphs without sizes, or None if no graph has sizes."""
     if not any(len(item) > 3 and item[3] is not None for item in items):
         return None
     sizes = np.ones(nodes.offsets[-1])
@@ -365,8 +369,8 @@ def _node_sizes(items, nodes):
             raise ValueError(f"the node sizes of X[{i}] must be finite and positive")
         if own.max(initial=0) > LARGEST:
             raise ValueError(
-                f"the node sizes of X[{i}] contain {own.max():g}, expected at most {LARGEST:g}: "
-                "divide all sizes by one number"
+                f"the node sizes of X[{i}] contain {own.max():g}, expected at most {LARGEST:g}; "
+                "divide all sizes by the same number"
             )
         sizes[nodes.offsets[i] : nodes.offsets[i + 1]] = own
     return sizes
@@ -413,8 +417,8 @@ def _image_nodes(expected_input, X):
     if stacked and X.ndim == 3:
         raise ValueError(
             f"X has shape {X.shape}, expected a list of images (height, width, channels) or one "
-            "array (n, height, width, channels); a single image x is [x], and grey images have one "
-            "channel, X[..., np.newaxis]"
+            "array (n, height, width, channels); for a single image x use [x], and for gray images "
+            "X[..., np.newaxis], with one channel"
         )
     items = []
     if isinstance(X, list | tuple | np.ndarray) and not (stacked and X.ndim < 3):
@@ -427,7 +431,7 @@ def _image_nodes(expected_input, X):
             if item.ndim != 3:
                 raise ValueError(
                     f"X[{i}] has shape {item.shape}, expected (height, width, channels)"
-                    + "; a grey image x is x[..., np.newaxis]" * (item.ndim == 2)
+                    + "; for a gray image x use x[..., np.newaxis]" * (item.ndim == 2)
                 )
         flat = [item.reshape(math.prod(item.shape[:2]), item.shape[2]) for item in items]
         alone = len(flat) == 1 and flat[0].size
@@ -439,13 +443,13 @@ def _image_nodes(expected_input, X):
 
 
 def contrast(square):
-    """exp(-s / (2 mean)) of the squared distances s of an image's edges; 1 where all are 0."""
+    """Return exp(-s / (2 mean(s))) for the squared distances s of the edges, 1 if all are 0."""
     mean = square.mean() if len(square) else 0.0
     return np.exp(-square / (2 * mean)) if mean > 0 else np.ones(len(square))
 
 
 def _contrasts(nodes, edges, edge_start, n_edges):
-    """1 and exp(-|x_u - x_v|^2 / (2 mean)) of every edge, the mean over its image's edges."""
+    """Return 1 and exp(-|x_u - x_v|^2 / (2 mean)) for each edge; the mean is over its image."""
     out = np.ones((n_edges.sum(), 2))
     at = 0
     for i, (first, count) in enumerate(zip(edge_start.tolist(), n_edges.tolist())):
@@ -460,9 +464,9 @@ def _contrasts(nodes, edges, edge_start, n_edges):
 
 
 def _label_image(item):
-    """Return labels as a 2-D array; lists of rows as objects, which are not looked into.
+    """Return labels as a 2-D array; lists of rows become an array of objects.
 
-    Labels may be tuples, and what NumPy would unpack may be longer than memory.
+    Labels may be tuples, which NumPy would unpack, perhaps beyond the memory.
     """
     item = items_of(item)
     if isinstance(item, np.ndarray):
@@ -478,7 +482,7 @@ def _label_image(item):
 
 
 def image_labels(y, nodes, structure):
-    """Return all labels of images as one array with an entry a pixel."""
+    """Return all labels of images as one array with an entry per pixel."""
     y = items_of(y)
     strange = y is None or isinstance(y, str | Mapping | Set) or not is_sized(y)
     if nodes.form == "rows" or strange:
@@ -498,12 +502,11 @@ def image_labels(y, nodes, structure):
 
 
 def _advice(name, found, expected):
-    """Return what to do about labels of an image that have a third axis; "" for others."""
+    """Return advice for labels of an image that have a third axis, "" otherwise."""
     if len(found) != 3 or found[:2] != tuple(expected):
         return ""
     if found[2] == 1:
-        return f". Write {name}[..., 0]"
+        return f". Use {name}[..., 0]"
     return (
-        ". Convert colors to labels; if these are indicators (one-hot), write "
-        f"{name}.argmax(axis=2)"
+        f". Convert colors to labels; if these are indicators (one-hot), use {name}.argmax(axis=2)"
     )

@@ -1,4 +1,4 @@
-"""What the attributes of a fitted model of graphs or images are to be."""
+"""Valid fitted attributes of models of graphs and images."""
 
 import numpy as np
 
@@ -30,27 +30,27 @@ MODEL = {
 
 
 def edges_agree(state):
-    """The pairwise model is one for these labels and edge features."""
+    """Raise Unexpected unless the pairwise model matches labels and edge features."""
     model, K = state["_model"], len(state["classes_"])
     G, names = model["n_edge_features"], model.get("edge_names")
     if (G > 0) != (model["pairwise"] in WITH_FEATURES):
-        expected = f"that of a model with pairwise={model['pairwise']!r}"
+        expected = f"the value of a model with pairwise={model['pairwise']!r}"
         refuse("_model['n_edge_features']", G, expected)
     if names is not None and len(names) != G:
-        refuse("_model['edge_names']", names, f"a name for each of {G} edge features, if any")
+        refuse("_model['edge_names']", names, f"None or a name for each of {G} edge features")
     if model["inference"] == "cut" and (K > 2 or not model["attractive"]):
         found = f"'cut' for {K} labels{'' if model['attractive'] else ' that may repel each other'}"
-        raise Unexpected("_model['inference']", found, "two that attract each other")
+        raise Unexpected("_model['inference']", found, "two labels that attract each other")
 
 
 def grid_agrees(state):
-    """Edge features are those that are made of grids."""
+    """Raise Unexpected unless edge features match the grid."""
     model = state["_model"]
     if model["connectivity"] not in (4, 8):
         refuse("_model['connectivity']", model["connectivity"], "4 or 8")
     expected = n_grid_features(model["pairwise"], model["connectivity"])
     if model["pairwise"] in WITH_FEATURES and model["n_edge_features"] != expected:
-        refuse("_model['n_edge_features']", model["n_edge_features"], f"{expected}, those of grids")
+        refuse("_model['n_edge_features']", model["n_edge_features"], f"{expected} for grids")
 
 
 def layout_of_graphs(state):

@@ -1,4 +1,4 @@
-"""GraphStructure: nodes of graphs, whose labels depend on those of their neighbors."""
+"""GraphStructure: nodes of graphs, whose labels depend on the labels of their neighbors."""
 
 import numpy as np
 
@@ -46,13 +46,13 @@ class GraphStructure(NodeStructure):
             check_number("pairwise", self.pairwise, least=0)
             if self.pairwise > LARGEST:
                 raise ValueError(
-                    f"pairwise must be at most {LARGEST:g}, found {shortened(self.pairwise)}: "
-                    "divide loss and pairwise by one number"
+                    f"pairwise must be at most {LARGEST:g}, found {shortened(self.pairwise)}; "
+                    "divide loss and pairwise by the same number"
                 )
             if self.pairwise > 0 and self.rescaling == "slack":
                 raise ValueError(
                     f"pairwise={shortened(self.pairwise)} with rescaling='slack': a fixed pairwise "
-                    'cost is supported by margin rescaling only; take pairwise="potts", which '
+                    'cost is supported only by margin rescaling; use pairwise="potts", which '
                     "learns the cost, or pairwise=0.0"
                 )
         else:
@@ -61,7 +61,7 @@ class GraphStructure(NodeStructure):
             check_choice("bounds", self.bounds, ("submodular",))
 
     def _settings(self):
-        """Return the settings of the model that the parameters give."""
+        """Return the settings of the model, given the parameters."""
         fixed = is_real(self.pairwise)
         return {
             "pairwise": "fixed" if fixed else self.pairwise,
@@ -101,12 +101,12 @@ class GraphStructure(NodeStructure):
         problem = data.problem(*given())
         has_features = settings["pairwise"] in WITH_FEATURES
         settings["n_edge_features"] = problem.pairwise.n_features if has_features else 0
-        # Planes are relative to truths: with other ones no warm start could go on from them.
+        # Planes are relative to the true labelings, so a warm start requires the same ones.
         explicit = self._with_planes(problem) if completion is None else problem
         if explicit is not problem:
             if self.warm_start or self.checkpoint is not None:
                 explicit.keep_labelings()
-            # Planes hold weights' places and losses: a warm start must find those unchanged too.
+            # Planes contain indices of weights and losses, which a warm start requires unchanged.
             common += [np.array(problem.n_weights)]
         inference = described_inference(method, pairwise[0], data.whole_graphs)
         return Training(
@@ -120,7 +120,7 @@ class GraphStructure(NodeStructure):
                 "n_features_in_": graphs.nodes.n_features,
                 "feature_names_in_": graphs.nodes.feature_names,
                 "classes_": data.classes,
-                # What w_ means must not change when a parameter is set after the fit.
+                # The meaning of w_ must not change if a parameter is set after the fit.
                 "_bias": self.fit_intercept,
                 "_model": settings,
                 "_form": graphs.nodes.form,
@@ -133,14 +133,14 @@ class GraphStructure(NodeStructure):
         )
 
     def _with_planes(self, problem):
-        """Return the problem, with explicit planes where these are cheaper.
+        """Return the problem, with explicit planes if these are cheaper.
 
-        Where a fit goes on from another its labelings stay what they are. Planes hold losses: if
-        these change with every sample that is added, a warm start needs the labelings.
+        A fit that continues another one keeps the form of its labelings. Planes contain losses; if
+        losses change when samples are added, a warm start requires the labelings instead.
         """
         solver = self.solvers.get(self.solver_name)
         if self.is_part or (solver is not None and solver.takes_samples_as_they_come):
-            return problem  # parts must decode alike, and nothing is scored twice
+            return problem  # partitions must decode in the same way, and score nothing twice
         if self.last_fit is not None:
             return ExplicitProblem(problem) if self.last_fit._keeps_planes else problem
         weights = self.loss, self.class_weight
@@ -149,26 +149,26 @@ class GraphStructure(NodeStructure):
         return explicit_where_cheaper(problem)
 
     def _is_attractive(self, pairwise):
-        """Whether bounds keep neighbors from repelling each other."""
+        """Whether bounds ensure that neighbors do not repel each other."""
         return pairwise in ("fixed", "potts", "contrast") or isinstance(self.bounds, str)
 
     def _check_attraction(self, pairwise, edge_features, n_labels):
-        """Raise where neighbors may repel each other and must not."""
+        """Raise if neighbors may repel each other although the decoder does not support it."""
         if isinstance(self.bounds, str) and pairwise == "directed" and (edge_features < 0).any():
             raise ValueError(
-                'bounds="submodular" with pairwise="directed" needs edge features that are not '
-                "negative: no box on the weights keeps the others attractive"
+                'bounds="submodular" with pairwise="directed" requires nonnegative edge features, '
+                "since bounds of the weights cannot make negative ones attractive"
             )
         if self.inference == "cut" and n_labels > 2:
-            raise ValueError(f'inference="cut" is for two labels, found {n_labels}')
+            raise ValueError(f'inference="cut" requires two labels, found {n_labels}')
         if self.inference == "cut" and not self._is_attractive(pairwise):
             raise ValueError(
-                f'inference="cut" with pairwise="{pairwise}" needs bounds="submodular": free '
-                "weights may make neighbors repel each other"
+                f'inference="cut" with pairwise="{pairwise}" requires bounds="submodular", since '
+                "without bounds neighbors may repel each other"
             )
 
     def bounds_of(self, problem):
-        """Return bounds of the weights, which include those that keep neighbors from repelling."""
+        """Return bounds of the weights, including the bounds for attractive neighbors."""
         given = self.bounds is not None and not isinstance(self.bounds, str)
         bounds = super().bounds_of(problem) if given else None
         pairwise, shape = problem.pairwise.name, problem.pairwise.shape
@@ -178,7 +178,7 @@ class GraphStructure(NodeStructure):
         if given:
             if (problem.layout.table(bounds[1], "edge") > 0).any():
                 raise ValueError(
-                    f'bounds let a weight of pairwise="{pairwise}" be positive: neighbors would '
+                    f'bounds allow a positive weight of pairwise="{pairwise}", so that neighbors '
                     "repel each other; expected upper bounds of at most 0 for edge_coef_"
                 )
             return bounds
@@ -199,7 +199,7 @@ class GraphStructure(NodeStructure):
         return codes
 
     def known_codes(self, model, graphs, y_partial):
-        """Return the known codes of `y_partial`, -1 where they are unknown; None for None."""
+        """Return the known codes of `y_partial`, -1 if unknown, or None if it is None."""
         if y_partial is None:
             return None
         shapes = getattr(graphs.nodes, "shapes", None)
@@ -229,7 +229,7 @@ class GraphStructure(NodeStructure):
         return model._model.get("edge_names") or default
 
     def max_marginals(self, model, graphs):
-        """Return the score of the best labeling found with each label at each node."""
+        """Return, for each node and label, the score of the best labeling found with it."""
         graphs, samples = graphs.with_nodes()
         if not len(samples):
             return np.empty((0, len(model.classes_)))
@@ -237,7 +237,7 @@ class GraphStructure(NodeStructure):
         return max_marginals(problem, model._w, graphs.are_forests(), n_threads(self.n_jobs))
 
     def _problem(self, model, graphs, samples, node_scores=None):
-        """Return the problem of decoding graphs that have nodes; `samples`: their indices in X."""
+        """Return the problem of decoding nonempty graphs; `samples`: their indices in X."""
         K, settings = len(model.classes_), model._model
         method = decoding_method(settings, graphs, K, samples)
         decoder = decoder_of(method, settings["seed"], PREDICTION_ITERATIONS, keeps=False)
@@ -261,6 +261,6 @@ def _pairwise(model):
 
 
 def _scalable(graphs, pairwise):
-    """The rows of nodes, and those of edges that users give and the model reads."""
+    """Return the features of nodes, and of edges if the model uses features from X."""
     given = pairwise in WITH_FEATURES and graphs.grids is None and graphs.edge_features is not None
     return (graphs.nodes.flat, graphs.edge_features) if given else (graphs.nodes.flat,)

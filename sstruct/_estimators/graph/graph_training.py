@@ -1,4 +1,4 @@
-"""Graphs and images as the arrays that a GraphProblem trains on."""
+"""Training data of graphs and images, as arrays for a GraphProblem."""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ from sstruct._problems.graph.graph_arguments import WITH_FEATURES, GraphRanges
 
 @dataclass(frozen=True, kw_only=True)
 class Graphs(GraphRanges):
-    """All graphs, one after another: whose rows are whose, and the rows.
+    """All graphs as flat arrays: the ranges of nodes and edges of each graph, and the rows.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class Graphs(GraphRanges):
     sizes : ndarray of shape (n_nodes,) or None
         Weight of each node in the loss.
     edge_names : list of str or None
-        Of the columns of `edge_features`.
+        Names of the columns of `edge_features`.
     label_counts : ndarray of shape (n_nodes,) or None
-        How many of the labels, the first ones, each node may have; None: all.
+        Each node can have only this number of labels, the first ones. None if all are allowed.
     """
 
     nodes: Nodes
@@ -43,11 +43,11 @@ class Graphs(GraphRanges):
 
     @classmethod
     def of(cls, nodes, *edges, **more):
-        """Return graphs that have all rows of `nodes`; `edges` with their starts and numbers."""
+        """Return graphs with all rows of `nodes`; `edges` are pairs, starts and numbers."""
         return cls(nodes.offsets[:-1], nodes.lengths, *edges, nodes=nodes, **more)
 
     def problem(self, pairwise, n_labels, decoder, *, bias, node_scores=None, **training):
-        """Return the GraphProblem; pairwise: name of the model and its fixed cost.
+        """Return the GraphProblem; pairwise: name of the pairwise model and its fixed cost.
 
         Dense features that are mostly zeros are stored as CSR if the problem is for training.
         """
@@ -63,15 +63,15 @@ class Graphs(GraphRanges):
         )
 
     def with_nodes(self):
-        """Return the graphs that have nodes and their indices: the others have no block."""
+        """Return the nonempty graphs and their indices; empty graphs have no block."""
         some = np.flatnonzero(self.length)
         return (self if len(some) == len(self.length) else self.selected(some)), some
 
     def with_cycles(self):
-        """Indices of the graphs that have a cycle."""
+        """Return the indices of the graphs that have a cycle."""
         n_nodes, n_edges = self.length, self.n_edges
         cyclic = n_edges >= n_nodes
-        # A graph is a forest if it has as many components as nodes beyond its edges.
+        # A graph is a forest if its number of components is the number of nodes minus edges.
         few = np.flatnonzero(~cyclic)
         first = np.cumsum(n_nodes[few]) - n_nodes[few]
         count = n_edges[few]
@@ -89,13 +89,13 @@ class Graphs(GraphRanges):
         return np.flatnonzero(cyclic)
 
     def are_forests(self):
-        """Boolean array: which graphs have no cycle."""
+        """Return a boolean array, True for graphs without a cycle."""
         out = np.ones(len(self.length), dtype=bool)
         out[self.with_cycles()] = False
         return out
 
     def selected(self, which):
-        """Take some of the graphs, their nodes and edges where they are."""
+        """Return some of the graphs, without copying nodes and edges."""
         of_each = ("start", "length", "edge_start", "n_edges", "feature_start", "grids")
         given = {name: getattr(self, name) for name in of_each}
         chosen = {k: None if v is None else v[which] for k, v in given.items()}
@@ -116,11 +116,11 @@ class LabeledRows:
     codes : ndarray of int32 of shape (n_rows,)
         True label of each row.
     known : ndarray of int32 of shape (n_rows,)
-        The same, but -1 for labels that are completed; identifies the data.
+        As `codes`, but -1 for completed labels; identifies the data.
     node_weight : ndarray of shape (n_rows,)
         Weight of each node in the loss.
     used : ndarray of bool of shape (n_rows,)
-        Whether a row takes part in training.
+        Whether a row is used in training.
     """
 
     graphs: Graphs
@@ -130,7 +130,7 @@ class LabeledRows:
     used: np.ndarray
 
     def trained(self):
-        """Leave out the nodes that take no part in training; each graph must have another node."""
+        """Remove the nodes that are not used; each graph must have at least one other node."""
         graphs, used = self.graphs, self.used
         n_used = self.n_used()
         partial = n_used < graphs.length
@@ -145,18 +145,18 @@ class LabeledRows:
         return LabeledRows(graphs, *of_rows)
 
     def n_used(self):
-        """Return the number of nodes of each graph that take part in training."""
+        """Return the number of nodes of each graph that are used in training."""
         graphs = self.graphs
         return sums_over_blocks(self.used, graphs.start, graphs.length).astype(np.int64)
 
     def cut(self, longest, size):
-        """Cut images of more than `longest` pixels into tiles of at most `size`.
+        """Split images of more than `longest` pixels into tiles of at most `size`.
 
         Returns
         -------
         LabeledRows
         image : ndarray of shape (n_blocks,)
-            Index of each block's image. Tiles without a pixel that is used are left out.
+            Index of the image of each block. Tiles without a used pixel are dropped.
         """
         graphs, rows, image = cut_into_tiles(self.graphs, longest, size)
         of_rows = (each[rows] for each in (self.codes, self.known, self.node_weight, self.used))
@@ -177,18 +177,18 @@ class LabeledGraphs:
     labels : ndarray of shape (n_nodes,)
     sample_weight : as in ``fit``
     completion : Completion or None
-        Labels, or states below them, that take the place of `labels`. None: unknown nodes near a
-        known label are completed by `nearest_labels`, and do not count in the loss.
+        Labels, or states of labels, that replace `labels`. If None, unknown nodes near a known
+        label are completed by `nearest_labels`, and do not count in the loss.
 
     Attributes
     ----------
     rows : LabeledRows
         The graphs of the fit, or tiles of them: labeled and completed nodes, and their edges.
     image : ndarray of shape (n_blocks,), or None
-        Index of each block's graph if some blocks are tiles.
+        Index of the graph of each block, if some blocks are tiles.
     classes : ndarray of shape (K,)
     sample_weight : ndarray of shape (n_blocks,)
-        Weight of each block's graph.
+        Weight of the graph of each block.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
     trained : TrainedNodes
@@ -224,7 +224,7 @@ class LabeledGraphs:
             self.classes = completion.classes(self.classes)
             self._cost = completion.spread(self._cost)
         elif not used.all() and self._reads_edges(structure):
-            # Completed nodes connect known ones: without them no edge would cross a void border.
+            # Completed nodes connect known ones; otherwise no edge would cross a void border.
             known, node_weight = np.where(used, codes, -1), node_weight * used
             codes = nearest_labels(graphs, known, len(self.classes))
             used = codes >= 0
@@ -241,7 +241,7 @@ class LabeledGraphs:
 
     @staticmethod
     def _reads_edges(structure):
-        """Whether edges add anything to scores."""
+        """Whether edges contribute to scores."""
         return isinstance(structure.pairwise, str) or structure.pairwise > 0
 
     @property
@@ -251,7 +251,7 @@ class LabeledGraphs:
 
     @property
     def whole_graphs(self):
-        """The Graphs before images are cut; if some are, with the nodes that are left out."""
+        """The Graphs before images are split; if some are, with the nodes that are not used."""
         return self._whole.graphs
 
     def problem(self, pairwise, decoder, bias):
@@ -274,10 +274,10 @@ class LabeledGraphs:
         )
 
     def data(self, *common, explicit):
-        """Return what tells these data, and the meaning of a labeling, from others.
+        """Return the SampleData, which identifies the data and the meaning of a labeling.
 
-        common : more arrays that all graphs share; explicit : whether a labeling is kept as its
-        plane, of which the loss is a part
+        common : further shared arrays; explicit : whether labelings are stored as planes, which
+        contain the loss
         """
         graphs = self.graphs
         common = [label_array(self.classes), *common]
@@ -301,10 +301,10 @@ class LabeledGraphs:
         )
 
     def _of_first(self, n, explicit):
-        """Return what identifies the first n blocks."""
+        """Return the arrays that identify the first n blocks."""
         graphs = self.graphs
         rows = rows_of(graphs.start[:n], graphs.length[:n])
-        # Those of whole grids are known from their shapes and images.
+        # The edges of whole grids follow from the shapes of images.
         grids = np.zeros((n, 3), dtype=np.int64) if graphs.grids is None else graphs.grids[:n]
         other = np.flatnonzero(grids[:, 2] == 0)
         edges = rows_of(graphs.edge_start[other], graphs.n_edges[other])
@@ -323,7 +323,7 @@ class LabeledGraphs:
 
 
 def rows_of(start, count):
-    """Return the rows of some ranges, one after another: a slice where they are that."""
+    """Return the indices of the rows of some ranges, as a slice if they are contiguous."""
     ends = np.cumsum(count)
     if len(start) and (start == start[0] + ends - count).all():
         return slice(int(start[0]), int(start[0] + ends[-1]))
@@ -331,7 +331,7 @@ def rows_of(start, count):
 
 
 def without_nodes(graphs, used, n_used, partial):
-    """Drop the rows that are not used, and from the graphs `partial` the edges at them.
+    """Drop the rows that are not used, and their edges from the graphs `partial`.
 
     n_used : number of nodes of each graph that are used
     """
@@ -387,9 +387,9 @@ def without_nodes(graphs, used, n_used, partial):
 
 
 def check_feature_need(pairwise, n_features):
-    """Raise where a pairwise model has no edge features to learn from."""
+    """Raise if a pairwise model requires edge features and there are none."""
     if pairwise in WITH_FEATURES and n_features is None:
         raise ValueError(
-            f'pairwise="{pairwise}" needs edge features: each sample is (node features, edges, '
+            f'pairwise="{pairwise}" requires edge features: each sample is (node features, edges, '
             "edge features)"
         )

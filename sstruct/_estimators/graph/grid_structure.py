@@ -1,4 +1,4 @@
-"""GridStructure: pixels of images, whose neighbors are those beside them."""
+"""GridStructure: pixels of images, with edges between adjacent pixels."""
 
 import numpy as np
 
@@ -10,13 +10,13 @@ from sstruct._estimators.graph.graph_state import GRID_STATE
 from sstruct._estimators.graph.graph_structure import GraphStructure
 from sstruct._problems.core._rows import is_mapped
 
-# Names of the features that grids make for their edges, for `to_frame`.
+# Names of the edge features of grids, for `to_frame`.
 GRID_FEATURES = {
     "contrast": ["constant", "contrast"],
     "directed": ["right", "down", "down-right", "down-left"],
 }
-# window_size="auto" cuts images of more pixels than the first number into tiles of at most the
-# second: benchmarks/notes/images.md.
+# window_size="auto" splits images of more pixels than the first number into tiles of at most the
+# second (benchmarks/notes/images.md).
 LARGEST_WHOLE = 128**2
 AUTO_TILE = 64**2
 
@@ -49,12 +49,12 @@ class GridStructure(Windowed, GraphStructure):
         return names[: model._model["n_edge_features"]]
 
     def windows(self, nodes):
-        """Return the size up to which images are not cut, and the largest size of a tile."""
-        # Tiles are copies; features that are mapped from a file may exceed the memory.
+        """Return the size up to which images are not split, and the largest size of a tile."""
+        # Tiles copy features, and features mapped from a file may exceed the memory.
         on_disk = is_mapped(nodes.flat)
         return self.window_sizes(*((np.inf, 1) if on_disk else (LARGEST_WHOLE, AUTO_TILE)))
 
     def _with_planes(self, problem):
-        # Planes hold losses, and multipliers on copies change these.
+        # Planes contain losses, which multipliers on copies change.
         coupled = self.couple_windows and problem.n_copied
         return problem if coupled else super()._with_planes(problem)

@@ -1,36 +1,36 @@
-"""Labels of unknown nodes, completed from the nearest known ones along the edges."""
+"""Complete the labels of unknown nodes from the nearest known ones along the edges."""
 
 import numpy as np
 
-# Farther away, the nearest known label is a poor guess: regions grown from single marks would not
-# meet at the borders of the objects. Void borders of VOC are 5 pixels wide. Compared with leaving
-# unknown pixels out, 5 edges gain 6 to 11 points of accuracy with void borders
-# (benchmarks/void_labels.py).
+# Maximum distance in edges. At larger distances, the nearest known label is unreliable: regions
+# grown from single marks would not meet at the borders of objects. Void borders of VOC are 5 pixels
+# wide. Compared with ignoring unknown pixels, a distance of 5 gains 6 to 11 points of accuracy with
+# void borders (benchmarks/void_labels.py).
 MOST_EDGES = 5
-# A graph stays as it is if more than this share of its unknown nodes is farther away: with single
-# marks, completing what surrounds them loses 3 to 6 points.
+# A graph is not completed if more than this fraction of its unknown nodes is farther away: with
+# single marks, completing their surroundings loses 3 to 6 points.
 LARGEST_REST = 0.1
 
 
 def nearest_labels(graphs, known, n_labels):
     """Complete unknown nodes up to `MOST_EDGES` edges away from a known one.
 
-    A node takes the most frequent label of its neighbors that are one edge closer to a known node,
-    the first of several. Only graphs in which most edges between known nodes join equal labels are
-    completed (elsewhere, as in text, a neighbor's label is mostly wrong), and of these only graphs
-    whose unknown nodes are nearly all so close to a known one (`LARGEST_REST`).
+    A node gets the most frequent label of its neighbors that are one edge closer to a known node;
+    ties go to the first label. A graph is completed only if most edges between known nodes join
+    equal labels (otherwise, as in text, the label of a neighbor is mostly wrong), and if almost all
+    of its unknown nodes are close enough to a known one (`LARGEST_REST`).
 
     Parameters
     ----------
     graphs : Graphs
     known : ndarray of int32 of shape (n_nodes,)
-        Label of each node, -1 where it is unknown.
+        Label of each node, -1 if unknown.
     n_labels : int
 
     Returns
     -------
     ndarray of int32 of shape (n_nodes,)
-        -1 where a node is still unknown.
+        -1 if a node is still unknown.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Cut images into tiles for training. Each tile is a block with copies of pixels around it."""
+"""Split images into tiles for training. Each tile is a block with copies of adjacent pixels."""
 
 from dataclasses import dataclass, replace
 
@@ -24,7 +24,7 @@ class Tiles:
     grids : ndarray of shape (n_tiles, 3)
         Height, width and connectivity of each tile.
     n_edges, n_copies : ndarray of shape (n_tiles,)
-        Number of each tile's edges, and of those to copies.
+        Number of edges of each tile, and of edges to copies.
     """
 
     pixels: np.ndarray
@@ -105,7 +105,7 @@ def cut_into_tiles(graphs, longest, size):
     rows : ndarray of int of shape (n_rows,)
         Indices of these rows among those of the images.
     image : ndarray of int of shape (n_blocks,)
-        Index of each block's image.
+        Index of the image of each block.
     """
     shapes, shape_of = np.unique(graphs.grids, axis=0, return_inverse=True)
     # Images of one shape may share the features of edges.
@@ -122,7 +122,7 @@ def cut_into_tiles(graphs, longest, size):
     number = np.arange(len(image)) - np.repeat(
         np.cumsum(n_tiles[shape_of]) - n_tiles[shape_of], n_tiles[shape_of]
     )
-    # Index of each block's tile among the tiles of all shapes.
+    # Index of the tile of each block among the tiles of all shapes.
     which = (np.cumsum(n_tiles) - n_tiles)[shape_of[image]] + number
     grids, n_edges, n_copies = (
         np.concatenate([getattr(own, name) for own in tiles])

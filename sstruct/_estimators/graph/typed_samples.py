@@ -1,6 +1,6 @@
-"""What users give as graphs with types of nodes, checked and packed; errors name the sample.
+"""Validate and pack graphs with types of nodes passed by users; errors name the sample.
 
-Everything here runs before any work.
+These functions run before the solver.
 """
 
 from collections.abc import Mapping
@@ -25,17 +25,17 @@ GRAPH = "(node features of each type, edges of each pair of types)"
 
 @dataclass(frozen=True)
 class TypedGraphs:
-    """Graphs whose nodes are in the order of their types.
+    """Graphs whose nodes are sorted by type.
 
     Attributes
     ----------
     graphs : Graphs
-        Nodes have the columns of a TypedModel, but for the ones of biases.
+        Nodes have the columns of a TypedModel, without the columns of ones for biases.
     counts : ndarray of int of shape (n, T)
-        How many nodes of each type each sample has.
+        Number of nodes of each type in each sample.
     n_features : tuple of int
     pairs : tuple of (int, int, int)
-        As those of TypedModel.
+        As in TypedModel.
     """
 
     graphs: Graphs
@@ -58,7 +58,7 @@ class TypedGraphs:
         return np.repeat(np.arange(len(self)), self.counts.sum(axis=1))
 
     def place_of(self, t):
-        """Return the function from the position of a label among those of a type to its name."""
+        """Return a function from the index of a label of type t to its place, for errors."""
         ends = np.cumsum(self.counts[:, t])
 
         def place(row):
@@ -68,7 +68,7 @@ class TypedGraphs:
         return place
 
     def by_type(self, values):
-        """Cut an array with an entry a node: for each sample a list with an array for each type."""
+        """Split an array over all nodes into a list of arrays, one per type, for each sample."""
         parts = iter(np.split(values, np.cumsum(self.counts.ravel())[:-1]))
         return [[next(parts) for _ in row] for row in self.counts]
 
@@ -76,7 +76,7 @@ class TypedGraphs:
 def pack_typed(X, n_features=None, pairs=None):
     """Validate X of TypedGraphCRFSSVM and return its TypedGraphs.
 
-    n_features, pairs : those of the fit, after one
+    n_features, pairs : values from the fit, or None
     """
     check_depth(X, "X")
     X = items_of(X)
@@ -130,7 +130,7 @@ def pack_typed(X, n_features=None, pairs=None):
 
 
 def _with_types(X, n_types):
-    """Return X as a list, with empty tables of each type in the place of empty items."""
+    """Return X as a list, with an empty table of each type for empty items."""
     if n_types is None:
         first = next((i for i, item in enumerate(X) if not is_empty(item)), None)
         if first is None:
@@ -154,7 +154,7 @@ def _check_parts(item, i, n_types):
     if n_types is not None and len(features) != n_types:
         raise ValueError(
             f"X[{i}] has node features of {len(features)} types, expected {n_types}; for a type "
-            "without nodes give an array of shape (0, F_t)"
+            "without nodes pass an array of shape (0, F_t)"
         )
     if not isinstance(edges, Mapping) or sparse.issparse(edges):
         raise TypeError(
@@ -164,7 +164,7 @@ def _check_parts(item, i, n_types):
 
 
 def _features(parts, t, expected):
-    """Check the node features of one type; return them one by one, and all rows as CSR."""
+    """Validate the node features of one type; return them per sample, and all rows as CSR."""
     out, some = [], []
     for i, part in enumerate(parts):
         what = f"the features of type {t} of X[{i}]"
@@ -197,7 +197,7 @@ def _features(parts, t, expected):
 
 
 def _in_order(tables, counts):
-    """Put the rows of all types in the order of the samples, each type in columns of its own."""
+    """Return the rows of all types in the order of samples, with separate columns per type."""
     of_type = counts.sum(axis=0)
     first = np.cumsum(counts, axis=0) - counts + np.cumsum(of_type) - of_type
     size = counts.ravel()
@@ -208,7 +208,7 @@ def _in_order(tables, counts):
 
 
 def _edges(given, counts, i):
-    """Check the edges of one sample; return edges (E, 2) and features (E, G) by pair of types."""
+    """Validate the edges of one sample; return edges and edge features by pair of types."""
     out = {}
     for pair, value in given.items():
         known = isinstance(pair, tuple) and len(pair) == 2 and all(map(is_integer, pair))
@@ -227,7 +227,7 @@ def _edges(given, counts, i):
         try:
             edges = np.asarray(value)
         except ValueError:
-            raise ValueError(f"{what} are no (E, 2) array: their lengths differ") from None
+            raise ValueError(f"{what} differ in length, expected an (E, 2) array") from None
         if edges.size == 0:
             edges = np.zeros((0, 2), dtype=np.int64)
         if edges.ndim != 2 or edges.shape[1] != 2:
@@ -239,14 +239,14 @@ def _edges(given, counts, i):
             e, most = int(outside.argmax()), (counts[list(pair)] - 1).tolist()
             raise ValueError(
                 f"edge {e} of {what} is {edges[e].tolist()}, expected a node 0 to {most[0]} of "
-                f"type {pair[0]} and one 0 to {most[1]} of type {pair[1]}"
+                f"type {pair[0]} and a node 0 to {most[1]} of type {pair[1]}"
             )
         out[pair] = edges.astype(np.int64), _edge_features(features, len(edges), what)
     return out
 
 
 def _edge_features(features, n_edges, what):
-    """Return edge features as (E, G); ones where none are given."""
+    """Return edge features as (E, G); default: one feature, which is 1."""
     if features is None:
         return np.ones((n_edges, 1))
     features = real_array(features, f"the features of {what}")
@@ -262,16 +262,16 @@ def _edge_features(features, n_edges, what):
 
 
 def _pairs(edges, known):
-    """Return the pairs of types that edges join, with their numbers of features.
+    """Return the pairs of types that are joined by edges, with their numbers of features.
 
-    known : those of the fit, or None
+    known : the pairs of the fit, or None
     """
     widths = {} if known is None else {(t, u): G for t, u, G in known}
     for i, own in enumerate(edges):
         for pair, (_, features) in own.items():
             if known is not None and pair not in widths:
                 raise ValueError(
-                    f"X[{i}] has edges {pair}, which the fit had not: expected "
+                    f"X[{i}] has edges {pair}, which were not seen in fit; expected "
                     f"{sorted(widths) or 'none'}"
                 )
             expected = widths.setdefault(pair, features.shape[1])
@@ -284,7 +284,7 @@ def _pairs(edges, known):
 
 
 def _refuse_twice(edges, first, i):
-    """Raise where an edge of one sample is a self-loop or there twice, in either direction."""
+    """Raise if an edge of one sample is a self-loop or a duplicate, in either direction."""
 
     def name(v):
         t = int(np.searchsorted(first, v, side="right")) - 1
@@ -297,17 +297,18 @@ def _refuse_twice(edges, first, i):
     if (count > 1).any():
         u, v = edges[at[count > 1].min()]
         ends = np.searchsorted(first, [u, v], side="right") - 1
-        cure = "write np.unique(np.sort(edges, axis=1), axis=0)"
+        cure = "use np.unique(np.sort(edges, axis=1), axis=0)"
         if ends[0] != ends[1]:
             pair, other = tuple(ends.tolist()), tuple(ends[::-1].tolist())
-            cure = f"give it once, in the edges {pair} or {other}"
+            cure = f"pass it once, in the edges {pair} or {other}"
         raise ValueError(
-            f"X[{i}] has an edge between {name(u)} and {name(v)} twice, in either direction; {cure}"
+            f"X[{i}] has a duplicate edge between {name(u)} and {name(v)}, in either direction; "
+            f"{cure}"
         )
 
 
 def labels_by_type(y, typed, structure):
-    """Return the labels of each type's nodes, one array a type, sample after sample."""
+    """Return one array of labels per type, concatenated over samples."""
     check_target(y, structure.estimator_name)
     y = items_of(y)
     if not isinstance(y, list | tuple | np.ndarray) or not is_sized(y):
@@ -333,7 +334,7 @@ def labels_by_type(y, typed, structure):
                     f"X[{i}] has {typed.counts[i, t]} nodes of type {t} but y[{i}][{t}] has "
                     f"{len(own)} labels"
                 )
-    # Arrays without an entry may be of any dtype.
+    # Empty arrays may have any dtype.
     y = [item for item in y if len(item)]
     of_type = (concatenate_labels([item[t] for item in y if len(item[t])]) for t in range(n_types))
     return [

@@ -1,4 +1,4 @@
-"""What the attributes of a fitted TypedGraphCRFSSVM are to be."""
+"""Valid fitted attributes of TypedGraphCRFSSVM."""
 
 import numpy as np
 
@@ -24,13 +24,13 @@ MODEL = {
 
 
 def types_agree(state):
-    """Every type has features and labels, and pairs are of types that there are, in order."""
+    """Raise Unexpected unless each type has features and labels, and pairs are valid and sorted."""
     T, pairs = len(state["n_features_in_"]), state["_pairs"]
     if len(state["classes_"]) != T:
         refuse("classes_", state["classes_"], f"the labels of {T} types")
     names = [tuple(pair[:2]) for pair in pairs]
     if names != sorted(set(names)) or any(max(pair) >= T for pair in names):
-        refuse("_pairs", pairs, f"pairs of types 0 to {T - 1} in order, none twice")
+        refuse("_pairs", pairs, f"sorted pairs of types 0 to {T - 1} without duplicates")
 
 
 def typed_model(state):

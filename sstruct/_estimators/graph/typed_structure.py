@@ -1,4 +1,4 @@
-"""TypedGraphStructure: graphs whose nodes are of several types, each with labels of its own."""
+"""TypedGraphStructure: graphs with several types of nodes, each with separate labels."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ LOSSES = ("hamming", "hamming-count", "balanced")
 
 
 class TypedGraphStructure(Structure):
-    """Graphs of several types of nodes with the parameters of a TypedGraphCRFSSVM."""
+    """Graphs with several types of nodes, with the parameters of a TypedGraphCRFSSVM."""
 
     state = TYPED_STATE
     scaling = None
@@ -44,7 +44,7 @@ class TypedGraphStructure(Structure):
         check_choice("inference", self.inference, INFERENCE)
 
     def _check_lists(self, n_types):
-        """Raise unless parameters that have an entry for each type are lists of so many."""
+        """Raise unless parameters with an entry per type are lists of length `n_types`."""
         for name in ("classes", "class_weight"):
             value = getattr(self, name)
             if value is None or (name == "class_weight" and isinstance(value, str)):
@@ -87,7 +87,7 @@ class TypedGraphStructure(Structure):
             {
                 "n_features_in_": typed.n_features,
                 "classes_": data.classes_of,
-                # What w_ means must not change when a parameter is set after the fit.
+                # The meaning of w_ must not change if a parameter is set after the fit.
                 "_pairs": typed.pairs,
                 "_bias": bool(self.fit_intercept),
                 "_model": settings,
@@ -108,7 +108,9 @@ class TypedGraphStructure(Structure):
             return self.classes  # packing reports that no node is labeled
         found = [by_type for by_type in found if by_type]
         if len({len(by_type) for by_type in found}) > 1:
-            raise ValueError("y must have labels of as many types of nodes in each partition")
+            raise ValueError(
+                "y must have labels of the same number of node types in each partition"
+            )
         self._check_lists(len(found[0]))
         found = [[own for own in of_type if len(own)] for of_type in zip(*found)]
         classes = [find_classes(as_labels(concatenate_labels(own))) for own in found]
@@ -138,8 +140,8 @@ class TypedGraphStructure(Structure):
 
     def hidden(self, X, y, sample_weight):
         raise TypeError(
-            "LatentSSVM does not complete labels of nodes of several types; ignore_label leaves "
-            "nodes without a label out of training"
+            "LatentSSVM does not support several types of nodes; with ignore_label, nodes without "
+            "a label are ignored in training"
         )
 
     def axis_values(self, model):
@@ -153,14 +155,14 @@ class TypedGraphStructure(Structure):
         }
 
     def max_marginals(self, model, typed):
-        """Return the score of the best labeling found with each label at each node."""
+        """Return, for each node and label, the score of the best labeling found with it."""
         graphs, problem = self._decoder(model, typed)
         if problem is None:
             return np.empty((0, typed_model(vars(model)).K))
         return max_marginals(problem, model._w, graphs.are_forests(), n_threads(self.n_jobs))
 
     def _decoder(self, model, typed):
-        """Return the Graphs that have nodes, and the problem of decoding them, None for none."""
+        """Return the nonempty Graphs, and the problem of decoding them; None if there are none."""
         sizes, settings = typed_model(vars(model)), model._model
         graphs, samples = typed_graphs(typed, sizes).with_nodes()
         if not len(samples):

@@ -1,4 +1,4 @@
-"""Graphs with several types of nodes as the arrays that a GraphProblem trains on."""
+"""Training data of graphs with several types of nodes, as arrays for a GraphProblem."""
 
 from dataclasses import replace
 
@@ -22,10 +22,10 @@ class LabeledTypedGraphs(LabeledGraphs):
     Parameters
     ----------
     structure : TypedGraphStructure
-        Its parameters are read; it is not changed.
+        Only its parameters are used.
     typed : TypedGraphs
     labels : list of ndarray
-        Of each type's nodes, sample after sample.
+        Labels of the nodes of each type, concatenated over samples.
     sample_weight : as in ``fit``
 
     Attributes
@@ -33,7 +33,7 @@ class LabeledTypedGraphs(LabeledGraphs):
     model : TypedModel
     classes_of : tuple of ndarray
         The labels of each type.
-    rows, sample_weight, total_weight, trained : as those of LabeledGraphs
+    rows, sample_weight, total_weight, trained : as in LabeledGraphs
     """
 
     def __init__(self, structure, typed, labels, sample_weight):
@@ -82,7 +82,7 @@ class LabeledTypedGraphs(LabeledGraphs):
         self._types = types if len(self.rows.codes) == len(types) else types[used]
 
     def _label_costs(self, structure, types, codes, weights):
-        """Return a wrong node's cost by type and true label, (T, K), and whether it is a mean."""
+        """Return the cost of a wrong node by type and true label, and whether it is a mean."""
         n_labels = self.model.n_labels
         first = np.cumsum(n_labels) - n_labels
         of_all, divided = node_costs(structure.loss, first[types] + codes, weights, sum(n_labels))
@@ -114,13 +114,13 @@ class LabeledTypedGraphs(LabeledGraphs):
 def no_label_of(t):
     """Return the error message for a type of nodes without any label."""
     return (
-        f"y has no labeled node of type {t} in a sample of positive weight; name its labels in "
+        f"y has no labeled node of type {t} in a sample of positive weight; pass its labels in "
         "classes"
     )
 
 
 def typed_graphs(typed, model):
-    """Return the Graphs of typed ones in the columns of a TypedModel, with ones for biases."""
+    """Return the Graphs with the columns of a TypedModel, including ones for biases."""
     graphs, types = typed.graphs, typed.types
     flat = graphs.nodes.flat
     if model.bias:
@@ -138,7 +138,7 @@ class TypedGraphProblem(GraphProblem):
 
     @classmethod
     def of(cls, graphs, model, decoder, **training):
-        """Return the problem of Graphs that `typed_graphs` has made."""
+        """Return the problem of Graphs from `typed_graphs`."""
         name = "directed" if model.pairs else "fixed"
         pairwise = PairwiseModel(name, model.K, graphs.edge_features)
         out = cls(

@@ -1,4 +1,4 @@
-"""Samples of TreeSSVM to flat arrays; what is wrong, and where."""
+"""Validate samples of TreeSSVM and pack them into flat arrays; errors name the sample."""
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -18,23 +18,23 @@ from sstruct._problems.tree._tree_problem import TreeProblem
 from sstruct._problems.tree.tree_arguments import TreeStates
 
 KEYS = ("features", "positions", "scale", "pair_scores")
-# Squares of positions over scales are features.
+# Bound of positions divided by scales, whose squares are features.
 FARTHEST = LARGEST**0.25
 
 
 @dataclass
 class Trees:
-    """Candidates of all parts of all samples, one after another.
+    """Candidates of all parts of all samples, as flat arrays.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_features)
     start : ndarray of int64 of shape (n, P + 1)
-        First row of each part of each sample, and the end of its last.
+        First row of each part of each sample, and the end of the last part.
     shape : ndarray of int64 of shape (n, 2) or None
         Height and width of score maps.
     positions : ndarray of shape (n_rows, 2) or None
-        (x, y) of each row; None where rows are the places of maps.
+        (x, y) of each row, or None for score maps.
     n_types : int
     scale : ndarray of shape (n,)
     pair_scores : ndarray of shape (n_pairs,) or None
@@ -75,7 +75,7 @@ class Trees:
         )
 
     def places(self, states):
-        """Return (x, y) of states (n, P), as (n, P, 2); NaN where a state is negative."""
+        """Return the positions (x, y) of states (n, P), as (n, P, 2); NaN for negative states."""
         rows = self.start[:, :-1] + states
         if self.positions is not None:
             out = self.positions[np.where(states < 0, 0, rows)]
@@ -87,9 +87,9 @@ class Trees:
         return out
 
     def data(self, states, used, parents):
-        """Return what tells these data, and the meaning of a labeling, from others.
+        """Return the SampleData, which identifies the data and the meaning of a labeling.
 
-        used : which samples train; states : of all samples, (n, P)
+        used : which samples are used in training; states : states of all samples, (n, P)
         """
 
         def of_first(n):
@@ -112,13 +112,13 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
     ----------
     X : list of dicts
     parents : ndarray of int of shape (P,), or None
-        None: P is that of the first sample, and there are no edges.
-    n_features, n_types, pairs : what the fit had, for samples that must be like its
+        If None, P is taken from the first sample, and there are no edges.
+    n_features, n_types, pairs : values from the fit, or None
     """
     check_depth(X, "X")
     X = items_of(X)
     if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
-        raise TypeError(f"X must be a list of dicts, one a sample, found {type(X).__name__}")
+        raise TypeError(f"X must be a list of dicts, one per sample, found {type(X).__name__}")
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sample")
     rows, begins, shapes, positions, tables, table_sizes, scales = [], [], [], [], [], [], []
@@ -141,7 +141,7 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         if types != n_types:
             raise ValueError(f"X[{i}] has {types} types, expected {n_types}")
         if i > 0 and (maps is None) != (shapes[0] is None):
-            raise ValueError(f"X[{i}] and X[0] are not alike: score maps, or lists of candidates")
+            raise ValueError(f"X[{i}] and X[0] differ: expected only score maps or only candidates")
         if (sample.get("pair_scores") is not None) != pairs:
             raise ValueError(f"X[{i}] has {'no' if pairs else 'unexpected'} pair_scores")
         sizes = [len(part) for part in features]
@@ -186,7 +186,7 @@ def _check_keys(i, sample):
 
 
 def _numbers(value, what):
-    """Return a float array, float32 kept."""
+    """Return a float array; float32 is not converted."""
     array = array_of(value, what, NUMBERS)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{what} has dtype {array.dtype}, expected real numbers")
@@ -194,11 +194,11 @@ def _numbers(value, what):
 
 
 def _features(i, value):
-    """Return P arrays (S_p, F), height and width of maps or None, and the number of types."""
+    """Return P arrays (S_p, F), the height and width of maps or None, and the number of types."""
     if isinstance(value, np.ndarray) and value.dtype != object and value.ndim in (4, 5):
         maps = _numbers(value, f"'features' of X[{i}]")
         if 0 in maps.shape:
-            raise ValueError(f"'features' of X[{i}] has shape {maps.shape}: nothing in it")
+            raise ValueError(f"'features' of X[{i}] is empty: it has shape {maps.shape}")
         types = maps.shape[1] if maps.ndim == 5 else 1
         size = types * maps.shape[-3] * maps.shape[-2]
         return list(maps.reshape(len(maps), size, -1)), maps.shape[-3:-1], types
@@ -213,18 +213,18 @@ def _features(i, value):
         if part.ndim != 2 or 0 in part.shape:
             raise ValueError(
                 f"part {p} of X[{i}] has features of shape {part.shape}, expected (candidates, "
-                "features), neither 0; score maps are one array (P, H, W, F)"
+                "features), both positive; score maps are one array (P, H, W, F)"
             )
     return parts, None, 1
 
 
 def _of_parts(i, key, given, n_parts):
-    """Return what a sample has for each part as a list."""
+    """Validate an entry of a sample with an item for each part, and return it as a list."""
     given = items_of(given)
     strange = isinstance(given, str | bytes | Mapping | Set) or sparse.issparse(given)
     if strange or not isinstance(given, Iterable) or not is_sized(given):
         raise TypeError(
-            f"{key!r} of X[{i}] must be a list with an item a part, found {type(given).__name__}"
+            f"{key!r} of X[{i}] must be a list with an item per part, found {type(given).__name__}"
         )
     items = [*given]
     if len(items) != n_parts:
@@ -237,11 +237,11 @@ def _positions(i, sample, sizes, maps, n_types):
     given = sample.get("positions")
     if maps is not None:
         if given is not None:
-            raise ValueError(f"X[{i}] has positions, but those of score maps are implied")
+            raise ValueError(f"X[{i}] has positions, but score maps imply their positions")
         y, x = np.indices(maps).reshape(2, -1)
         return [np.tile(np.column_stack([x, y]).astype(np.float64), (n_types, 1))] * len(sizes)
     if given is None:
-        raise ValueError(f"X[{i}] has no 'positions', which candidates need")
+        raise ValueError(f"X[{i}] has no 'positions', which candidates require")
     given, out = _of_parts(i, "positions", given, len(sizes)), []
     for p, (part, size) in enumerate(zip(given, sizes)):
         array = _numbers(part, f"positions of part {p} of X[{i}]").astype(np.float64)
@@ -265,7 +265,7 @@ def _pair_scores(i, given, sizes, parents):
         if table.shape != (sizes[parent], sizes[p]):
             raise ValueError(
                 f"pair_scores of part {p} of X[{i}] have shape {table.shape}, expected "
-                f"{(sizes[parent], sizes[p])}, states of its parent and of it"
+                f"{(sizes[parent], sizes[p])}, the numbers of states of its parent and its own"
             )
         _check_magnitudes(table, f"pair_scores of part {p} of X[{i}]")
         out.append(table.ravel())
@@ -278,8 +278,8 @@ def _scale(i, value):
         raise ValueError(f"'scale' of X[{i}] must be a positive number, found {shortened(value)}")
     if scale < 1 / FARTHEST:
         raise ValueError(
-            f"'scale' of X[{i}] is {float(scale):g}, expected at least {1 / FARTHEST:g}: places "
-            "are divided by it, and their squares would be no float64"
+            f"'scale' of X[{i}] is {float(scale):g}, expected at least {1 / FARTHEST:g}; positions "
+            "are divided by it, and their squares would overflow"
         )
     return float(scale)
 
@@ -300,7 +300,7 @@ def _check_rows(trees):
 
 
 def pack_states(y, trees, ignore_label):
-    """Return true states (n, P) as int32, -1 where a part is not annotated."""
+    """Return true states (n, P) as int32, -1 for parts that are not annotated."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     check_depth(y, "y")
@@ -317,7 +317,7 @@ def pack_states(y, trees, ignore_label):
             states = as_labels(states, ignore_label, lambda p, i=i: f"y[{i}] of part {p}")
         if states.shape != sizes[i].shape:
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
-        if states.dtype.kind not in "iuf":  # floats are whole numbers here
+        if states.dtype.kind not in "iuf":  # floats are integers at this point
             raise TypeError(f"y[{i}] has dtype {states.dtype}, expected integers")
         ignored = is_label(states, ignore_label)
         wrong = np.flatnonzero(~ignored & ((states < 0) | (states >= sizes[i])))
@@ -325,14 +325,14 @@ def pack_states(y, trees, ignore_label):
             p = wrong[0]
             raise ValueError(
                 f"y[{i}] has state {states[p]} of part {p}, expected 0 to {sizes[i, p] - 1}"
-                + ("" if ignore_label is None else f", or {ignore_label} where not annotated")
+                + ("" if ignore_label is None else f", or {ignore_label} if not annotated")
             )
         out[i] = np.where(ignored, -1, states)
     return out
 
 
 def pack_known_states(y_partial, trees, ignore_label):
-    """Return known states (n, P) as int32, -1 where a part's is not known."""
+    """Return known states (n, P) as int32, -1 if unknown."""
     sizes = np.diff(trees.start, axis=1)
 
     def expected(i, p):

@@ -1,4 +1,4 @@
-"""What the attributes of a fitted TreeSSVM are to be."""
+"""Valid fitted attributes of TreeSSVM."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from sstruct._problems.tree.tree_arguments import TreeModel
 
 
 def is_forest(state):
-    """The parents are those of a forest."""
+    """Raise Unexpected unless the parents define a forest."""
     try:
         parents_first(state["parents_"])
     except ValueError as error:
-        raise Unexpected("parents_", f"no forest ({error})", "a parent before it, or -1") from None
+        raise Unexpected("parents_", f"not a forest ({error})", "earlier parents or -1") from None
 
 
 def tree_model(state):

@@ -14,7 +14,7 @@ from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
 from sstruct._problems.tree._tree_problem import max_marginals
 
-# Names of what the weights of an edge are of, for `to_frame`.
+# Names of the features of an edge, for `to_frame`.
 EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 
 
@@ -84,7 +84,7 @@ class TreeStructure(Structure):
                 "n_features_in_": tree_model.n_features,
                 "n_types_": tree_model.n_types,
                 "parents_": parents,
-                # What w_ means must not change when a parameter is set after the fit.
+                # The meaning of w_ must not change if a parameter is set after the fit.
                 "_bias": tree_model.fit_intercept,
                 "_pair_scores": tree_model.pair_scores,
             },
@@ -119,13 +119,13 @@ class TreeStructure(Structure):
         return self.decode(model, self.pack(X, model), known.codes)
 
     def known_codes(self, model, trees, y_partial):
-        """Return the known states of `y_partial`, -1 where they are unknown; None for None."""
+        """Return the known states of `y_partial`, -1 if unknown, or None if it is None."""
         if y_partial is None:
             return None
         return pack_known_states(y_partial, trees, self.ignore_label)
 
     def max_marginals(self, model, trees):
-        """Return the score of the best labeling with each state of each part."""
+        """Return, for each part and state, the score of the best labeling with it."""
         return max_marginals(trees.problem(model.parents_, model._bias), model._w)
 
     def distinct_labels(self, y):

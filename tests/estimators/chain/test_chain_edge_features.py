@@ -330,7 +330,7 @@ def test_what_the_fit_had_is_needed(chains):
         ):
             with_edges.predict(given_)
     for given_ in (X, Sequences.from_list(X)):
-        with pytest.raises(ValueError, match="X has edge features, which the fit had not"):
+        with pytest.raises(ValueError, match="X has edge features, which were not seen in fit"):
             without.predict(given_)
     wide = [(x, np.c_[f, f]) for x, f in X]
     for given_ in (wide, Sequences.from_list(wide)):

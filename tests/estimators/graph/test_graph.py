@@ -440,7 +440,7 @@ EDGE = np.array([[0, 1]])
         ((np.ones((2, 2)), [[0, 2]]), r"edge 0 of X\[1\] is \[0, 2\], expected nodes 0 to 1"),
         ((np.ones((2, 2)), [[-1, 0]]), r"edge 0 of X\[1\] is \[-1, 0\], expected nodes 0 to 1"),
         ((np.ones((2, 2)), [[0, 1], [1, 1]]), r"edge 1 of X\[1\] is \[1, 1\], a self-loop"),
-        ((np.ones((2, 2)), [[0, 1], [1, 0]]), r"edge 1 of X\[1\] is \[1, 0\], which is there"),
+        ((np.ones((2, 2)), [[0, 1], [1, 0]]), r"edge 1 of X\[1\] is \[1, 0\], a duplicate"),
         ((np.zeros((0, 2)), EDGE), r"edge 0 of X\[1\] is \[0, 1\], expected no edges"),
         ((np.ones((2, 2)), [[0, 1, 1]]), r"the edges of X\[1\] have shape \(1, 3\), expected"),
         ((np.ones((2, 2)), [[0.0, 1.0]]), r"the edges of X\[1\] have dtype float64"),
@@ -453,9 +453,9 @@ EDGE = np.array([[0, 1]])
         ((np.ones((2, 2)), EDGE, np.ones(1)), r"X\[1\] have shape \(1,\), expected one row"),
         ((np.ones((2, 2)), EDGE, np.ones((1, 3))), r"X\[1\] has 3 edge features, expected 1"),
         ((np.ones((2, 2)), EDGE, [[np.nan]]), r"the edge features of X\[1\] contain NaN"),
-        ((np.ones((2, 2)), EDGE, [["a"]]), r"the edge features of X\[1\] are no numeric"),
+        ((np.ones((2, 2)), EDGE, [["a"]]), r"the edge features of X\[1\] are not a numeric"),
         ((np.ones((2, 2)), EDGE, [[-1.0]]), r"the edge features of X\[1\] are negative"),
-        ((np.ones((2, 2)), EDGE), r"X\[1\] has no edge features, which pairwise=\"contrast\""),
+        ((np.ones((2, 2)), EDGE), r"X\[1\] has no edge features, required by"),
         ((np.ones((2, 2)), EDGE, [[1.0]], np.ones(3)), r"node sizes of X\[1\] have shape \(3,\)"),
         ((np.ones((2, 2)), EDGE, [[1.0]], [1.0, 0.0]), r"the node sizes of X\[1\] must be finite"),
         ((np.ones((2, 2)), EDGE, [[1.0]], ["a", "b"]), r"the node sizes of X\[1\] have"),
@@ -486,8 +486,8 @@ def test_bad_graphs_are_named(graph, message):
         ({"inference": "lp"}, None, "inference must be one of"),
         ({"bounds": "attractive"}, None, "bounds must be one of"),
         ({"pairwise": "full", "inference": "cut"}, None, 'needs bounds="submodular"'),
-        ({"inference": "cut"}, [[0, 1], [2, 1]], "is for two labels, found 3"),
-        ({"pairwise": "directed", "bounds": "submodular"}, None, "that are not negative"),
+        ({"inference": "cut"}, [[0, 1], [2, 1]], "requires two labels, found 3"),
+        ({"pairwise": "directed", "bounds": "submodular"}, None, "requires nonnegative edge"),
         ({"bounds": np.full((2, 7), [[-1.0], [1.0]])}, None, "expected upper bounds of at most 0"),
         ({"bounds": np.zeros((2, 6))}, None, r"bounds of shape \(2, 6\), expected \(2, 7\)"),
     ],
@@ -505,7 +505,7 @@ def test_other_input_is_refused(rng):
     for wrong in ([x for x, *_ in X], np.ones((3, 2, 2)), iter(X), {}):
         with pytest.raises((ValueError, TypeError), match="X must be a list of"):
             GraphCRFSSVM().fit(wrong, y)
-    with pytest.raises(ValueError, match="needs edge features"):
+    with pytest.raises(ValueError, match="requires edge features"):
         GraphCRFSSVM(pairwise="directed").fit(np.ones((2, 2)), [0, 1])
     assert GraphCRFSSVM(pairwise="full").fit(np.eye(2), [0, 1]).predict(np.eye(2)).tolist() == [
         0,
@@ -601,17 +601,17 @@ PATH = sparse.csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
          lambda A: np.argwhere(np.triu(A, 1))),
         (np.triu(PATH.toarray()), r"shape \(3, 3\).*triu\(\(A != 0\) \| \(A != 0\).T, 1\)\)$",
          lambda A: np.argwhere(np.triu((A != 0) | (A != 0).T, 1))),
-        ([[0, 1], [1, 2], [2, 1], [1, 0]], r"\[2, 1\], which is there twice, in either direction; "
-         r"write np.unique\(np.sort\(edges, axis=1\), axis=0\)",
+        ([[0, 1], [1, 2], [2, 1], [1, 0]], r"\[2, 1\], a duplicate, in either direction; "
+         r"use np.unique\(np.sort\(edges, axis=1\), axis=0\)",
          lambda edges: np.unique(np.sort(edges, axis=1), axis=0)),
-        (np.array([[0, 1], [1, 1], [1, 2], [2, 1]]), r"a self-loop; write np.unique\(np.sort\("
+        (np.array([[0, 1], [1, 1], [1, 2], [2, 1]]), r"a self-loop; use np.unique\(np.sort\("
          r"edges\[edges\[:, 0\] != edges\[:, 1\]\], axis=1\), axis=0\)",
          lambda edges: np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)),
         (np.zeros((3, 4)), r"shape \(3, 4\).*; a graph is \(node features, edges\), in this order",
          None),
-        (np.array([[0, 1, 0, 1], [1, 2, 2, 3]])[:, :3], r"shape \(2, 3\).*write edges.T$",
+        (np.array([[0, 1, 0, 1], [1, 2, 2, 3]])[:, :3], r"shape \(2, 3\).*use edges.T$",
          np.transpose),
-        ([[0, 1], [2]], "are no .* their lengths differ", None),
+        ([[0, 1], [2]], "differ in length", None),
     ],
     ids=["weights", "diagonal", "directed", "shape", "dense", "dense weights", "dense directed",
          "both ways", "loop", "swapped", "transposed", "ragged"],

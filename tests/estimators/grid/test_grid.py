@@ -162,7 +162,7 @@ def test_bad_connectivity_and_forms(rng):
     for connectivity in (6, "4", True, None):
         with pytest.raises(ValueError, match="connectivity must be 4 or 8"):
             GridCRFSSVM(connectivity=connectivity).fit(X, y)
-    with pytest.raises(ValueError, match=r"a single image x is \[x\]"):
+    with pytest.raises(ValueError, match=r"for a single image x use \[x\]"):
         GridCRFSSVM().fit(X[0], y[0])
     with pytest.raises(ValueError, match="no samples, or images without pixels"):
         GridCRFSSVM().fit(np.ones((2, 0, 3, 1)), np.ones((2, 0, 3)))

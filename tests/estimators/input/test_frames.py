@@ -189,10 +189,12 @@ def test_features_of_edges_keep_their_names(library, pairwise):
     assert frame.feature[frame.kind == "edge"].unique().tolist() == names
     assert_same(model.predict(graphs(names)), expected.predict(arrays))
     model.predict(arrays)
-    with pytest.raises(ValueError, match=r"the edge features of X\[0\] are .* those of the fit"):
+    with pytest.raises(
+        ValueError, match=r"edge features of X\[0\] are .* the names of the fit"
+    ):
         model.predict(graphs(names[::-1]))
     mixed = [*graphs(names)[:2], *graphs(["length", "other"])[2:]]
-    with pytest.raises(ValueError, match=r"edge features of X\[2\] are .* those of X\[0\]: "):
+    with pytest.raises(ValueError, match=r"edge features of X\[2\] are .* the names of X\[0\]: "):
         GraphCRFSSVM(pairwise=pairwise, **FIT).fit(mixed, y)
     model.fit(graphs(names[::-1]), y)  # a refit has other names, or none
     assert model.to_frame().feature.tolist()[-1] == names[0]

@@ -89,7 +89,7 @@ def test_one_image_and_one_graph_are_no_lists_of_them(rng):
     for wrong in (images[0][:, :, 0], np.ones((5, 2)), images[0][0].tolist()):
         with pytest.raises(ValueError, match="one image is a list of one array"):
             grid.predict(wrong)
-    with pytest.raises(ValueError, match=r"a single image x is \[x\]"):
+    with pytest.raises(ValueError, match=r"for a single image x use \[x\]"):
         grid.predict(images[0])
     graphs = [(rng.standard_normal((2, 2)), PAIR) for _ in range(4)]
     graph = GraphCRFSSVM(lam=1, random_state=0).fit(graphs, [[0, 1]] * 4)

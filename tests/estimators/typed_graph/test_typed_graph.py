@@ -231,7 +231,7 @@ def test_warm_start_refuses_other_classes(rng):
         ("n_features_in_", lambda v: (2, 3, 0), r"n_features_in_\[2\] is 0"),
         ("n_features_in_", lambda v: (2, 3, 2), "_w is an array of"),
         ("_pairs", lambda v: ((0, 7, 1), *v[1:]), "_pairs is"),
-        ("_pairs", lambda v: v[::-1], "in order, none twice"),
+        ("_pairs", lambda v: v[::-1], "without duplicates"),
         ("_pairs", lambda v: ((0, 0, -1), *v[1:]), r"_pairs\[0\]\[2\]"),
         ("_pairs", lambda v: v[1:], "_w is an array of"),
         ("_bias", lambda v: 1, "_bias is 1"),
@@ -294,12 +294,12 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
         ),
         (
             lambda X: of(X, 0, edges={(0, 1): [[0, 1]], (1, 0): [[1, 0]]}),
-            "X[0] has an edge between node 0 of type 0 and node 1 of type 1 twice, in either "
-            "direction; give it once, in the edges (0, 1) or (1, 0)",
+            "X[0] has a duplicate edge between node 0 of type 0 and node 1 of type 1, in either "
+            "direction; pass it once, in the edges (0, 1) or (1, 0)",
         ),
         (
             lambda X: of(X, 0, edges={(0, 0): ([[0, 1], [1, 0]], [[1, 2], [1, 2]])}),
-            "twice, in either direction; write np.unique(np.sort(edges, axis=1), axis=0)",
+            "in either direction; use np.unique(np.sort(edges, axis=1), axis=0)",
         ),
         (
             lambda X: of(X, 0, edges={(0, 1): ([[0, 1]], [[1.0], [1.0]])}),
@@ -337,7 +337,7 @@ def test_a_fit_needs_a_node():
 def test_pairs_that_the_fit_had_not_are_refused_in_prediction(rng):
     X, y = make(rng)
     model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"X\[0\] has edges \(1, 1\), which the fit had not"):
+    with pytest.raises(ValueError, match=r"X\[0\] has edges \(1, 1\), which were not seen in fit"):
         model.predict(of(X, 0, edges={(1, 1): [[0, 1]]}))
     # Those of the fit may be missing.
     assert len(model.predict(of(X, 0, edges={}))) == len(X)
@@ -390,7 +390,7 @@ def test_wrong_parameters_are_refused(rng, parameters, message):
 def test_what_does_not_apply_is_refused(rng):
     X, y = make(rng)
     model = TypedGraphCRFSSVM(random_state=0)
-    with pytest.raises(TypeError, match="does not complete labels of nodes of several types"):
+    with pytest.raises(TypeError, match="does not support several types of nodes"):
         LatentSSVM(model).fit(X, y)
     cyclic = of(X, 0, edges={(0, 0): ([[0, 1]], [[1, 2]]), (0, 1): [[0, 0], [1, 0]]})
     with pytest.raises(ValueError, match=r"X\[0\] has a cycle"):
