@@ -167,9 +167,9 @@ def test_bad_labels(data):
             LatentSSVM(MultilabelSSVM()).fit(rows, masked.astype(kind))
     assert LatentSSVM(MultilabelSSVM()).fit(rows, masked.astype(complex)).n_hidden_ == 2
     sets[2, 0] = 0
-    with pytest.raises(ValueError, match="solver='gdmm' does not train with hidden labels"):
+    with pytest.raises(ValueError, match="solver='gdmm' does not support hidden labels"):
         LatentSSVM(MultilabelSSVM(solver="gdmm")).fit(rows, sets)
-    with pytest.raises(ValueError, match="class_weight weighs rows by all of their labels"):
+    with pytest.raises(ValueError, match="class_weight requires all labels of a row"):
         LatentSSVM(MultilabelSSVM(class_weight="balanced")).fit(rows, sets)
     with pytest.raises(ValueError, match="states_per_label=2 is for chains, graphs and images"):
         LatentSSVM(MultilabelSSVM(), states_per_label=2).fit(rows, sets)

@@ -124,5 +124,5 @@ def test_oracles_without_completions():
     class Plain(Chains):
         complete = None
 
-    with pytest.raises(TypeError, match=r"needs .* complete\(x, y, w\); the oracle has no"):
+    with pytest.raises(TypeError, match=r"requires .* complete\(x, y, w\); the oracle has no"):
         LatentSSVM(model(Plain())).fit(*data())

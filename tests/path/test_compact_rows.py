@@ -51,7 +51,7 @@ def test_errors(rng):
     _, kept = make(rng, 3, 10, 0.5)
     with pytest.raises(IndexError):
         kept[3]
-    with pytest.raises(ValueError, match=r"a row of shape \(11,\), expected \(10,\)"):
+    with pytest.raises(ValueError, match=r"row has shape \(11,\), expected \(10,\)"):
         kept.append(np.zeros(11))
 
 

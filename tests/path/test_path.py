@@ -394,7 +394,7 @@ def test_zero_out_of_bounds_is_refused(rng):
     bounds = case.bounds.copy()
     bounds[0, 5] = 0.25
     case.estimator.set_params(bounds=bounds)
-    with pytest.raises(ValueError, match=r"bounds of weight 5 are 0\.25 and inf: a path begins at"):
+    with pytest.raises(ValueError, match=r"bounds of weight 5 are 0\.25 and inf, but a path"):
         case.path()
 
 
@@ -403,7 +403,7 @@ def test_zero_out_of_bounds_is_refused(rng):
     [
         ({"solver": "fw"}, "solver='fw' has no dual weights"),
         ({"solver": "ssg"}, "solver='ssg' has no dual weights"),
-        ({"checkpoint": "here"}, "a path keeps no checkpoint"),
+        ({"checkpoint": "here"}, "checkpoint is not supported by paths"),
         ({"tol": -1}, "tol"),
     ],
 )

@@ -137,7 +137,7 @@ def test_a_grid_in_one_sweep(chains, warm_start):
         assert fitted.objective_ >= tight.dual_objective_
         assert fitted.dual_objective_ <= tight.objective_
         assert fitted.dual_gap_ <= 0.01
-    with pytest.raises(ValueError, match="is not one of those solved"):
+    with pytest.raises(ValueError, match="is not one of the solved values"):
         grid.w(0.2)
 
 

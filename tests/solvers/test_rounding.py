@@ -82,7 +82,7 @@ def test_separable_data_end_in_rounding_where_lam_is_no_scale_of_theirs():
 def test_a_path_ends_where_rounding_is_larger_than_eps(rng, monkeypatch):
     X, y = rng.standard_normal((6, 3)), [0, 1, 2, 0, 1, 2]
     monkeypatch.setattr(Rounding, "bound", lambda self, lam, *_: 0.0 if lam > 1e-2 else np.inf)
-    with pytest.warns(ConvergenceWarning, match="rounding may be larger than eps. Scale the feat"):
+    with pytest.warns(ConvergenceWarning, match="rounding errors may exceed eps. Scale the feat"):
         path = ssvm_path(MulticlassSSVM(random_state=0), X, y, eps=0.1, lam_min=1e-4)
     assert path.status_ == "ROUNDING"
     assert path.lams_.min() > 1e-2

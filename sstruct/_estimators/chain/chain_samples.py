@@ -1,4 +1,4 @@
-"""Sequences as users give them, with or without edge features, checked and packed."""
+"""Validate and pack sequences passed by users, with or without edge features."""
 
 from dataclasses import dataclass
 
@@ -19,10 +19,10 @@ from sstruct.sequences import Sequences, check_sequences
 
 @dataclass
 class ChainNodes(Nodes):
-    """Nodes of sequences and the features of the steps between them.
+    """Nodes of sequences, and the features of the edges between them.
 
-    ``edge_rows`` has a row for each two neighboring nodes of a sequence, (n_nodes - n, G); None:
-    there are no such features. ``edge_names`` are those of its columns, or None.
+    ``edge_rows`` has a row for each two neighboring nodes of a sequence, (n_nodes - n, G), or is
+    None without edge features. ``edge_names`` are the names of its columns, or None.
     """
 
     edge_rows: object = None
@@ -35,7 +35,7 @@ class ChainNodes(Nodes):
 
     @property
     def edge_offsets(self):
-        """First row of each sequence among `edge_rows`, and the number of all, (n + 1,)."""
+        """First row of each sequence in `edge_rows`, and the number of rows, (n + 1,)."""
         return self.offsets - np.r_[0, np.cumsum(self.lengths > 0)]
 
 
@@ -49,10 +49,10 @@ def pack_chains(expected_input, X, model=None):
     X, edges = split_edge_features(items_of(X))
     expected = None if model is None else model.get("n_edge_features_in_") or 0
     if expected and edges is None and is_sized(X) and all(map(is_empty, X)):
-        edges = [[] for _ in X]  # of samples without nodes
+        edges = [[] for _ in X]  # samples without nodes
     if model is not None and (edges is not None) != (expected > 0):
         found = f"no edge features, expected {expected}" if expected else "edge features"
-        hint = f": each sequence is a tuple {PAIR}" if expected else ", which the fit had not"
+        hint = f": each sequence is a tuple {PAIR}" if expected else ", which were not seen in fit"
         raise ValueError(f"X has {found}{hint}")
     nodes = ChainNodes(**vars(pack_nodes(expected_input, X)))
     if edges is None:
@@ -69,7 +69,7 @@ def pack_chains(expected_input, X, model=None):
     _check_edge_magnitudes(nodes)
     known = None if model is None else model.get("edge_feature_names_in_")
     if known is not None and names is not None:
-        check_names(names, known, "the edge features of X", "those of the fit")
+        check_names(names, known, "the edge features of X", "the names of the fit")
     return nodes
 
 
@@ -94,7 +94,7 @@ def chain_problem(nodes, flat, chains, model, labels=None, **options):
     nodes : ChainNodes
     flat : ndarray or CSR matrix of shape (n_nodes, n_features)
         The features of the nodes.
-    chains, model, labels, **options : as of ChainProblem
+    chains, model, labels, **options : as in ChainProblem
     """
     if nodes.edge_rows is None:
         return ChainProblem(flat, chains, model, labels, **options)

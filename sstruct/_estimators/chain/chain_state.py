@@ -1,4 +1,4 @@
-"""What the attributes of a fitted ChainSSVM are to be."""
+"""Valid fitted attributes of ChainSSVM."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ CHAIN_STATE = LABELING_STATE.extended(
         "_transitions": Flag(),
         "_masks": Each(of=MASKS),
         "pairwise_scale_": Number(positive=True),
-        # Only if sequences have features of transitions.
+        # Only if sequences have edge features.
         "n_edge_features_in_": Number(whole=True, least=1, size="G", optional=True),
         "edge_feature_names_in_": Labels(size="G", strings=True, optional=True),
         "whole_objective_": CERTIFICATE,

@@ -1,4 +1,4 @@
-"""ChainStructure: sequences of nodes, whose labels depend on those of their neighbors."""
+"""ChainStructure: sequences of nodes, whose labels depend on the labels of their neighbors."""
 
 import numpy as np
 from scipy import sparse
@@ -20,13 +20,13 @@ from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._decode import decode
 
-# "auto" uses GDMM from these numbers of labels on, for dense and for sparse features:
-# benchmarks/notes/chains.md.
+# "auto" uses GDMM for at least these numbers of labels, for dense and for sparse features
+# (benchmarks/notes/chains.md).
 LEAST_GDMM_LABELS = {"dense": 1500, "sparse": 600}
-# From this number on, a fit that ended at a limit is advised to try GDMM.
+# Minimum number of labels for which the warning of a fit stopped by a limit recommends GDMM.
 LEAST_ADVISED_LABELS = 200
-# window_size="auto" cuts chains of more nodes than the first number into windows of at most the
-# second: benchmarks/notes/chains.md.
+# window_size="auto" splits chains of more nodes than the first number into windows of at most the
+# second (benchmarks/notes/chains.md).
 LONGEST_WHOLE = 1000
 AUTO_WINDOW = 200
 
@@ -71,7 +71,7 @@ class ChainStructure(Windowed, NodeStructure):
                 "n_features_in_": nodes.n_features,
                 "feature_names_in_": nodes.feature_names,
                 "classes_": data.classes,
-                # What w_ means must not change when a parameter is set after the fit.
+                # The meaning of w_ must not change if a parameter is set after the fit.
                 "_bias": self.fit_intercept,
                 "_boundaries": self.boundaries,
                 "_transitions": self.transitions,
@@ -90,7 +90,7 @@ class ChainStructure(Windowed, NodeStructure):
         )
 
     def windows(self, n_labels, rows):
-        """Return the length up to which chains are not cut, and the largest size of a window.
+        """Return the length up to which chains are not split, and the largest size of a window.
 
         rows : ndarray or CSR matrix of shape (n_nodes, n_features)
         """
@@ -100,7 +100,7 @@ class ChainStructure(Windowed, NodeStructure):
     def _supports_gdmm(self, problem):
         refused = any(self.solvers["gdmm"].refused(self.parameters))
         refused |= isinstance(problem, EdgeFeatureChainProblem)
-        # With a mask its certificates would be those of Viterbi.
+        # With a mask, its certificates would require Viterbi decoding.
         return not refused and self.transition_mask is None and self.transitions
 
     def _data_warnings(self, nodes):
@@ -128,7 +128,7 @@ class ChainStructure(Windowed, NodeStructure):
         return self._decoded(model, samples, known)
 
     def known_codes(self, model, nodes, y_partial):
-        """Return the known codes of `y_partial`, -1 where they are unknown; None for None."""
+        """Return the known codes of `y_partial`, -1 if unknown, or None if it is None."""
         if y_partial is None:
             return None
         return known_codes(y_partial, nodes, model.classes_, self.ignore_label)
@@ -160,7 +160,7 @@ class ChainStructure(Windowed, NodeStructure):
         return attributes
 
     def max_marginals(self, model, nodes):
-        """Return the score of the best labeling with each label at each node."""
+        """Return, for each node and label, the score of the best labeling with it."""
         if nodes.offsets[-1] == 0:
             return np.empty((0, len(model.classes_)))
         return max_marginals(self._decoder(model, nodes), model._w)
@@ -177,9 +177,9 @@ class ChainStructure(Windowed, NodeStructure):
         return ranked
 
     def _decoder(self, model, nodes, known=None, n_states=1):
-        """Return the problem of decoding, around known labels.
+        """Return the problem of decoding, given known labels.
 
-        Its blocks are the sequences that are not empty, of which there must be one.
+        Its blocks are the nonempty sequences; there must be at least one.
         """
         some = nodes.lengths > 0
         chains = ChainRanges(nodes.offsets[:-1][some], nodes.lengths[some])
@@ -208,7 +208,7 @@ def has_many_labels(n_labels, rows):
 
 
 def _as_sparse(views, masks):
-    """Return the transitions as sparse rows where decoding with them is faster, or None."""
+    """Return the transitions as sparse rows if decoding with them is faster, or None."""
     if "edge" not in views or "edge_feature" in views or any(mask is not None for mask in masks):
         return None
     return sparse_transitions(views["edge"])

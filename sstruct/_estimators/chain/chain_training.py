@@ -1,4 +1,4 @@
-"""Labeled sequences as the arrays that a ChainProblem trains on."""
+"""Training data of sequences, as arrays for a ChainProblem."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class LabeledChains:
     nodes : ChainNodes
     y, sample_weight : as in ``ChainSSVM.fit``
     completion : Completion or None
-        Labels, or states below them, that take the place of y's.
+        Labels, or states of labels, that replace those in y.
 
     Attributes
     ----------
@@ -30,14 +30,14 @@ class LabeledChains:
         The features of the nodes. Dense features that are mostly zeros are stored as CSR.
     classes : ndarray of shape (K,)
     codes : ndarray of int32 of shape (n_nodes,)
-        Index of each node's label, or state, -1 where the node does not train.
+        Index of the label, or state, of each node, -1 if the node is not used in training.
     start, length : ndarray of shape (n_blocks,)
         The blocks of the problem: labeled segments of the sequences, or windows of them, which
-        include a copy of the next window's first node.
+        include a copy of the first node of the next window.
     copies_end : ndarray of bool of shape (n_blocks,), or None
-        Which blocks end with such a copy; None: segments are whole.
+        Which blocks end with such a copy; None if segments are not split.
     sample_weight : ndarray of shape (n_blocks,)
-        Weight of each block's sample.
+        Weight of the sample of each block.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
     trained : TrainedNodes
@@ -89,20 +89,20 @@ class LabeledChains:
             self._complete(completion, used)
 
     def _cut(self, longest, window_size):
-        """Cut segments of more than `longest` nodes into windows of up to `window_size` nodes."""
+        """Split segments of more than `longest` nodes into windows of up to `window_size` nodes."""
         if not (self.length > longest).any():
             return
         count = np.where(self.length > longest, -(-self.length // window_size), 1)
         segment = np.repeat(np.arange(len(count)), count)
         number = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
-        # Windows of a segment differ by at most one node.
+        # The sizes of windows of a segment differ by at most one node.
         first = number * self.length[segment] // count[segment]
         end = (number + 1) * self.length[segment] // count[segment]
         self.copies_end = number + 1 < count[segment]
         self.start, self.length = self.start[segment] + first, end - first + self.copies_end
 
     def _complete(self, completion, used):
-        """Take states in the place of labels; hidden ones tell no data from others."""
+        """Replace labels by states; hidden labels do not identify the data."""
         self._known = np.where(completion.in_loss, self.codes, -1)
         self.codes = np.where(used, completion.codes, -1)
         self.classes, self._cost = completion.classes(self.classes), completion.spread(self._cost)
@@ -140,12 +140,12 @@ class LabeledChains:
 
     @property
     def scalable(self):
-        """The rows of features, whose scales a warning may name."""
+        """The rows of features, for warnings about their scales."""
         edges = self.nodes.edge_rows
         return (self.nodes.flat,) if edges is None else (self.nodes.flat, edges)
 
     def data(self):
-        """Return what tells these data, and the meaning of a labeling, from others."""
+        """Return the SampleData, which identifies the data and the meaning of a labeling."""
         masks = [mask for mask in self.masks if mask is not None]
         common = [label_array(self.classes), *masks]
         if self.nodes.edge_rows is not None:
@@ -162,12 +162,12 @@ class LabeledChains:
         return [*features, offsets, *segments, self._known[: offsets[-1]], *edges]
 
     def _n_segments(self, n):
-        """How many of the segments are of the first n sequences."""
+        """Return the number of segments of the first n sequences."""
         return np.searchsorted(self.start, self.nodes.offsets[n])
 
 
 def _labeled_runs(used, offsets):
-    """Cut sequences at nodes not used; return first row and length of each segment."""
+    """Split sequences at nodes not used; return the first row and length of each segment."""
     begins = used.copy()
     begins[1:] &= ~used[:-1]
     ends = used.copy()

@@ -1,4 +1,4 @@
-"""The transitions that a function allows, for files that cannot keep the function."""
+"""The transitions allowed by a function, for files that cannot contain the function."""
 
 import pickle
 
@@ -12,14 +12,14 @@ EDGES, BOUNDARIES = MASKS
 
 
 class ResolvedMask(CheckedState):
-    """A function of two labels that returns what another function has returned.
+    """A function of two labels that returns the recorded results of another function.
 
     Parameters
     ----------
     classes : ndarray of shape (K,)
         All labels.
     edges : ndarray of bool of shape (K, K)
-        Which label may follow which.
+        Whether the second label may follow the first.
     boundaries : ndarray of bool of shape (2, K)
         Which labels may start, and end, a sequence.
     """
@@ -50,11 +50,11 @@ class ResolvedMask(CheckedState):
 
 
 def is_importable(function):
-    """Whether a function can be loaded by another program, from its module and name."""
+    """Whether a function can be imported by another program, by its module and name."""
     if getattr(function, "__module__", None) == "__main__":
         return False
     try:
         pickle.dumps(function)
-    except Exception:  # whatever the state of an object raises
+    except Exception:  # pickling an object may raise anything
         return False
     return True

@@ -1,4 +1,4 @@
-"""Structures of your own in compiled code: C functions, or a problem written in Cython."""
+"""User-defined structures in compiled code: C functions, or a problem written in Cython."""
 
 from collections.abc import Callable
 
@@ -12,51 +12,52 @@ from sstruct._problems.custom.c_functions import PackedSamples, check_function
 
 
 class CompiledOracle:
-    """An oracle of C functions, for :class:`sstruct.StructuredSVM`.
+    """Oracle with methods implemented as C functions, for :class:`sstruct.StructuredSVM`.
 
-    The functions are called without the GIL, in ``n_jobs`` threads, and must be safe for that. A
-    sample is an array of numbers, a labeling an array of labels 0 ... K - 1. With ``T`` one of
-    ``void``, ``double``, ``float`` and ``int`` (``const`` is welcome)::
+    The functions are called without the GIL, in ``n_jobs`` threads, and must be thread-safe. A
+    sample is an array of numbers, and a labeling is an array of labels 0 ... K - 1. ``T`` is one of
+    ``void``, ``double``, ``float`` and ``int`` (``const`` is allowed)::
 
         int argmax(double *w, T *x, int *shape, int *y_true, double loss_weight, int *y, void *data)
         int joint_feature(T *x, int *shape, int *y, int *index, double *value, void *data)
         double loss(int *y_true, int *y, int size, void *data)
 
     argmax
-        writes to `y` the labeling of largest score plus ``loss_weight`` times loss; `y_true` is
-        NULL in prediction: the score alone. Returns 0, anything else is an error.
+        writes to `y` the labeling that maximizes the score plus ``loss_weight`` times the loss. In
+        prediction, `y_true` is NULL, and only the score is maximized. Returns 0; any other value is
+        an error.
     joint_feature
-        writes the nonzero entries of phi(x, y) in any order, those of equal index to be added, and
-        returns their number; a negative one is an error.
+        writes the nonzero entries of phi(x, y) in any order, and returns their number; entries with
+        the same index are added. A negative number is an error.
     loss
-        is at least 0, and 0 for the true labeling; anything else is an error.
+        returns the loss, at least 0, and 0 for the true labeling; any other value is an error.
 
-    Each is a ``scipy.LowLevelCallable``, made from a function of ctypes, cffi, Cython or numba
-    (``LowLevelCallable(function.ctypes)``), perhaps with user data, which it gets as `data`.
+    Each is a ``scipy.LowLevelCallable`` of a function from ctypes, cffi, Cython or numba
+    (``LowLevelCallable(function.ctypes)``), optionally with user data, which are passed as `data`.
 
     Parameters
     ----------
     argmax, joint_feature, loss : scipy.LowLevelCallable
-        Their signatures are checked.
+        The functions. Their signatures are validated.
     n_weights : int
         Length d of w.
     n_labels : int or callable
-        K; or a function of the sample's array that returns it.
+        Number K of labels, or a function of the array of the sample that returns it.
     code_size : int or callable, default=None
-        Number of labels of a labeling; None: ``len(x)``.
+        Number of labels of a labeling. If None, ``len(x)``.
     max_features : int or callable, default=None
-        Most entries that `joint_feature` writes; None: `n_weights`.
+        Maximum number of entries that `joint_feature` writes. If None, `n_weights`.
     work : float, default=1e5
-        What a call of `argmax` costs, in nanoseconds; as of a Python oracle.
+        Time of a call of `argmax` in nanoseconds, as for a Python oracle.
 
     Notes
     -----
-    Every number that a function returns or writes is checked, and an error names the sample and
-    the function. Writing outside of the given arrays cannot be detected. Samples are converted to
-    contiguous arrays of type T (``void``: their own), without a copy if they already are.
+    Every number that a function returns or writes is validated, and errors name the sample and the
+    function. Writes outside of the arrays cannot be detected. Samples are converted to contiguous
+    arrays of type T (for ``void``, their dtype does not change), without a copy if possible.
 
     C functions cannot be pickled: pickling the oracle, or a model with it, raises TypeError, and so
-    does a grid search in other processes (in threads it works). To allow it, write a subclass whose
+    does a grid search in other processes (use threads). To support pickling, write a subclass whose
     ``__reduce__`` loads the library again. Copies share the functions.
 
     Examples
@@ -109,7 +110,9 @@ class CompiledOracle:
         }
         check_function("loss", loss)
         if len(elements) > 1:
-            raise TypeError(f"argmax and joint_feature take x as {sorted(elements)}: expected one")
+            raise TypeError(
+                f"argmax and joint_feature have x of types {sorted(elements)}, expected one type"
+            )
         check_number("n_weights", n_weights, least=1, whole=True)
         check_number("work", work, above=0)
         self.n_weights, self.work = n_weights, work
@@ -117,7 +120,7 @@ class CompiledOracle:
         self._sizes = (n_labels, code_size, max_features)
 
     def __deepcopy__(self, memo):
-        # Functions have no parts to copy, and clone asks.
+        # Functions cannot be copied, but clone requires this method.
         return self
 
     def __copy__(self):
@@ -125,9 +128,9 @@ class CompiledOracle:
 
     def __reduce__(self):
         raise TypeError(
-            f"{type(self).__name__} cannot be pickled: its functions are those of this process. "
-            "Fit and search in it (n_jobs=None, or joblib's threading backend), or give a subclass "
-            "a __reduce__ that loads the library again"
+            f"{type(self).__name__} cannot be pickled, since its functions exist only in this "
+            "process. Fit and search in it (n_jobs=None, or joblib's threading backend), or define "
+            "a subclass with a __reduce__ that loads the library again"
         )
 
     def _problem(self, X, y, rows):
@@ -135,7 +138,7 @@ class CompiledOracle:
         return CompiledProblem(packed, self._functions, oracle_work=float(self.work))
 
     def problem(self, X: list, y: list, rows: list[int]) -> BlockProblem:
-        """Return the problem that a fit solves.
+        """Return the problem of a fit.
 
         Parameters
         ----------
@@ -144,7 +147,7 @@ class CompiledOracle:
         y : list of n labelings
             The true ones.
         rows : list of n int
-            Places of the samples in what was given to ``fit``, for errors.
+            Indices of the samples in the arguments of ``fit``, for errors.
 
         Returns
         -------
@@ -154,7 +157,7 @@ class CompiledOracle:
         return self._problem(X, y, rows)
 
     def predict(self, X: list, w: np.ndarray) -> list[np.ndarray]:
-        """Find the best labeling of each sample.
+        """Return the labeling of largest score of each sample.
 
         Parameters
         ----------
@@ -171,7 +174,7 @@ class CompiledOracle:
         return self._problem(X, None, list(range(len(X)))).labelings(w)
 
     def losses(self, X: list, y: list, found: list) -> list[float]:
-        """Compute the loss of labelings.
+        """Return the losses of labelings.
 
         Parameters
         ----------
@@ -180,7 +183,7 @@ class CompiledOracle:
         y : list of n labelings
             The true ones.
         found : list of n labelings
-            Those to judge.
+            The labelings to evaluate.
 
         Returns
         -------

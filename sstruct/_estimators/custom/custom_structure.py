@@ -1,4 +1,4 @@
-"""CustomStructure: structures that the package does not have, given by an oracle."""
+"""CustomStructure: user-defined structures, given by an oracle."""
 
 from dataclasses import replace
 
@@ -30,13 +30,13 @@ class CustomStructure(Structure):
         sequential = getattr(self.solver, "sequential_visits", False)
         if sequential and self.batch_size not in ("auto", 1):
             raise ValueError(
-                "sequential_visits=True calls the oracle for one sample at a time; leave "
+                "sequential_visits=True calls the oracle for one sample at a time; use "
                 'batch_size="auto"'
             )
 
     def pack(self, X, model=None):
         if is_partitioned(X):
-            raise TypeError("X is on a cluster: use X.map_partitions(model.predict)")
+            raise TypeError("X is on a cluster; use X.map_partitions(model.predict)")
         return samples_of(X, "X")
 
     def train(self, X, y, sample_weight, completion=None, model=None):
@@ -68,7 +68,7 @@ class CustomStructure(Structure):
         )
 
     def _conclude(self, training, solution):
-        """Return the Solution with remarks about what the oracle did wrong."""
+        """Return the Solution with warnings about errors of the oracle."""
         problem = training.problem
         if solution.interruption is None:
             try:
@@ -87,7 +87,7 @@ class CustomStructure(Structure):
             )
         if getattr(problem, "n_wrong", None) == 0:
             remarks.append(
-                "the oracle has found no labeling but the true ones: nothing was learned. Does "
+                "the oracle has found only the true labelings, so nothing was learned. Does "
                 "argmax add loss_weight * loss(y_true, y) to the scores?"
             )
         return replace(solution, remarks=tuple(remarks))
@@ -115,7 +115,7 @@ class CustomStructure(Structure):
         if not callable(getattr(self.oracle, "complete", None)) or is_partitioned(X):
             where = "X is on a cluster" if is_partitioned(X) else "the oracle has no 'complete'"
             raise TypeError(
-                f"LatentSSVM of StructuredSVM needs samples here and an oracle with the method "
+                f"LatentSSVM of StructuredSVM requires local samples and an oracle with the method "
                 f"complete(x, y, w); {where}"
             )
         samples = adapter_of(self.oracle).samples(X, y)

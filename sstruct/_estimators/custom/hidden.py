@@ -1,4 +1,4 @@
-"""Labelings of a user's structure that are known in part: the oracle completes them."""
+"""Partially known labelings of user-defined structures, completed by the oracle."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from sstruct._problems.custom.oracle_calls import encoded
 
 @dataclass(frozen=True)
 class KnownLabelings:
-    """What KnownLabels is of labels, of labelings that only the oracle looks into.
+    """The counterpart of KnownLabels for labelings that only the oracle understands.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class KnownLabelings:
         With ``complete``.
     samples : list
     codes : list
-        The labelings as they are given; None where the sample has weight 0.
+        The labelings as passed to ``fit``; None for samples of weight 0.
     """
 
     oracle: Any
@@ -35,11 +35,11 @@ class KnownLabelings:
 
     @property
     def n_hidden(self):
-        """Number of samples that train: what is hidden in them the oracle knows."""
+        """Number of training samples; only the oracle knows their hidden labels."""
         return sum(y is not None for y in self.codes)
 
     def completed(self, w):
-        """Return the oracle's completion of each labeling; w None: the first one."""
+        """Return the completion of each labeling by the oracle, the initial one if w is None."""
         pairs = zip(self.samples, self.codes)
         return [None if y is None else self.oracle.complete(x, y, w) for x, y in pairs]
 

@@ -1,4 +1,4 @@
-"""What StructuredSVM asks of an oracle, whether it is in Python or in compiled code."""
+"""Adapters of oracles in Python or in compiled code for StructuredSVM."""
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,42 +21,42 @@ from sstruct._problems.custom.oracle_calls import (
     real_loss,
 )
 
-# What a call of an oracle counts for, where it does not say: a millisecond, in multiply-adds.
+# Default work of an oracle call, in multiply-adds: about a millisecond.
 WORK = 1e6
-# Blocks that are asked about before a fit, to know a compiled oracle again.
+# Number of blocks decoded before a fit, to identify a compiled oracle by its results.
 PROBES = 4
 
 
 def adapter_of(oracle):
-    """Return the adapter of an oracle: compiled ones bring a problem of their own."""
+    """Return the adapter of an oracle; compiled oracles have a method `problem`."""
     if callable(getattr(oracle, "problem", None)) and not hasattr(oracle, "argmax"):
         return CompiledOracleAdapter(oracle)
     return PythonOracleAdapter(oracle)
 
 
 class OracleAdapter:
-    """What StructuredSVM asks of an oracle; made anew for each method of the estimator.
+    """Interface between StructuredSVM and an oracle; created for each call of a method.
 
-    A subclass has, beside what stands here:
+    A subclass also has:
 
     ``methods``
         Names of the methods that the oracle must have.
     ``samples(X, y)``
-        What ``fit`` is given, as an object with a length.
+        The arguments of ``fit`` as an object with a length.
     ``problem(samples, weights, options)``
-        The problem of a fit, with a block for each weight above 0, and the SampleData that tells
-        its data from others. Raises TypeError or ValueError where the oracle refuses a true
-        labeling, or gives it a loss. options: CallOptions.
+        The problem of a fit, with a block for each weight above 0, and the SampleData that
+        identifies the data. Raises TypeError or ValueError if the oracle rejects a true labeling,
+        or its loss is not 0. options: CallOptions.
     ``n_threads(problem, n_jobs)``
-        How many threads of its own the solver is to use, where `n_jobs` are allowed.
+        The number of threads of the solver, given `n_jobs`.
     ``check_unchanged(problem)``
-        Raises ValueError where the oracle has changed a sample in the fit.
+        Raises ValueError if the oracle has changed a sample during the fit.
     ``predict(samples, w, n_jobs)``
-        The labelings of largest score at w, a list, not decoded.
+        A list of the labelings of largest score at w, not decoded.
     ``losses(samples, truths, found)``
-        Of labelings that ``predict`` has found; truths are as users give them.
+        The losses of labelings returned by ``predict``; truths are as passed by the user.
     ``largest_losses(samples, truths, n_weights, n_jobs)``
-        The largest loss of any labeling of each sample, as the oracle finds it.
+        The largest loss of any labeling of each sample, found by the oracle.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class OracleAdapter:
         self.oracle = oracle
 
     def check(self):
-        """Refuse an object that cannot be an oracle."""
+        """Raise TypeError or ValueError if the object is not a valid oracle."""
         oracle = self.oracle
         if isinstance(oracle, type):
             raise TypeError(f"oracle must be an instance, found the class {oracle.__name__}")
@@ -79,12 +79,12 @@ class OracleAdapter:
         check_number("work of the oracle", getattr(oracle, "work", WORK), above=0)
 
     def _names(self):
-        """What tells this oracle from others: its type and public attributes."""
+        """Return the type and public attributes of the oracle, which identify it."""
         return np.array([type(self.oracle).__qualname__, digest(public(self.oracle)).hex()])
 
 
 class PythonOracleAdapter(OracleAdapter):
-    """An oracle whose methods are Python's, called one sample at a time."""
+    """Adapter of an oracle in Python, which is called for one sample at a time."""
 
     methods = METHODS
 
@@ -105,8 +105,8 @@ class PythonOracleAdapter(OracleAdapter):
         )
 
     def n_threads(self, problem, n_jobs):
-        # One: calls are made in workers. But searches take a thread each, which makes their calls
-        # or waits for the worker that does.
+        # One, since calls are made in workers. But each search has a thread, which makes its calls
+        # or waits for a worker.
         return problem.calls.n_threads
 
     def check_unchanged(self, problem):
@@ -144,13 +144,13 @@ class PythonOracleAdapter(OracleAdapter):
 
 
 class CompiledOracleAdapter(OracleAdapter):
-    """An oracle that brings a problem of its own: see doc/how_to/compiled_oracle.rst."""
+    """Adapter of an oracle with a method `problem`: see doc/how_to/compiled_oracle.rst."""
 
     methods = ("problem", "predict", "losses")
 
     def samples(self, X, y):
         if is_partitioned(X):
-            raise TypeError("partitions on a cluster are for oracles in Python")
+            raise TypeError("partitions on a cluster are supported only for oracles in Python")
         return OracleSamples(X, y)
 
     def problem(self, samples, weights, options):
@@ -171,7 +171,8 @@ class CompiledOracleAdapter(OracleAdapter):
             loss = problem.code_loss(i, problem.true_code(i))
             if loss != 0:
                 raise ValueError(
-                    f"X[{row}]: {name}.problem gives the true labeling loss {loss:g}, expected 0"
+                    f"X[{row}]: {name}.problem returns loss {loss:g} for the true labeling, "
+                    "expected 0"
                 )
         digests = np.array([digest((x, labeling)) for x, labeling in zip(X, y)])
         answers = {problem.n_blocks: self._answers(problem, problem.n_blocks)}
@@ -186,9 +187,9 @@ class CompiledOracleAdapter(OracleAdapter):
         return problem, SampleData(problem.n_blocks, [self._names()], of_first)
 
     def _answers(self, problem, n):
-        """What tells an oracle from one of other functions: answers at two w.
+        """Return results at two w, which identify the functions of an oracle.
 
-        They are of some of the first n blocks.
+        Only some of the first n blocks are decoded.
         """
         blocks = np.linspace(0, n - 1, min(PROBES, n)).astype(int)
         weights = np.zeros(problem.n_weights), 1 / np.arange(1.0, problem.n_weights + 1)
@@ -196,7 +197,7 @@ class CompiledOracleAdapter(OracleAdapter):
         try:
             return np.array([problem.best_code(i, w)[1] for w in weights for i in blocks])
         except Exception:
-            # It will fail in the fit, which keeps what it has by then.
+            # The error will occur again in the fit, which keeps its result until then.
             return np.array([])
         finally:
             problem.remember(True)
@@ -205,7 +206,7 @@ class CompiledOracleAdapter(OracleAdapter):
         return n_jobs
 
     def check_unchanged(self, problem):
-        pass  # compiled code is trusted with its data
+        pass  # compiled code is trusted not to change its data
 
     def predict(self, samples, w, n_jobs):
         found = self.oracle.predict(samples, w)

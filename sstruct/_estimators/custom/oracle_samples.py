@@ -1,4 +1,4 @@
-"""OracleSamples of StructuredSVM: in lists here, or in partitions on a cluster."""
+"""OracleSamples of StructuredSVM: local lists, or partitions on a cluster."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ from sstruct._problems.custom.oracle_calls import OracleCalls, samples_of
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How a fit makes its oracle calls; parameters of StructuredSVM.
+    """Parameters of StructuredSVM for oracle calls.
 
-    batch_size: None: "auto"; searches: whether each call of a block depends on the one before it.
+    batch_size: None for "auto"; searches: whether each call of a block depends on the previous one.
     """
 
     n_jobs: int | None
@@ -28,14 +28,14 @@ class OracleSamples:
 
     Parameters
     ----------
-    X, y : list, or an array or a table, of which rows are taken
+    X, y : list, or an array or a table whose rows are samples
     """
 
     def __init__(self, X, y):
         if y is None:
             raise ValueError(
-                "StructuredSVM requires y to be passed, but the target y is None: only partitions "
-                "may be of pairs (x, y)"
+                "StructuredSVM requires y to be passed, but the target y is None; only partitions "
+                "may contain pairs (x, y)"
             )
         self.X, self.y = some_samples(X, "X"), some_samples(y, "y")
         if len(self.X) != len(self.y):
@@ -45,14 +45,14 @@ class OracleSamples:
         return len(self.X)
 
     def chosen(self, weights):
-        """Return X, y and places of the samples of positive weight."""
+        """Return X, y and indices of the samples of positive weight."""
         rows = np.flatnonzero(weights > 0).tolist()
         return [self.X[i] for i in rows], [self.y[i] for i in rows], rows
 
     def calls(self, oracle, weights, options):
-        """Return calls of an oracle in Python, and who answers those of a batch at once, or None.
+        """Return calls of an oracle in Python, and an executor of batches of calls, or None.
 
-        On the cluster of joblib's active backend where it is one; else here, or in workers.
+        Calls are made on the cluster of joblib's active backend, in this process, or in workers.
         """
         client = active_client()
         if client is not None and not in_task():
@@ -68,12 +68,12 @@ class OracleSamples:
 
 
 class OraclePartitions:
-    """OracleSamples that are on a cluster: see `StructuredSVM.fit`."""
+    """OracleSamples on a cluster: see `StructuredSVM.fit`."""
 
     def __init__(self, X, y):
         if in_task():
             raise ValueError(
-                "a fit in a task of a cluster has no partitions: it would wait for itself"
+                "a fit in a task of a cluster does not support partitions: it would wait for itself"
             )
         self.client = active_client()
         if self.client is None:
@@ -88,13 +88,13 @@ class OraclePartitions:
         return sum(self.lengths)
 
     def calls(self, oracle, weights, options):
-        """As of `OracleSamples`."""
+        """See `OracleSamples`."""
         parts = choose(self.parts, self.lengths, weights)
         return _calls_on_cluster(self.client, oracle, parts, options)
 
 
 def some_samples(values, name):
-    """Return samples as a list, without a look at them; at least one."""
+    """Return samples as a list without inspecting them; raise ValueError if there are none."""
     found = samples_of(values, name)
     if not found:
         raise ValueError(f"{name} has 0 samples, expected at least 1")
@@ -105,6 +105,6 @@ def _calls_on_cluster(client, oracle, parts, options):
     cluster = Cluster(client, oracle, parts)
     calls = ClusterCalls(cluster, oracle)
     if options.searches:
-        # A thread of the caller for each of the workers: it waits for it.
+        # One thread of the caller per worker, which waits for its results.
         calls.n_threads = cluster.n_workers
     return calls, cluster

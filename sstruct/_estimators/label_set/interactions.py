@@ -1,4 +1,4 @@
-"""Which labels interact, and which decoder is right for them."""
+"""Choose the pairs of labels that interact, and a decoder for them."""
 
 import numpy as np
 
@@ -19,17 +19,19 @@ DECODERS = {
     "cut": Inference("graph cut"),
     "relaxed": Inference("roof duality", relaxed=True),
 }
-# Up to so many labels "auto" enumerates: 0.14 ms a call with all interactions (14 labels: 0.01 ms),
-# five times what the relaxation takes, for the exact maximum, and for slack rescaling's directly.
+# Maximum number of labels for which "auto" enumerates: 0.14 ms per call with all interactions (0.01
+# ms for 14 labels), five times the time of the relaxation. It finds the exact maximum, also for
+# slack rescaling.
 AUTO_ENUMERATES = 18
-# Up to this many labels edges="auto" takes all pairs. With more labels a tree predicts as well on
-# real data (benchmarks/notes/defaults.md), and all pairs take ten times as long or do not converge.
+# Maximum number of labels for which edges="auto" uses all pairs. With more labels, a tree predicts
+# equally well on real data (benchmarks/notes/defaults.md), and all pairs take ten times as long or
+# do not converge.
 AUTO_FULL = 20
 NAMED_EDGES = ("auto", "full", "tree")
 
 
 def check_edges_parameter(edges):
-    """Refuse what can be no set of interactions, whatever the labels are."""
+    """Raise if `edges` is invalid for any set of labels."""
     if edges is None or (isinstance(edges, str) and edges in NAMED_EDGES):
         return
     expected = '"auto", "full", "tree", None, an array (E, 2) of edges or (K,) of parents'
@@ -43,26 +45,26 @@ def check_edges_parameter(edges):
 
 
 def is_learned(edges, K):
-    """Whether the training labels decide which of K labels interact."""
+    """Whether the interacting pairs of K labels depend on the training labels."""
     return isinstance(edges, str) and (edges == "tree" or (edges == "auto" and K > AUTO_FULL))
 
 
 def is_hierarchy(edges):
-    """Whether the parameter gives parents."""
+    """Whether the parameter is an array of parents."""
     return edges is not None and not isinstance(edges, str) and np.ndim(edges) == 1
 
 
 def interactions(edges, Y, weights, known=None):
-    """Return the edges (E, 2), u < v, in order, and the parents of a hierarchy or None.
+    """Return the sorted edges (E, 2), u < v, and the parents of a hierarchy or None.
 
     Parameters
     ----------
     edges : as the estimator's parameter
     Y : CSR matrix of shape (n, K)
-        Ones where a sample has a label, and is known to.
+        Ones for labels that a sample is known to have.
     weights : ndarray of shape (n,)
     known : ndarray of bool of shape (n, K) or None
-        Whether it is known if a sample has a label; None: always.
+        Whether it is known if a sample has a label. If None, all are known.
     """
     K, none = Y.shape[1], np.empty((0, 2), dtype=np.int32)
     if edges is None:
@@ -80,9 +82,9 @@ def interactions(edges, Y, weights, known=None):
 
 
 def mutual_information(Y, weights, known=None):
-    """Return the empirical mutual information of every two labels, (K, K), in nats.
+    """Return the empirical mutual information of each pair of labels, (K, K), in nats.
 
-    Of the samples in which both are known.
+    For each pair, only samples in which both are known are used.
     """
     weighted = Y.multiply(weights[:, np.newaxis])
     if known is None:
@@ -100,7 +102,7 @@ def mutual_information(Y, weights, known=None):
     information = np.zeros_like(both)
     for (a, b), table in tables.items():
         alone = (on if a else 1 - on) * (on if b else 1 - on).T
-        # Of products of probabilities only those that rounding leaves positive.
+        # Only products of probabilities that are positive after rounding.
         held = (table > 0) & (alone > 0)
         information[held] += table[held] * np.log(table[held] / alone[held])
     return information
@@ -126,19 +128,19 @@ def tree(Y, weights, known=None):
 
 
 def decoding_method(inference, K, edges, parents, attractive, relaxes=False):
-    """Name the decoder: the one asked for if it fits, or the best one that is exact, or relaxed.
+    """Return the name of the requested decoder, or of the fastest exact or relaxed one.
 
-    `relaxes`: only such as are exact over the local polytope, whatever the scores.
+    `relaxes`: only decoders that are exact over the local polytope for all scores.
 
     Raises
     ------
     ValueError
-        If the decoder asked for does not fit these labels and interactions.
+        If the requested decoder does not support these labels and interactions.
     """
     if parents is not None:
         if inference not in ("auto", "tree"):
             raise ValueError(
-                f'inference={inference!r} does not decode a hierarchy, expected "auto" or "tree"'
+                f'inference={inference!r} does not support a hierarchy, expected "auto" or "tree"'
             )
         return "tree"
     fits = {
@@ -156,7 +158,7 @@ def decoding_method(inference, K, edges, parents, attractive, relaxes=False):
     }
     if inference != "auto":
         if not fits[inference]:
-            raise ValueError(f"inference={inference!r} needs {needs[inference]}")
+            raise ValueError(f"inference={inference!r} requires {needs[inference]}")
         return inference
     order = ["independent", "tree", "enumeration", "cut"]
     if relaxes:
@@ -177,7 +179,7 @@ def _is_forest(K, edges):
 
 
 def label_decoder(method, K, edges, parents, whole=False):
-    """Make a decoder by the name of its method; `whole`: of sets, where it may be relaxed."""
+    """Return a decoder by name; `whole`: return integral sets also for a relaxation."""
     if method in ("independent", "tree"):
         return LabelForest(K, None if parents is not None else edges, parents)
     if method == "relaxed":
@@ -186,7 +188,7 @@ def label_decoder(method, K, edges, parents, whole=False):
 
 
 def check_closed(Y, parents, rows):
-    """Raise unless every set has the parents of its labels; `rows`: the rows' numbers."""
+    """Raise unless each set contains the parents of its labels; `rows`: indices of the rows."""
     dense = Y.toarray() > 0
     below = np.flatnonzero(parents >= 0)
     lacking = dense[:, below] & ~dense[:, parents[below]]
@@ -194,6 +196,6 @@ def check_closed(Y, parents, rows):
         i, k = np.argwhere(lacking)[0]
         label = below[k]
         raise ValueError(
-            f"y[{rows[i]}] has label {label} without its parent {parents[label]}: in a hierarchy a "
-            "label comes with all its ancestors"
+            f"y[{rows[i]}] has label {label} without its parent {parents[label]}; in a hierarchy, "
+            "sets must contain all ancestors of their labels"
         )

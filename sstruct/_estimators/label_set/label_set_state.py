@@ -1,4 +1,4 @@
-"""What the attributes of a fitted MultilabelSSVM are to be."""
+"""Valid fitted attributes of MultilabelSSVM."""
 
 import numpy as np
 
@@ -28,38 +28,38 @@ MODEL = {
 
 
 def edges_agree(state):
-    """Edges are pairs of labels, in order."""
+    """Raise Unexpected unless edges are sorted pairs of labels."""
     edges, K = state["edges_"], len(state["classes_"])
     if len(edges) and edges.max() >= K:
         raise Unexpected("edges_", f"up to label {edges.max()}", f"labels below {K}")
     first, second = edges.T.astype(np.int64)
     if (first >= second).any() or (np.diff(first * K + second) <= 0).any():
-        raise Unexpected("edges_", "out of order", "pairs u < v, by u and then v, none twice")
+        raise Unexpected("edges_", "not sorted", "pairs u < v, sorted, without duplicates")
 
 
 def model_agrees(state):
-    """The decoder is one for these labels and edges."""
+    """Raise Unexpected unless the decoder supports these labels and edges."""
     model, edges, K = state["_model"], state["edges_"], len(state["classes_"])
     method, parents = model["method"], model.get("parents")
     if method == ONE_LABEL:
         if len(edges):
-            raise Unexpected("edges_", f"{len(edges)} edges", "none, of one label a row")
+            raise Unexpected("edges_", f"{len(edges)} edges", "no edges with one label per row")
         return
     for name in ("output", "K"):
         if model.get(name) is None:
             raise Unexpected(f"_model[{name!r}]", "missing", MODEL[name].expected())
     if "parents" not in model:
-        raise Unexpected("_model['parents']", "missing", "those of a hierarchy, or None")
+        raise Unexpected("_model['parents']", "missing", "parents of a hierarchy, or None")
     if model["K"] != K:
         refuse("_model['K']", model["K"], f"{K}, the number of classes_")
     if parents is not None and method != "tree":
-        refuse("_model['method']", method, "'tree', of a hierarchy")
+        refuse("_model['method']", method, "'tree' for a hierarchy")
     try:
         if parents is not None:
             parents_first(parents)
         label_decoder(method, K, edges, parents, whole=True)
     except ValueError as error:
-        found = f"{method!r}, which does not fit ({error})"
+        found = f"{method!r}, which is not supported ({error})"
         raise Unexpected("_model['method']", found, "a decoder for edges_ and parents") from None
 
 

@@ -95,12 +95,12 @@ class LabelSetStructure(ClassStructure):
             check_choice("bounds", self.bounds, ("submodular",))
             if self.pairwise == "full":
                 raise ValueError(
-                    'bounds="submodular" with pairwise="full": attraction is no box on the weights '
-                    'of four outcomes; take pairwise="and"'
+                    'bounds="submodular" is not supported with pairwise="full", since bounds of '
+                    'the four weights of a pair do not imply attraction; use pairwise="and"'
                 )
 
     def _check_relaxed(self):
-        """Refuse what GDMM does not decode."""
+        """Raise ValueError for parameters that GDMM does not support."""
         refused = None
         if self.pairwise != "and":
             refused = f"pairwise={self.pairwise!r}"
@@ -121,12 +121,12 @@ class LabelSetStructure(ClassStructure):
             edges = None if model is None else model.edges_
             return MultilabelTraining(self, rows, y, sample_weight, completion, edges).training()
         if is_hierarchy(self.edges):
-            raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
+            raise ValueError("a hierarchy requires sets of labels, an (n, K) array y of 0 and 1")
         training = one_label_training(self, rows, y, sample_weight, self.cost)
         if self.solver_name == "gdmm":
             raise ValueError(
-                "solver='gdmm' needs sets of labels, an (n, K) array y of 0 and 1; for one label a "
-                "sample take solver='mp-bcfw' or 'bcfw'"
+                "solver='gdmm' requires sets of labels, an (n, K) array y of 0 and 1; for one "
+                "label per sample use solver='mp-bcfw' or 'bcfw'"
             )
         training.attributes |= {
             "edges_": np.empty((0, 2), dtype=np.int32),
@@ -168,7 +168,7 @@ class LabelSetStructure(ClassStructure):
         return label_marginals(self._problem(model, rows), model._w)
 
     def known_codes(self, model, rows, y_partial):
-        """Return the known sets of `y_partial`, -1 where labels are unknown; None for None."""
+        """Return the known sets of `y_partial`, -1 for unknown labels, or None if it is None."""
         if y_partial is None:
             return None
         known = known_sets(y_partial, len(rows), model.classes_)
@@ -177,20 +177,20 @@ class LabelSetStructure(ClassStructure):
         return known
 
     def best_classes(self, model, rows, y_partial):
-        """Return the codes of the best classes of rows with one label each, around known ones."""
+        """Return the codes of the best classes of rows with one label each, given known ones."""
         return best_classes(class_scores(model, rows), y_partial, rows, model.classes_)
 
     def hidden(self, X, y, sample_weight):
         refuse_label_lists(y)
         rows = self.pack(X)
         weights = check_weights(sample_weight, len(rows))
-        if not is_indicator(y):  # one label a row: nothing is hidden
+        if not is_indicator(y):  # with one label per row, nothing is hidden
             return KnownLabels(np.zeros(len(rows), np.int32), weights > 0)
         known = known_indicator(y, len(rows))
         if is_hierarchy(self.edges) and np.shape(self.edges) == known.shape[1:]:
             known = close_hierarchy(known, np.asarray(self.edges), "y")
         used, plain = (weights > 0) & (known >= 0).any(axis=1), bool((known >= 0).all())
-        known[~used] = 0  # any codes: these rows do not train
+        known[~used] = 0  # arbitrary, since these rows are not used in training
         trained = np.repeat(used[:, np.newaxis], known.shape[1], axis=1)
         return KnownLabels(known, trained, plain=plain)
 
@@ -198,7 +198,7 @@ class LabelSetStructure(ClassStructure):
         return self.decode(model, self.pack(X, model), known.codes)
 
     def first_labels(self, X, y, sample_weight, known):
-        """Labels one by one, each by the rows in which it is known."""
+        """Complete each label separately, by a fit to the rows in which it is known."""
         rows, codes = self.pack(X).flat, known.codes.copy()
         weights = check_weights(sample_weight, len(codes))
         for k in range(codes.shape[1]):
@@ -215,7 +215,7 @@ class LabelSetStructure(ClassStructure):
         return codes
 
     def _of_one_label(self, share):
-        """Return the Structure of one label that is known in one of `share` samples."""
+        """Return the Structure of one label that is known in a fraction `share` of the samples."""
         lam = self.lam if isinstance(self.lam, str) else float(self.lam) * share
         return self.with_parameters(
             edges=None, inference="auto", solver="auto", classes=None, class_weight=None,
@@ -229,7 +229,7 @@ class LabelSetStructure(ClassStructure):
                 "labels; pass edges as pairs of labels"
             )
         if y is not None and is_indicator(y) and is_learned(self.edges, np.shape(y)[1]):
-            raise ValueError(f"edges={self.edges!r} needs all labels in one place")
+            raise ValueError(f"edges={self.edges!r} requires all labels in one place")
 
     def distinct_labels(self, y):
         refuse_label_lists(y)
@@ -238,7 +238,7 @@ class LabelSetStructure(ClassStructure):
     def describe(self, attributes):
         attributes = super().describe(attributes)
         model = attributes["_model"]
-        # No other solver would have relaxed the problem: nobody asked for a bound of another one.
+        # Other solvers would not relax the problem, so the bound would be of another problem.
         relaxed = model["method"] == "relaxed" and model["K"] <= MOST_LABELS
         if relaxed and attributes["solver_"] == "gdmm" and self.inference == "auto":
             attributes |= {"dual_objective_": math.nan, "dual_gap_": math.nan}
@@ -252,7 +252,7 @@ class LabelSetStructure(ClassStructure):
         return super().axis_values(model) | edges
 
     def _problem(self, model, rows, known=None):
-        """Return the problem of decoding rows, around known labels."""
+        """Return the problem of decoding rows, given known labels."""
         return prediction_problem(rows, model._model, model.edges_, model._bias, known)
 
 

@@ -1,4 +1,4 @@
-"""Sets of labels and rows to the blocks of a MultilabelProblem."""
+"""Training data of label sets, as blocks of a MultilabelProblem."""
 
 import numpy as np
 from scipy import sparse
@@ -28,15 +28,15 @@ from sstruct._problems.label_set._multilabel import MultilabelProblem
 
 
 class MultilabelTraining:
-    """Checked training data of a MultilabelSSVM.
+    """Validated training data of a MultilabelSSVM.
 
     Parameters
     ----------
     structure : LabelSetStructure
     rows : Nodes
-    y, sample_weight : as given to ``fit``
+    y, sample_weight : as passed to ``fit``
     completion : Completion or None
-        Labels that take the place of y's; rows of which nothing is known do not train.
+        Labels that replace those in y; rows without a known label are not used in training.
     edges : ndarray of shape (E, 2) or None
         The learned edges of earlier samples.
     """
@@ -90,7 +90,7 @@ class MultilabelTraining:
         row_weight = np.zeros(len(rows))
         row_weight[used] = weights
         bias = structure.fit_intercept
-        # Without edges each label is a problem of its own, whose lam must not depend on the others.
+        # Without edges, labels are separate problems, and lam must not depend on the other labels.
         self.trained = TrainedNodes(
             rows.flat, row_weight, 1, float(errors), bias, spread, label_sets=True
         )
@@ -113,7 +113,7 @@ class MultilabelTraining:
         return K <= AUTO_ENUMERATES and not uniform
 
     def _is_attractive(self):
-        """Whether bounds keep every edge's weight from being negative."""
+        """Whether bounds ensure that the weight of each edge is nonnegative."""
         bounds, E = self.structure.bounds, len(self.edges)
         if self.structure.pairwise == "full" or bounds is None:
             return False
@@ -137,11 +137,11 @@ class MultilabelTraining:
             in_loss=self.in_loss,
         )
         if structure.rescaling == "slack" and self.decoder.relaxed:
-            # The worst is then a mixture of two.
+            # The most violated labeling is then a mixture of two.
             problem = MixtureProblem(problem)
         model = {"method": self.method, "full": full, "output": self.output, "K": self.Y.shape[1]}
         parents = np.empty(0, dtype=np.int64) if self.parents is None else self.parents
-        # What a working set's codes and planes are of, beside the data.
+        # Arrays that define codes and planes of working sets, in addition to the data.
         codes = np.array([full, self.decoder.relaxed, self.Y.shape[1]])
         return Training(
             problem,
@@ -155,7 +155,7 @@ class MultilabelTraining:
                 "feature_names_in_": self.rows.feature_names,
                 "classes_": self.classes,
                 "edges_": self.edges,
-                # What w_ means must not change when a parameter is set after the fit.
+                # The meaning of w_ must not change if a parameter is set after the fit.
                 "_bias": structure.fit_intercept,
                 "_model": model | {"parents": self.parents},
             },
@@ -164,13 +164,13 @@ class MultilabelTraining:
         )
 
     def _data(self, common):
-        """Return what tells these data, and the meaning of a labeling, from others."""
+        """Return the SampleData, which identifies the data and the meaning of a labeling."""
         flat, Y, hint = self.flat, self.known, ""
         if self.in_loss is not None:
             common = [*common, np.packbits(self.in_loss)]
         edges = self.structure.edges
         if is_learned(edges, Y.shape[1]):
-            hint = f' edges="{edges}" looks at all data: give edges=model.edges_ to keep them.'
+            hint = f' edges="{edges}" depends on all data; set edges=model.edges_ to keep them.'
         return SampleData(
             Y.shape[0],
             common,
@@ -180,21 +180,21 @@ class MultilabelTraining:
 
 
 def _check_completed(structure):
-    """Refuse what needs all labels of a row, where some are hidden."""
+    """Raise if a parameter requires all labels of a row, some of which are hidden."""
     if structure.solver_name == "gdmm":
         raise ValueError(
-            "solver='gdmm' does not train with hidden labels: take solver='mp-bcfw' or 'bcfw'"
+            "solver='gdmm' does not support hidden labels; use solver='mp-bcfw' or 'bcfw'"
         )
     if structure.class_weight is not None:
         raise ValueError(
-            "class_weight weighs rows by all of their labels, of which some are hidden: leave "
-            "class_weight=None, or give sample_weight"
+            "class_weight requires all labels of a row, but some are hidden; use "
+            "class_weight=None, or pass sample_weight"
         )
 
 
 def blocks_of_weight(class_weight, block_weight, rows, used):
     """Return which of the `used` samples have a positive weight, and their features."""
-    # One of weight 0 has no hinge loss, and the engine wants positive weights.
+    # Samples of weight 0 have no hinge loss, and solvers require positive weights.
     kept = block_weight > 0
     if not kept.any():
         raise ValueError(f"class_weight gives every sample weight 0: {shortened(class_weight)}")
@@ -216,20 +216,20 @@ def _column_names(classes, y, n_labels):
     # Raises an error for duplicates and for values that are not lists.
     names = training_classes(given, np.arange(0), np.zeros(0, dtype=bool), int)
     if len(names) != n_labels:
-        raise ValueError(f"classes names {len(names)} labels, but y has {n_labels} columns")
+        raise ValueError(f"classes has {len(names)} labels, but y has {n_labels} columns")
     check_label_names(y, names)
     return names
 
 
 def one_label_cost(loss, codes, weights, n_labels):
-    """Return the (K, K) costs of one label for another: sets of one label that differ in two."""
+    """Return the (K, K) costs of one label for another, as sets that differ in two labels."""
     on = np.bincount(codes, weights=weights, minlength=n_labels)
     off_cost, on_cost = label_costs(loss, on, weights.sum())
     return (on_cost[:, np.newaxis] + off_cost) * (1 - np.eye(n_labels))
 
 
 def prediction_problem(rows, model, edges, bias, known=None):
-    """Return a fitted model's problem on packed rows, without labels, around known ones."""
+    """Return the problem of decoding packed rows with a fitted model, given known labels."""
     decoder = label_decoder(model["method"], model["K"], edges, model["parents"], whole=True)
     return MultilabelProblem(
         compressed(rows.flat), None, decoder, full=model["full"], bias=bias, known=known
@@ -237,7 +237,7 @@ def prediction_problem(rows, model, edges, bias, known=None):
 
 
 def attractive_bounds(problem):
-    """Return bounds that keep edge weights from being negative; None where there are no edges."""
+    """Return bounds for nonnegative edge weights, or None if there are no edges."""
     bounds = problem.layout.unbounded()
     edge = problem.layout.views(bounds[0]).get("edge")
     if edge is None or edge.size == 0:

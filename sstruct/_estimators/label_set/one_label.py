@@ -1,4 +1,4 @@
-"""Rows with one label each: what a fit over them needs, and the scores of their classes."""
+"""Rows with one label each: training data, and scores of classes."""
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
@@ -18,7 +18,7 @@ from sstruct._problems.label_set._multiclass import MulticlassProblem
 
 
 def flat_row_labels(y, rows, structure):
-    """Return one label a row, of any dtype; sequences of labels belong to other estimators."""
+    """Return one label per row, of any dtype; raise if labels are sequences."""
     if isinstance(y, list | tuple):
         for i, label in enumerate(y):
             if isinstance(label, list | np.ndarray) and not is_one_label(label):
@@ -36,13 +36,12 @@ def one_label_training(structure, rows, y, sample_weight, cost_of):
     structure : ClassStructure
         With `class_weight`.
     rows : Nodes
-    y, sample_weight : as given to ``fit``
+    y, sample_weight : as passed to ``fit``
     cost_of : callable
-        From codes, weights and the number of classes to a (K, K) table of costs.
+        Returns the (K, K) costs, given codes, weights and the number of classes.
     """
     labels = flat_row_labels(y, rows, structure)
-    # Of one integer, boolean or string a row there is nothing to find out, and of objects
-    # scikit-learn knows nothing.
+    # Integers, booleans and strings need no check, and scikit-learn does not support objects.
     if labels.dtype.kind not in "iubUSO":
         check_classification_targets(labels)
     weights = check_weights(sample_weight, len(rows))
@@ -76,7 +75,7 @@ def one_label_training(structure, rows, y, sample_weight, cost_of):
             "n_features_in_": rows.n_features,
             "feature_names_in_": rows.feature_names,
             "classes_": classes,
-            # What w_ means must not change when a parameter is set after the fit.
+            # The meaning of w_ must not change if a parameter is set after the fit.
             "_bias": bias,
         },
         features=(flat,),
@@ -86,7 +85,7 @@ def one_label_training(structure, rows, y, sample_weight, cost_of):
 
 def class_scores(model, rows):
     """Return the score of each class, (n, K), of packed rows."""
-    # Some at a time: the product makes float64 copies of float32.
+    # In chunks, since the product makes float64 copies of float32 features.
     step = max(1, AT_ONCE // rows.n_features)
     parts = [rows.flat]
     if len(rows) > step:
@@ -97,6 +96,6 @@ def class_scores(model, rows):
 
 
 def one_label_decisions(model, rows):
-    """Return the scores of the classes, for two the second's minus the first's, (n,)."""
+    """Return the scores of the classes; for two classes their difference, (n,)."""
     scores = class_scores(model, rows)
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

@@ -1,4 +1,4 @@
-"""Labels that are known to be on or off: checked, and what follows from them in a hierarchy."""
+"""Validate labels known to be on or off, and add their consequences in a hierarchy."""
 
 import numpy as np
 from scipy import sparse
@@ -9,27 +9,27 @@ from sstruct._input.partial import check_samples, known_codes, known_numbers
 
 
 def known_sets(y_partial, n_rows, classes):
-    """Return 1 where a label is known to be on, 0 where off, -1 elsewhere, int32 (n_rows, K)."""
+    """Return known labels as int32 (n_rows, K): 1 if on, 0 if off, -1 if unknown."""
     check_label_names(y_partial, classes, "y_partial")
     if sparse.issparse(y_partial):
         raise TypeError(
             "y_partial is sparse, and its zeros would be labels known to be off; expected a dense "
-            "array with -1 where a label is not known"
+            "array with -1 for unknown labels"
         )
 
     def expected(i, k):
-        return f"y_partial[{i}] of label {k}", "0 or 1 where it is known whether the row has it"
+        return f"y_partial[{i}] of label {k}", "0 or 1 if it is known whether the row has it"
 
     return known_numbers(y_partial, np.full((n_rows, len(classes)), 2), None, expected)
 
 
 def close_hierarchy(known, parents, name="y_partial"):
-    """Add the ancestors of labels that are on, and the descendants of those off, to what is known.
+    """Turn on the ancestors of labels that are on, and turn off descendants of labels that are off.
 
     Raises
     ------
     ValueError
-        If a label is on whose ancestor is off.
+        If a label is on and one of its ancestors is off.
     """
     out = known.copy()
     for k in range(len(parents)):
@@ -39,7 +39,7 @@ def close_hierarchy(known, parents, name="y_partial"):
             if len(lacking):
                 raise ValueError(
                     f"{name}[{lacking[0]}] has label {k} on and its ancestor {above} off, "
-                    "expected a set of the hierarchy: a label comes with all its ancestors"
+                    "expected a set with all ancestors of its labels"
                 )
             out[known[:, k] == 1, above] = 1
             out[known[:, above] == 0, k] = 0
@@ -48,7 +48,7 @@ def close_hierarchy(known, parents, name="y_partial"):
 
 
 def inner_sets(sets, parents):
-    """Take labels out of sets whose ancestors are not in them; sets : (n, K) of 0 and 1."""
+    """Remove labels whose ancestors are missing from sets, which are (n, K) arrays of 0 and 1."""
     out = sets.copy()
     for k in range(len(parents)):
         above = parents[k]
@@ -59,7 +59,7 @@ def inner_sets(sets, parents):
 
 
 def best_classes(scores, y_partial, rows, classes):
-    """Return the best label of each row, one a row, among those that `y_partial` leaves.
+    """Return the best label of each row among the labels that `y_partial` allows.
 
     scores : (n, K); y_partial : labels, or which labels are on and off, (n, K)
     """
@@ -72,15 +72,15 @@ def best_classes(scores, y_partial, rows, classes):
     if len(wrong):
         found = f"{n_on[wrong[0]]} labels on" if n_on[wrong[0]] else "all labels off"
         raise ValueError(
-            f"y_partial[{wrong[0]}] has {found}, expected one at most, and not all off: each row "
-            "has exactly one label"
+            f"y_partial[{wrong[0]}] has {found}, expected at most one label on, and not all off, "
+            "since each row has exactly one label"
         )
     allowed = np.where(n_on[:, np.newaxis] > 0, known == 1, known != 0)
     return np.where(allowed, scores, -np.inf).argmax(axis=1)
 
 
 def _is_sets(y_partial):
-    """Tell rows of zeros and ones from one label a row."""
+    """Whether `y_partial` has rows of zeros and ones instead of one label per row."""
     if sparse.issparse(y_partial) or getattr(y_partial, "ndim", 1) == 2:
         return np.shape(y_partial)[1:] != (1,)
     return is_sized(y_partial) and any(

@@ -1,4 +1,4 @@
-"""What the attributes of a fit with hidden labels are to be."""
+"""Valid fitted attributes of LatentSSVM."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sstruct._estimators.latent.rounds import COLUMNS
 
 
 def rounds_agree(state):
-    """Every column of the history has a row for each round."""
+    """Raise Unexpected unless each column of the history has a row per round."""
     for name in COLUMNS:
         column = state["history_"].get(name)
         if column is None or len(column) != state["n_rounds_"]:
@@ -24,7 +24,7 @@ def rounds_agree(state):
 
 
 def states_agree(state):
-    """States are so many for each label; labels are those of the estimator."""
+    """Raise Unexpected unless the classes of the estimator are n_states states of each label."""
     classes, n_states = getattr(state["estimator_"], "classes_", None), state["_n_states"]
     if n_states == 1:
         return

@@ -1,13 +1,14 @@
-"""The concave-convex procedure: labels completed by the model, and a fit to the completed ones.
+"""The concave-convex procedure: alternate completion of hidden labels and fits to all labels.
 
-With y known in part and h the rest, a model's latent objective is
+If y is known in part and h denotes the hidden labels, the latent objective of a model is
 
     J(w) = lam / 2 |w|^2
            + sum_i q_i (max_{y, h} [L_i(y) + <w, phi(y, h)>] - max_h <w, phi(y_i, h)>),
 
-the difference of two convex functions. With h fixed in the second one it is U(w; h), the objective
-of a fit whose truth is (y_i, h): an upper bound of J, equal to it where h is the best one. A round
-fits to the best h of the last model: J(new) <= U(new; h) <= U(last; h) + gap = J(last) + gap.
+the difference of two convex functions. If h is fixed in the second one, this is U(w; h), the
+objective of a fit to the labels (y_i, h). It is an upper bound of J, with equality if h is the best
+completion. A round fits the best completion h of the last model, so that
+J(new) <= U(new; h) <= U(last; h) + gap = J(last) + gap.
 """
 
 from copy import copy
@@ -30,16 +31,16 @@ INTEGERS = ("changed", "passes", "oracle_calls")
 
 @dataclass
 class Latent:
-    """What all rounds share.
+    """Data and parameters shared by all rounds.
 
     Attributes
     ----------
     X, y, sample_weight : as in ``fit``
     known : KnownLabels
     n_states : int
-        Of each label.
+        Number of states per label.
     tol : float
-        Rounds end once the objective falls by less than this share of it.
+        Rounds stop once the relative decrease of the objective is smaller.
     max_rounds : int
     """
 
@@ -52,18 +53,18 @@ class Latent:
     max_rounds: int
 
     def completion(self, codes):
-        """Return the Completion of these codes."""
+        """Return the Completion with the given codes."""
         return Completion(codes, self.known.in_loss, self.n_states)
 
     def check_data(self, model):
-        """Refuse data that a model cannot be fitted to, however hidden labels are completed."""
-        completion = None  # nodes are cut out
-        if self.known.classes is None:  # label 0, or the first state, is always a possible one
+        """Raise if the data are invalid for the model, for any completion of hidden labels."""
+        completion = None  # nodes with hidden labels are removed
+        if self.known.classes is None:  # label 0, or the first state, is always valid
             completion = self.completion(np.maximum(self.known.codes, 0))
         self._prepared(model, completion)
 
     def training(self, model, codes):
-        """Return the Training whose truths are these codes."""
+        """Return the Training with the given codes as true labels."""
         return self._prepared(model, self.completion(codes))
 
     def _prepared(self, model, completion):
@@ -73,14 +74,14 @@ class Latent:
 
 @dataclass
 class Rounds:
-    """What the rounds from one start have come to.
+    """The result of the rounds from one start.
 
     Attributes
     ----------
     model : BaseSSVM
         Fitted.
     objective : float
-        J at its weights, where completions are exact; else an upper bound of it.
+        J at its weights if completions are exact, otherwise an upper bound of J.
     converged : bool
     rows : list of dicts
         A row of the history for each round.
@@ -103,7 +104,7 @@ class Rounds:
 
 
 def concave_convex(model, latent, codes, training, seconds):
-    """Go on in rounds from completed labels, until the latent objective falls no more.
+    """Run rounds from completed labels until the latent objective no longer decreases.
 
     Parameters
     ----------
@@ -113,9 +114,9 @@ def concave_convex(model, latent, codes, training, seconds):
     codes : ndarray of int32
         The first completion.
     training : Training
-        Whose truth it is.
+        With this completion as true labels.
     seconds : callable
-        The time since the fit began.
+        Returns the time since the start of the fit.
 
     Returns
     -------
@@ -124,8 +125,8 @@ def concave_convex(model, latent, codes, training, seconds):
     Raises
     ------
     ValueError
-        If the objective rises by more than the gap of a fit and rounding: completions that should
-        be exact are not.
+        If the objective increases by more than the gap of a fit and rounding errors, so that
+        completions are not exact although they should be.
     """
     found = Rounds(model, np.inf, False, [])
     model.set_params(warm_start=_goes_on(model, training, latent))
@@ -145,7 +146,7 @@ def concave_convex(model, latent, codes, training, seconds):
                 n_threads(trial.n_jobs),
             )
         _check_fall(found, objective, trial, training, len(found.rows) + 1)
-        if objective > bound:  # a search has found worse ones than it began with
+        if objective > bound:  # the search returned a worse completion than its initial one
             objective, changed = bound, 0
         fall = found.objective - objective
         if found.rows and fall < 0:
@@ -165,7 +166,7 @@ def concave_convex(model, latent, codes, training, seconds):
 
 
 def _goes_on(model, training, latent):
-    """Whether a fit can go on from the dual weights of the last one."""
+    """Whether a fit can continue from the dual weights of the last one."""
     if not latent.known.warm:
         return False
     structure = model._structure()
@@ -175,7 +176,7 @@ def _goes_on(model, training, latent):
 
 
 def _check_fall(found, objective, trial, training, n_rounds):
-    """Raise where the objective has risen although completions and certificate are exact."""
+    """Raise if the objective has increased although completions and certificate are exact."""
     inference, dual = training.inference, trial.dual_objective_
     exact = inference.quality is Quality.EXACT and not inference.relaxed
     if not exact:
@@ -188,8 +189,8 @@ def _check_fall(found, objective, trial, training, n_rounds):
         risen = risen or objective > found.objective + trial.dual_gap_ + allowed
     if risen:
         raise ValueError(
-            f"the latent objective is {objective!r} after round {n_rounds}, expected at most that "
-            f"of its fit, {bound!r}, and of the last round, {found.objective!r}, up to the gap of "
-            f"{trial.dual_gap_:g}: a completion was not the labeling of highest score that agrees "
-            "with what is known"
+            f"the latent objective is {objective!r} after round {n_rounds}, expected at most the "
+            f"objective of its fit, {bound!r}, and of the last round, {found.objective!r}, up to "
+            f"the gap of {trial.dual_gap_:g}: a completion was not the labeling of highest score "
+            "that agrees with the known labels"
         )

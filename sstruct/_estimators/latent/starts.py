@@ -1,4 +1,4 @@
-"""Where rounds begin: labels of another model, states below labels, samples weighted at random."""
+"""Initial completions: labels of another model, clusters as states, random sample weights."""
 
 import warnings
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from sstruct._input.ragged import check_weights, is_of_nodes
 
 @contextmanager
 def errors_of(name):
-    """Let errors say what they are about."""
+    """Context manager that adds a name to the messages of errors."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -26,14 +26,14 @@ def errors_of(name):
 
 
 def last_of(model):
-    """Return the last step of a pipeline, also of pipelines in it; another model as it is."""
+    """Return the last step of a (nested) pipeline, or the model itself."""
     while isinstance(model, Pipeline):
         model = model.steps[-1][1] if model.steps else None
     return model
 
 
 def seeded(model, random):
-    """Return a clone; where its steps have no `random_state`, it is drawn, but not by None."""
+    """Return a clone; if `random` is not None, draw the `random_state` of steps without one."""
     model = clone(model)
     if random is not None:
         given = sorted(model.get_params().items())
@@ -43,25 +43,25 @@ def seeded(model, random):
 
 
 def labels_by(model, X, y, sample_weight, known):
-    """Return codes of all labels, the hidden ones completed by a fit of another model.
+    """Return codes of all labels, with hidden ones completed by a fit of another model.
 
     Parameters
     ----------
     model : BaseSSVM or LatentSSVM, or a pipeline that ends in one
-        It may be fitted in place.
+        Fitted in place.
     X, y, sample_weight : as in ``fit``
     known : KnownLabels
-        Of the estimator that goes on from here.
+        Known labels of the estimator that uses the result.
 
     Returns
     -------
     ndarray of int32
-        As ``KnownLabels.codes``.
+        In the form of ``KnownLabels.codes``.
 
     Raises
     ------
     ValueError, TypeError
-        If it has other nodes, parts or labels than `known`, or does not hide the same.
+        If its nodes, parts, labels or hidden labels differ from `known`.
     """
     while isinstance(model, Pipeline):
         before, model = model[:-1], model.steps[-1][1]
@@ -71,32 +71,32 @@ def labels_by(model, X, y, sample_weight, known):
     alike = (own.classes is None) == (known.classes is None)
     if not alike or own.codes.shape != known.codes.shape:
         raise ValueError(
-            f"{type(model).__name__} has labels of shape {own.codes.shape}, expected those of the "
-            f"same nodes, parts or sets as estimator has, of shape {known.codes.shape}"
+            f"{type(model).__name__} has labels of shape {own.codes.shape}, expected labels of the "
+            f"same nodes, parts or sets as in estimator, of shape {known.codes.shape}"
         )
     if known.classes is not None and ((own.codes < 0) != (known.codes < 0)).any():
-        raise ValueError("it hides other labels than estimator: give it the same ignore_label")
+        raise ValueError("its hidden labels differ from estimator; use the same ignore_label")
     codes = model._first_labels(X, y, sample_weight, own)
     if known.classes is not None:
         labels = own.classes[codes]
         codes = encode(labels, known.classes)
         if (codes < 0).any():
             label = shortened(labels[np.argmin(codes)])
-            raise ValueError(f"it completes a label to {label}, which estimator does not have")
+            raise ValueError(f"it completes a label to {label}, which is not a label of estimator")
     return np.where(known.codes < 0, codes, known.codes)
 
 
 def first_states(known, labels, n_states, random):
-    """Return states of all nodes: clusters of the features of each label's nodes, by k-means.
+    """Return states of all nodes, by k-means on the features of the nodes of each label.
 
     Parameters
     ----------
     known : KnownLabels
         With the features of its nodes.
     labels : ndarray of int32 of shape (n_nodes,)
-        Label of each node, hidden ones completed.
+        Label of each node, including completed ones.
     n_states : int
-        S.
+        Number S of states per label.
     random : RandomState
 
     Returns
@@ -111,16 +111,16 @@ def first_states(known, labels, n_states, random):
             states[rows] += np.arange(len(rows), dtype=np.int32)
             continue
         means = KMeans(n_states, n_init=1, random_state=random.randint(np.iinfo(np.int32).max))
-        with warnings.catch_warnings():  # fewer different nodes than states: some have none
+        with warnings.catch_warnings():  # fewer distinct nodes than states: some states are empty
             warnings.simplefilter("ignore", ConvergenceWarning)
             states[rows] += means.fit_predict(known.features[rows]).astype(np.int32)
     return states
 
 
 def randomly_weighted(sample_weight, n_samples, random):
-    """Return weights as ``fit`` takes them, each sample's times a draw: the Bayesian bootstrap.
+    """Return sample weights for ``fit``, multiplied by random numbers: the Bayesian bootstrap.
 
-    Draws are exponential, so that no sample's weight is 0 and no label is lost. [Rubin 1981, The
+    The numbers are exponential, so that no weight is 0 and no label is lost. [Rubin 1981, The
     Bayesian Bootstrap, Annals of Statistics 9(1)]
     """
     draws = random.exponential(size=n_samples)

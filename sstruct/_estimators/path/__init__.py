@@ -1,1 +1,1 @@
-"""Many values of lambda in one sweep."""
+"""Regularization paths and grids of lambda."""

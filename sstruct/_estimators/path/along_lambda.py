@@ -1,4 +1,4 @@
-"""What an estimator's data give at many values of lambda, solved in one sweep."""
+"""Fit an estimator at many values of lambda in one sweep over its packed data."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ from sstruct._solvers.path.path_solver import PathSolver
 from sstruct.solvers import MPBCFW
 
 FORMAT = 1
-# Smaller gaps are lost among the sums that they are taken from, or not numbers that divide.
+# Smaller gaps are below the rounding errors of the sums, or underflow in divisions.
 LEAST_GAP = 1e-100
-# Of the history.
+# Columns of the history.
 COLUMNS = (
     *("lam", "seconds", "passes", "oracle_calls", "approximate_passes", "primal", "dual", "gap"),
     *("hinge", "linear", "square", "working_set_size"),
@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 class Sweep:
-    """An estimator's packed data, and solvers over them.
+    """The packed data of an estimator, and solvers for them.
 
     Parameters
     ----------
@@ -53,31 +53,31 @@ class Sweep:
         chosen = structure.chosen_solver or MPBCFW()
         if not structure.solvers[chosen.name].has_dual_weights:
             raise ValueError(
-                f"solver={chosen.name!r} has no dual weights to go on from: take "
+                f"solver={chosen.name!r} has no dual weights to continue from; use "
                 "solver='mp-bcfw' or 'bcfw'"
             )
         if structure.checkpoint is not None:
-            raise ValueError("a path keeps no checkpoint: leave checkpoint=None")
+            raise ValueError("checkpoint is not supported by paths over lam; use checkpoint=None")
         if structure.couple_windows:
             raise ValueError(
                 "couple_windows=True is not supported by paths over lam; set couple_windows=False"
             )
         self.estimator = clone(estimator)
         self.structure = self.estimator._structure()
-        # Of a clone of its own, for a random_state that drawing changes.
+        # From a separate clone, since drawing changes the state of random_state.
         training = prepared(clone(estimator)._structure(), Samples(X, y, sample_weight))
         self.problem, self.block_weight = training.problem, training.block_weight
         self.attributes, self.training = training.known, training
-        # Passes that certify and step at once go by what oracles found, not by bounds.
+        # Passes that certify and step together use the labelings found, not bounds.
         self.exact = training.inference.quality is Quality.EXACT
         self.solver_name = chosen.name
         self.options = chosen_options(self.structure, chosen, self.problem, training.n_threads)
-        # Gap and breakpoints are those of one point, the last iterate.
+        # Gap and breakpoints refer to the last iterate, not to an average.
         self.options.average = self.options.pass_average = False
         self.unit = training.pairwise_scale**2  # of lambda, beside the solver's
 
     def check_zero(self):
-        """Raise where w = 0, the solution for lambda to infinity, is out of bounds."""
+        """Raise if w = 0, the solution for lambda to infinity, is out of bounds."""
         if self.training.bounds is None:
             return
         lower, upper = map(self.public, self.training.bounds)
@@ -85,12 +85,12 @@ class Sweep:
         if len(wrong):
             at = wrong[0]
             raise ValueError(
-                f"bounds of weight {at} are {lower[at]:g} and {upper[at]:g}: a path begins at w = "
-                "0, so 0 must be within all bounds"
+                f"bounds of weight {at} are {lower[at]:g} and {upper[at]:g}, but a path starts at "
+                "w = 0, so 0 must be within all bounds"
             )
 
     def solver(self, lam):
-        """Return a PathSolver over a new state."""
+        """Return a PathSolver with a new state."""
         bounds = self.training.solver_bounds
         setup = Setup(self.problem, lam / self.unit, self.block_weight, self.options, bounds)
         return PathSolver(setup)
@@ -101,7 +101,7 @@ class Sweep:
 
 
 def _limit(structure, status):
-    """Name the limit that a status stands for, and say what to do about it."""
+    """Describe the limit that stopped a sweep, and return advice."""
     if status is Status.TIME_LIMIT:
         return (
             f"the time limit max_time={float(structure.max_time):g} was reached",
@@ -111,15 +111,15 @@ def _limit(structure, status):
         passes = f"max_iter={structure.max_iter} passes at one lambda were made"
         return passes, "Increase max_iter, or eps."
     if status is Status.ROUNDING:
-        return "rounding may be larger than eps", "Scale the features, or increase eps."
+        return "rounding errors may exceed eps", "Scale the features, or increase eps."
     return "no further progress is possible", "Increase eps."
 
 
 class AlongLambda(CheckedState):
-    """Weights at falling values of lambda, with certificates; the base of a path and of a grid.
+    """Weights at decreasing values of lambda, with certificates; base of paths and grids.
 
-    A subclass has ``_at(lam)``, which returns a row and the factor for its weights, and
-    ``_certificate(lam)``: primal, dual.
+    A subclass implements ``_at(lam)``, which returns a row and the factor for its weights, and
+    ``_certificate(lam)``, which returns primal and dual objective.
     """
 
     eps: float
@@ -138,7 +138,7 @@ class AlongLambda(CheckedState):
         self._rows, self._exact = [], sweep.exact
 
     def _take(self, points, sweep, lams=None):
-        """Take the points of a solver in; `lams`: as the user gave them."""
+        """Store the points of a solver; `lams`: values as passed by the user."""
         for k, point in enumerate(points):
             self.ws_.append(sweep.public(sweep.training.user_weights(point.w)))
             self._exact = self._exact and point.exact
@@ -154,7 +154,7 @@ class AlongLambda(CheckedState):
             self._rows.append({name: known[name] for name in COLUMNS})
 
     def _finish(self, status, what, sweep):
-        """Turn rows into arrays; warn of what ended the sweep."""
+        """Convert rows to arrays; warn if a limit stopped the sweep."""
         self.status_ = status.value
         names = self._rows[0] if self._rows else ()
         self.history_ = {name: np.array([row[name] for row in self._rows]) for name in names}
@@ -188,7 +188,7 @@ class AlongLambda(CheckedState):
         Raises
         ------
         ValueError
-            Where nothing is known of that lambda.
+            If there is no solution for this value.
         """
         self._require_fitted()
         row, factor = self._at(lam)
@@ -206,8 +206,8 @@ class AlongLambda(CheckedState):
         Returns
         -------
         estimator
-            A clone with `lam` set, as after a fit that has converged; ``history_`` has a row for
-            each lambda on the way, passes are those of the sweep so far.
+            A clone with `lam` set, in the state after a converged fit. ``history_`` has a row for
+            each larger lambda, and passes are counted from the start of the sweep.
         """
         self._require_fitted()
         row, _ = self._at(lam)
@@ -263,7 +263,7 @@ class AlongLambda(CheckedState):
 
 
 class LambdaGrid(AlongLambda):
-    """Fits at given values of lambda, each to a duality gap of at most eps, largest first.
+    """Fits at given values of lambda in decreasing order, to a relative gap of at most eps.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ class LambdaGrid(AlongLambda):
         Positive.
     eps : float
     warm_start : {"primal", "dual", False}
-        What is kept from one lambda to the next: w, the dual weights, or nothing.
+        State passed from one lambda to the next: w, the dual weights, or nothing.
     """
 
     def __init__(self, sweep, lams, eps, warm_start="primal"):
@@ -304,7 +304,7 @@ class LambdaGrid(AlongLambda):
     def _at(self, lam):
         found = np.flatnonzero(self.lams_ == lam)
         if len(found) == 0:
-            raise ValueError(f"lam={shortened(lam)} is not one of those solved: {self.lams_}")
+            raise ValueError(f"lam={shortened(lam)} is not one of the solved values {self.lams_}")
         return int(found[0]), 1.0
 
     def _certificate(self, lam):
@@ -313,14 +313,14 @@ class LambdaGrid(AlongLambda):
 
 
 def check_sweep(eps, kappa, lam_min):
-    """Refuse parameters of a path or a grid out of range."""
+    """Raise if parameters of a path or a grid are out of range."""
     check_number("eps", eps, above=0)
     check_number("kappa", kappa, above=0)
     if not kappa <= 0.999:
         raise ValueError(f"kappa must be at most 0.999, found {shortened(kappa)}")
     if not float(eps) * float(kappa) >= LEAST_GAP:
         raise ValueError(
-            f"kappa times eps, the gap that breakpoints are solved to, must be at least "
+            f"kappa times eps, the gap of the solutions at breakpoints, must be at least "
             f"{LEAST_GAP:g}, found {shortened(kappa)} times {shortened(eps)}"
         )
     if lam_min is not None:

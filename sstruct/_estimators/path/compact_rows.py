@@ -1,4 +1,4 @@
-"""Vectors that differ little from one to the next, kept in little memory."""
+"""Compact storage of a list of vectors that differ little from one to the next."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -8,19 +8,19 @@ from numpy.typing import ArrayLike
 
 from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, refuse
 
-# A row is kept whole at least so often, so that finding any of them stays cheap.
+# Maximum number of differences between two whole rows, so that access to any row remains fast.
 WHOLE_EVERY = 32
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRows(Field):
-    """What `CompactRows` keeps: vectors, and places in range with their new values."""
+    """The content of `CompactRows`: vectors, and valid indices with new values."""
 
     def expected(self):
-        return "a list of float64 vectors of one length and of changes of them"
+        return "a list of float64 vectors of equal length and of changes of them"
 
     def check(self, value, name, sizes):
-        # Not subclasses, whose length may be another than that of what they list.
+        # Subclasses are rejected, since their length may differ from their content.
         right = type(value) is list and not (value and isinstance(value[0], tuple))
         if not right:
             refuse(name, value, self.expected())
@@ -38,7 +38,7 @@ def _is_vector(value, *dtypes):
 
 
 def _are_changes(places, values, width):
-    """Whether these are places of a vector, none twice, and new values."""
+    """Whether these are distinct indices of a vector, and new values."""
     if not (_is_vector(places, np.int32, np.int64) and _is_vector(values, np.float64)):
         return False
     inside = not len(places) or (0 <= places[0] and places[-1] < width)
@@ -46,7 +46,7 @@ def _are_changes(places, values, width):
 
 
 def last_is_kept(state):
-    """The last row is there whole too: the next one is compared with it."""
+    """Raise Unexpected unless the last row is also stored whole, to compare the next one with."""
     rows, last = state["_rows"], state.get("_last")
     right = (
         last is None if not rows else _is_vector(last, np.float64) and last.shape == rows[0].shape
@@ -56,10 +56,10 @@ def last_is_kept(state):
 
 
 class CompactRows(CheckedState):
-    """A growing list of vectors of one length, whole or as differences from the ones before.
+    """A growing list of vectors of equal length, stored whole or as differences.
 
-    A difference is the places whose bits have changed and their new values, so nothing is lost.
-    It is taken where it needs less memory than the vector. Rows come back as new arrays.
+    A difference consists of the indices whose bits differ from the previous vector, and their new
+    values, so it is exact. It is used if it needs less memory. Rows are returned as new arrays.
 
     Examples
     --------
@@ -72,14 +72,14 @@ class CompactRows(CheckedState):
     (3, 2.0, True)
     """
 
-    __module__ = "sstruct.path"  # where pickles and skops look for it
+    __module__ = "sstruct.path"  # the module in pickles and skops files
 
     _fitted_state = FittedState({"_rows": StoredRows()}, rules=(last_is_kept,))
 
     def __new__(cls) -> Self:
-        """Make a list without rows, which is what a file without a state holds."""
+        """Create an empty list, which is also the result of a file without a state."""
         self = super().__new__(cls)
-        self._rows = []  # arrays, or pairs of places and values
+        self._rows = []  # arrays, or pairs of indices and values
         self._last = None
         return self
 
@@ -89,13 +89,13 @@ class CompactRows(CheckedState):
         Parameters
         ----------
         row : array-like of shape (n,)
-            Of the length of the others.
+            A vector of the same length as the others.
         """
         row = np.array(row, dtype=np.float64)
         stored = row
         if len(self._rows) % WHOLE_EVERY:
             if row.shape != self._last.shape:
-                raise ValueError(f"a row of shape {row.shape}, expected {self._last.shape}")
+                raise ValueError(f"row has shape {row.shape}, expected {self._last.shape}")
             places = np.flatnonzero(row.view(np.int64) != self._last.view(np.int64))
             narrow = places.astype(np.int32 if len(row) < 2**31 else np.int64)
             if narrow.nbytes + 8 * len(narrow) < row.nbytes:
@@ -108,7 +108,7 @@ class CompactRows(CheckedState):
 
     @property
     def width(self) -> int:
-        """Length of the vectors; 0 where there are none."""
+        """Length of the vectors; 0 if there are none."""
         return len(self._rows[0]) if self._rows else 0
 
     def __getitem__(self, k):
@@ -133,7 +133,7 @@ class CompactRows(CheckedState):
 
     @property
     def nbytes(self) -> int:
-        """Memory of what is kept."""
+        """Memory of the stored arrays in bytes."""
         return sum(
             row[0].nbytes + row[1].nbytes if isinstance(row, tuple) else row.nbytes
             for row in self._rows

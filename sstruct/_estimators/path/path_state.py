@@ -1,4 +1,4 @@
-"""What the attributes of a regularization path, and of a search along paths, are to be."""
+"""Valid fitted attributes of regularization paths, and of PathCV."""
 
 import math
 
@@ -23,15 +23,15 @@ from sstruct._estimators.core.fitted_state import (
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._solvers.core.status import Status
 
-# Columns of the history that estimators, and certificates between breakpoints, are made of.
+# Columns of the history required for estimators, and for certificates between breakpoints.
 NEEDED = ("lam", "passes", "oracle_calls", "primal", "dual", "gap", "hinge", "linear", "square")
 
 
 def rows_agree(state):
-    """There is a row for each value of lambda in everything."""
+    """Raise Unexpected unless all attributes have a row for each value of lambda."""
     lams, history, J = state["lams_"], state["history_"], len(state["lams_"])
     if J and (lams[-1] <= 0 or (np.diff(lams) > 0).any()):
-        raise Unexpected("lams_", "not falling, or not above 0", "falling values above 0")
+        raise Unexpected("lams_", "not decreasing, or not above 0", "decreasing values above 0")
     if len(state["ws_"]) != J:
         raise Unexpected("ws_", f"of {len(state['ws_'])} rows", f"{J}, one for each of lams_")
     for name in NEEDED if J else ():
@@ -39,15 +39,15 @@ def rows_agree(state):
         if column is None or len(column) != J or not np.isfinite(column).all():
             refuse(f"history_[{name!r}]", column, f"a column of {J} finite numbers")
     if J and not np.array_equal(history["lam"], lams):
-        raise Unexpected("history_['lam']", "another one than lams_", "the same")
+        raise Unexpected("history_['lam']", "different from lams_", "the same values")
 
 
 def model_agrees(state):
-    """The estimators along the path are models that can be used."""
+    """Raise Unexpected unless the estimators along the path are valid."""
     n, width, template = int(state["_n_weights"]), state["ws_"].width, state["_template"]
     if width == 0:
         return
-    # Rows are kept without padding, which is at most to four times their length.
+    # Rows are stored without padding, which increases their length at most fourfold.
     if not width <= n <= 4 * width:
         refuse("_n_weights", n, f"{width} to {4 * width}, for rows of {width}")
     check_names(template, vars(template) | state["_attributes"])
@@ -93,10 +93,10 @@ FOLD = {
 
 
 def folds_agree(state):
-    """Every fold has values of lambda, falling; results have as many rows as there are segments."""
+    """Raise Unexpected unless folds have decreasing lams, and results have enough rows."""
     for k, fold in enumerate(state["_folds"]):
         if not len(fold["lams"]) or (np.diff(fold["lams"]) > 0).any():
-            raise Unexpected(f"_folds[{k}]['lams']", "no falling values", "such, at least one")
+            raise Unexpected(f"_folds[{k}]['lams']", "not decreasing", "decreasing values")
     if state["n_splits_"] != len(state["_folds"]):
         refuse("n_splits_", state["n_splits_"], f"{len(state['_folds'])}, one for each of _folds")
     for name, column in state["cv_results_"].items():
@@ -107,9 +107,9 @@ def folds_agree(state):
 
 
 def best_is_there(state):
-    """Without a refit there is no best estimator; None is none either."""
+    """Raise Unexpected if best_estimator_ is None; with refit=False it is missing."""
     if "best_estimator_" in state and state["best_estimator_"] is None:
-        refuse("best_estimator_", None, "a fitted estimator, or no such attribute")
+        refuse("best_estimator_", None, "a fitted estimator, or a missing attribute")
 
 
 SEARCH_STATE = FittedState(

@@ -610,7 +610,7 @@ def test_known_labels_in_a_frame_have_the_names_of_the_classes(rng):
 @pytest.mark.parametrize(
     "known, message",
     [
-        ([[1, -1, -1], [-1, 2, 0]], r"y_partial\[1\] of label 1 is 2, expected 0 or 1 where"),
+        ([[1, -1, -1], [-1, 2, 0]], r"y_partial\[1\] of label 1 is 2, expected 0 or 1 if"),
         ([["a", -1, -1], None], r"y_partial\[0\] of label 0 is 'a', expected 0 or 1"),
         ([[1, -1], None], r"y_partial\[0\] has 2 labels, expected 3"),
         ([[1, -1, -1]], "X has 2 samples but y_partial has 1"),
@@ -653,7 +653,7 @@ def test_one_label_a_row(rng):
     assert found[2] == np.array(["b", "c"])[scores[2, 1:].argmax()]
     assert found[3:].tolist() == best[3:].tolist()
     for wrong, message in [
-        ([1, 1, -1], r"y_partial\[2\] has 2 labels on, expected one at most"),
+        ([1, 1, -1], r"y_partial\[2\] has 2 labels on, expected at most one"),
         ([0, 0, 0], r"y_partial\[2\] has all labels off"),
     ]:
         off[2] = wrong

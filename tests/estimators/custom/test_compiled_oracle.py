@@ -118,7 +118,7 @@ def test_habits_of_estimators(rng, library):
     assert copy.deepcopy(model).predict(X[:1])[0].tolist() == model.predict(X[:1])[0].tolist()
     assert len(cross_val_score(clone(model), X, y, cv=3)) == 3
     assert copy.copy(oracle) is oracle
-    with pytest.raises(TypeError, match="CompiledOracle cannot be pickled: its functions"):
+    with pytest.raises(TypeError, match="CompiledOracle cannot be pickled, since its functions"):
         pickle.dumps(model)
     warm = fit(X[:15], y[:15], oracle, tol=1e-2, warm_start=True)
     dual_qp.check_optimum(warm.set_params(tol=1e-8).fit(X, y), terms(X, y))
@@ -396,7 +396,7 @@ def test_signatures_are_checked():
         CompiledOracle(LowLevelCallable(loss), feature, LowLevelCallable(loss), **keywords)
     with pytest.raises(TypeError, match=r"loss must be a scipy\.LowLevelCallable, found func"):
         CompiledOracle(argmax, feature, right_loss, **keywords)
-    with pytest.raises(TypeError, match=r"take x as .*double.*float"):
+    with pytest.raises(TypeError, match=r"have x of types .*double.*float"):
         CompiledOracle(argmax, LowLevelCallable(mixed), LowLevelCallable(loss), **keywords)
     with pytest.raises(ValueError, match="n_weights must be at least 1"):
         CompiledOracle(argmax, feature, LowLevelCallable(loss), n_weights=0, n_labels=2)

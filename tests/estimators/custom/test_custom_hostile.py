@@ -214,7 +214,7 @@ def test_always_the_truth_is_flagged(choices):
         def argmax(self, x, w, y_true=None, loss_weight=1.0):
             return super().argmax(x, w) if y_true is None else y_true
 
-    with pytest.warns(ConvergenceWarning, match="no labeling but the true ones"):
+    with pytest.warns(ConvergenceWarning, match="found only the true labelings"):
         model = fit(Truth(), choices)
     assert not model.w_.any()
     assert model.objective_ == 0

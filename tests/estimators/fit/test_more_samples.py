@@ -176,7 +176,7 @@ def test_the_tree_of_labels_is_of_all_data(rng):
     Y[:30, [1, 3]], Y[30:, [3, 2]] = Y[:30, [0, 2]], Y[30:, [0, 1]]
     model = MultilabelSSVM(edges="tree", lam=0.1, warm_start=True, random_state=0)
     model.fit(X[:30], Y[:30])
-    with pytest.raises(ValueError, match=r"give edges=model\.edges_"):
+    with pytest.raises(ValueError, match=r"set edges=model\.edges_"):
         model.fit(X, Y)
     model = clone(model).set_params(edges=model.edges_).fit(X[:30], Y[:30])
     assert model.fit(X, Y).converged_

@@ -485,7 +485,7 @@ def test_bad_graphs_are_named(graph, message):
         ({"pairwise": True}, None, "pairwise must be a number"),
         ({"inference": "lp"}, None, "inference must be one of"),
         ({"bounds": "attractive"}, None, "bounds must be one of"),
-        ({"pairwise": "full", "inference": "cut"}, None, 'needs bounds="submodular"'),
+        ({"pairwise": "full", "inference": "cut"}, None, 'requires bounds="submodular"'),
         ({"inference": "cut"}, [[0, 1], [2, 1]], "requires two labels, found 3"),
         ({"pairwise": "directed", "bounds": "submodular"}, None, "requires nonnegative edge"),
         ({"bounds": np.full((2, 7), [[-1.0], [1.0]])}, None, "expected upper bounds of at most 0"),

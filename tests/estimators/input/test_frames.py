@@ -189,9 +189,7 @@ def test_features_of_edges_keep_their_names(library, pairwise):
     assert frame.feature[frame.kind == "edge"].unique().tolist() == names
     assert_same(model.predict(graphs(names)), expected.predict(arrays))
     model.predict(arrays)
-    with pytest.raises(
-        ValueError, match=r"edge features of X\[0\] are .* the names of the fit"
-    ):
+    with pytest.raises(ValueError, match=r"edge features of X\[0\] are .* the names of the fit"):
         model.predict(graphs(names[::-1]))
     mixed = [*graphs(names)[:2], *graphs(["length", "other"])[2:]]
     with pytest.raises(ValueError, match=r"edge features of X\[2\] are .* the names of X\[0\]: "):

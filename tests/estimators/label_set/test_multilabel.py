@@ -341,7 +341,7 @@ def test_names_of_labels(rng):
     model = MultilabelSSVM(lam=0.1, classes=["b", "a", "d", "c"], random_state=0).fit(X, Y)
     assert model.classes_.tolist() == ["b", "a", "d", "c"]
     assert MultilabelSSVM(lam=0.1).fit(X, Y).classes_.tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="names 2 labels, but y has 4 columns"):
+    with pytest.raises(ValueError, match="has 2 labels, but y has 4 columns"):
         MultilabelSSVM(classes=["b", "a"]).fit(X, Y)
     with pytest.raises(ValueError, match="no duplicates"):
         MultilabelSSVM(classes=[1, 1, 2, 3]).fit(X, Y)
@@ -402,7 +402,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"y": [{"a"}, {"b"}] * 12}, r"y\[0\] is {'a'}, a set of labels; expected an \(n, K\)"),
         ({"y": pd.Series([["a"], []] * 12, index=range(24, 48))}, r"y\[0\] is \['a'\], a list of"),
         ({"y": [["a", "b"], ["b", "c"]] * 12}, r"y\[0, 0\] is 'a'.*MultiLabelBinarizer\(\)"),
-        ({"y": np.arange(24) % 3, "edges": PARENTS}, "a hierarchy needs sets of labels"),
+        ({"y": np.arange(24) % 3, "edges": PARENTS}, "a hierarchy requires sets of labels"),
         ({"edges": "all"}, "edges must be"),
         ({"edges": [[0, 4]]}, "out of range: 4 nodes"),
         ({"edges": [[1, 1]]}, "self-loop"),
@@ -414,14 +414,14 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"edges": [-1, 2**63 - 1, 0, 0]}, r"parents\[1\] is 9223372036854775807"),
         ({"edges": [-1, 0, 1, 2], "y": [[1, 1, 1, 1]] * 20 + [[1, 0, 1, 0]] * 4},
          r"y\[20\] has label 2 without its parent 1"),
-        ({"edges": PARENTS, "inference": "enumeration"}, "does not decode a hierarchy"),
-        ({"inference": "tree"}, "needs interactions without a cycle, found 6 edges"),
-        ({"inference": "independent"}, "needs labels without interactions"),
-        ({"inference": "cut"}, 'needs pairwise="and" and bounds="submodular"'),
-        ({"inference": "cut", "pairwise": "full"}, 'needs pairwise="and" and bounds="submodular"'),
+        ({"edges": PARENTS, "inference": "enumeration"}, "does not support a hierarchy"),
+        ({"inference": "tree"}, "requires interactions without a cycle, found 6 edges"),
+        ({"inference": "independent"}, "requires labels without interactions"),
+        ({"inference": "cut"}, 'requires pairwise="and" and bounds="submodular"'),
+        ({"inference": "cut", "pairwise": "full"}, 'requires pairwise="and" and bounds='),
         ({"inference": "magic"}, "inference must be one of"),
         ({"pairwise": "or"}, "pairwise must be one of"),
-        ({"bounds": "submodular", "pairwise": "full"}, "attraction is no box"),
+        ({"bounds": "submodular", "pairwise": "full"}, "is not supported with pairwise="),
         ({"bounds": "convex"}, "bounds must be one of"),
         ({"bounds": np.zeros((2, 3))}, r"expected \(2, 22\)"),
         ({"loss": np.ones((4, 4))}, r"loss has shape \(4, 4\), expected \(4,\)"),
@@ -503,7 +503,7 @@ def test_too_many_labels_for_the_decoders(rng):
     relaxed = MultilabelSSVM(edges="full", lam=1.0, random_state=0).fit(X, Y)
     assert relaxed.inference_ == "roof duality (LP relaxation)"
     assert set(np.unique(relaxed.predict(X))) <= {0, 1}
-    with pytest.raises(ValueError, match="needs at most 20 labels, found 24"):
+    with pytest.raises(ValueError, match="requires at most 20 labels, found 24"):
         MultilabelSSVM(inference="enumeration").fit(X, Y)
     cut = MultilabelSSVM(edges="full", bounds="submodular", lam=1.0, random_state=0).fit(X, Y)
     assert cut.inference_ == "graph cut (exact)"

@@ -309,7 +309,7 @@ def test_bad_targets_are_refused_as_by_others(sets, y):
 
 
 def test_one_label_a_sample_is_refused(sets):
-    with pytest.raises(ValueError, match="solver='gdmm' needs sets of labels"):
+    with pytest.raises(ValueError, match="solver='gdmm' requires sets of labels"):
         MultilabelSSVM(solver="gdmm").fit(sets[0], sets[1].argmax(axis=1))
 
 

@@ -150,7 +150,7 @@ WRONG = [
     ("tree", "_bias", lambda v: 3, "_bias is 3"),
     ("tree", "_pair_scores", lambda v: True, "_w is an array of"),
     ("sets", "edges_", lambda v: v + 1, "edges_ is up to label 3, expected labels below 3"),
-    ("sets", "edges_", lambda v: v[::-1].copy(), "edges_ is out of order"),
+    ("sets", "edges_", lambda v: v[::-1].copy(), "edges_ is not sorted"),
     ("sets", "_model", lambda v: of(v, "full", True), "_w is an array of 19 weights, expected 28"),
     ("sets", "_model", lambda v: of(v, "method", "tree"), r"_model\['method'\] is 'tree', which"),
     ("sets", "_model", lambda v: of(v, "K", 25), r"_model\['K'\] is 25"),
