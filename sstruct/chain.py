@@ -54,31 +54,32 @@ class ChainSSVM(LabelingSSVM):
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
     classes : array-like or None, default=None
-        All labels, in order; None: those that occur in training.
+        All labels, sorted. If None, the labels that occur in training.
     ignore_label : object, default=None
         Label of nodes whose label is unknown. Such nodes, and those whose label is None, NaN or
         masked, are left out of training (the chain is cut there), of the loss and of ``score``, but
         are still predicted. None: every label is known, and a missing one raises an error. For
         label arrays padded with -1 it is -1.
     lam : float or "auto", default="auto"
-        Regularization strength, positive; all weights are regularized, intercepts too. ``"auto"``
-        is 0.4 V m^(1/5) / n: n is the sum of sample weights, m the nodes of a sample on average,
-        and V the variances of a node's features added up, where features whose scale is far beyond
-        that of the others count less. For label sets it is 0.6 V / n, and for n > 422 samples times
-        7.5 / n^(1/3). Where `loss` is divided by the number of nodes, it is as many times larger.
-        The papers' choice is ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
+        Regularization strength, positive. All weights are regularized, including intercepts.
+        ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
+        of nodes per sample, and V the sum of the variances of node features; features on a much
+        larger scale than the others have less influence on V. For label sets, it is 0.6 V / n,
+        multiplied by 7.5 / n^(1/3) for n > 422 samples. If `loss` is divided by the number of
+        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
+        ``1 / (lam * n)``.
     pairwise_scale : float or "auto", default="auto"
-        Size r of the pairwise features beside the node features: of transitions, starts, ends,
-        intercepts and edge features. Training regularizes ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for
-        the weights u of node features and all other weights v, so that a larger r regularizes v
-        less. Node features divided by r and `lam` divided by r^2 give the same model. Fitted
-        weights and `bounds` are those of features as they are in X and pairwise features of size 1.
-        ``"auto"`` is 0.5 times the root mean square norm of a node's features, and ``lam="auto"``
-        is then V / n, for b > 422 samples or windows times 7.5 / b^(1/3). Predictions then do not
-        depend on the scale of X. For ``"perceptron"`` and ``"pa"`` it is 1. In ``partial_fit`` it
-        is that of the first samples.
+        Size r of the pairwise features (transitions, starts, ends, intercepts and edge features)
+        relative to node features. The regularizer is ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for the
+        weights u of node features and all other weights v, so a larger r regularizes v less.
+        Dividing node features by r and `lam` by r^2 has the same effect. Fitted weights and
+        `bounds` refer to the features in X and to pairwise features of size 1. ``"auto"`` is 0.5
+        times the root mean square norm of node features. With it, ``lam="auto"`` is V / n,
+        multiplied by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on
+        the scale of X. For ``"perceptron"`` and ``"pa"``, it is 1. ``partial_fit`` keeps the value
+        of the first call.
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling.
 
@@ -92,12 +93,13 @@ class ChainSSVM(LabelingSSVM):
 
         Arrays are in the order of ``classes_``. Nodes without a known label do not count.
     class_weight : dict, "balanced" or None, default=None
-        Factor of a wrong node's cost by its true label, on top of `loss`: weight 2 doubles the cost
-        of errors at the label. Labels that a dict leaves out have weight 1. ``"balanced"``:
-        N / (K N_k), for N_k of N nodes with label k and the K labels that occur.
+        Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
+        doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
+        N / (K N_k), if N_k of N nodes have label k, for K labels that occur.
     rescaling : {"margin", "slack"}, default="margin"
-        By how much the truth is to score higher than a wrong labeling. ``"margin"``: by its loss.
-        ``"slack"``: by 1, and what is missing to that is multiplied by its loss [6]_.
+        Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
+        the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
+        [6]_.
     search : {"auto", "bisecting", "binary"}, default="auto"
         How ``rescaling="slack"`` finds the worst labeling. ``"auto"`` is exact where node costs are
         whole numbers, as with ``"hamming"``, nodes have no weights of their own, and sequences have
@@ -123,67 +125,67 @@ class ChainSSVM(LabelingSSVM):
         combined with ``average=True`` of the solver, `early_stopping`, partitions on a cluster,
         paths over `lam` and :class:`LatentSSVM`.
     solver : str or solver object, default="auto"
-        The training algorithm. A name stands for an object of :mod:`sstruct.solvers` with its
-        default options; to set options give the object, as in ``solver=MPBCFW(step="away")``.
-        ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_) is the default for ``"auto"``;
-        ``"bcfw"`` is the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"``
-        [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective; the last three are for
-        comparison. ``"perceptron"`` and ``"pa"`` have no objective and need ``lam="auto"``. They
-        are for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first two
-        solvers support `warm_start` and `checkpoint`.
-        ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
-        is for chains of several hundred labels and more, where Viterbi's K^2 operations a node are
-        too slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"``
-        supports.
-        ``"auto"`` uses ``"gdmm"`` from 400 labels on, unless a parameter that it does not support
-        or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
-        does not take.
+        The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
+        default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
+        ``"auto"`` is ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is
+        the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and
+        ``"cutting-plane"`` [5]_ minimize the same objective; the last three are intended for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and require ``lam="auto"``. They
+        are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
+        two solvers support `warm_start` and `checkpoint`.
+        ``"gdmm"`` trains on single nodes and transitions, and gradually enforces their agreement
+        [7]_. It is intended for several hundred labels and more, for which the K^2 operations per
+        node of Viterbi are too slow. It supports margin rescaling without `bounds`, and otherwise
+        the parameters that ``"fw"`` supports.
+        ``"auto"`` uses ``"gdmm"`` for at least 400 labels, unless a parameter that it does not
+        support or a `transition_mask` is set, `transitions` is False, or X has edge features.
     tol : float, default=1e-2
-        Stop when the objective is known to be within the share `tol` of its minimum: at a relative
-        duality gap, (primal - dual) / primal, of at most `tol`.
+        Tolerance of the stopping criterion: stop once the relative duality gap,
+        (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
     certificate_every : int, default=10
-        Number of passes between certificates, which compute the duality gap with one more oracle
-        call for each sample. One is also made when the estimated gap falls below `tol`. Each pass
-        of ``"fw"`` and ``"cutting-plane"`` is a certificate.
-        ``"gdmm"`` also computes one at every second pass from the sixth on.
+        Number of passes between certificates, which compute the duality gap with one additional
+        oracle call per sample. A certificate is also computed when the estimated gap falls below
+        `tol`. For ``"fw"`` and ``"cutting-plane"``, each pass is a certificate.
+        ``"gdmm"`` also computes one in every second pass, starting with the sixth.
     max_iter : int, default=1000
-        Largest number of passes (n oracle calls each; for a solver with ``cache=True``, at most ten
-        times as many rounds).
+        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
+        10 `max_iter` rounds.
     max_time : float or None, default=None
         Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
         ``"cutting-plane"``: one and a quadratic program).
     early_stopping : bool, default=False
-        Whether to keep the weights that score best (``score``) on samples that take no part in
-        training, of those after each pass: the average, or the last iterate of a solver without an
-        average. The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``,
-        ``"ssg"`` and perceptrons.
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate is computed for the returned weights. Supported by
+        ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and perceptrons.
     validation_fraction : float, default=0.1
-        Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
-        is given no `X_val` and `y_val`. Between 0 and 1.
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by
+        `random_state`, unless `X_val` and `y_val` are passed to ``fit``. Between 0 and 1.
     n_iter_no_change : int, default=5
-        With `early_stopping`, stop after so many passes without a better score.
+        With `early_stopping`, stop after this number of passes without a better score.
     warm_start : {False, True, "dual", "primal"}, default=False
-        Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
-        (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
-        exist. The data must begin with those of the last fit, all of its samples in their order;
-        others may follow, and sample weights may change, but not from or to 0. Other data raise an
-        error, and so do classes that are new: name all of them in `classes` before the first fit.
-        With margin rescaling `loss` and `class_weight` may change, too.
+        Continue from the previous fit, for example after changing `lam` or adding samples.
+        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
+        have dual weights. The first samples must be the samples of the previous fit in the same
+        order. Sample weights may change, but not from or to 0. Different data and new classes raise
+        an error; pass all `classes` before the first fit.
+        With margin rescaling, `loss` and `class_weight` may also change.
     checkpoint : path or None, default=None
-        File in which the state of the fit is saved as it goes. A fit that finds the file continues
-        from it, and gives the same bits as a fit that was never interrupted; the file of another
-        fit raises an error. It is removed when a fit converges. If the file cannot be written while
-        the fit runs, the fit warns and continues. Fits that run at the same time need different
-        files.
+        File in which the state of the fit is saved periodically. If the file exists, the fit
+        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
+        of a different fit raises an error. It is removed when a fit converges. If the file cannot
+        be written during the fit, a warning is issued and the fit continues. Concurrent fits
+        require different files.
     n_jobs : int or None, default=None
-        Number of threads for training and prediction; -1: all processors. Results do not depend on
-        it.
+        Number of threads for training and prediction; -1 uses all processors. Results do not depend
+        on it.
     random_state : int, RandomState instance or None, default=None
-        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
+        Pass an int for results that are bitwise reproducible on the same machine and build, unless
+        `max_time` is set.
     verbose : int, default=0
-        1: progress bar with the solver and the gap (needs tqdm) on ``sys.stderr``; 2: one line a
-        pass, to the logger ``sstruct``, which also replaces the bar if there is no ``sys.stderr``.
-        A fit continues without its display if the stream is closed.
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
+        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        the stream is closed, the fit continues without output.
 
     Attributes
     ----------
@@ -192,7 +194,7 @@ class ChainSSVM(LabelingSSVM):
         ``edge_coef_`` and ``edge_feature_coef_``, without those that are switched off. A copy,
         made when you ask for it.
     coef_ : ndarray of shape (K, n_features)
-        Weights of each label, one row a label.
+        Weights of the features, one row per label.
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
         Zero where the parameter switches them off.
     edge_coef_ : ndarray of shape (K, K)
@@ -205,38 +207,37 @@ class ChainSSVM(LabelingSSVM):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X has names.
+        Names of the features, if X has names.
     n_edge_features_in_ : int
         G. Only where X has edge features.
     edge_feature_names_in_ : ndarray of shape (G,)
         Names of the edge features, where X has some.
     lam_ : float
-        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which use none.
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which do not use it.
     pairwise_scale_ : float
         The value of `pairwise_scale` that was used.
     solver_ : str
         Name of the solver that was used.
     n_iter_ : int
-        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls over n.
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls divided by n.
     n_oracle_calls_ : int
-        Number of oracle calls, without those of certificates; of all calls of ``partial_fit`` so
-        far.
-        With ``"gdmm"``: visits to a chain that search for labels.
+        Number of oracle calls, excluding certificates. ``partial_fit`` counts all previous calls.
+        With ``"gdmm"``, the number of visits to a chain that search for labels.
     objective_, dual_objective_, dual_gap_ : float
         The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
-        their difference. With status ROUNDING, `dual_objective_` is so much lower that it still is
-        a bound.
-        If sequences were cut into windows, this is the objective over windows, with the
+        their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
+        valid bound.
+        If sequences were split into windows, this is the objective over windows, with the
         multipliers of `couple_windows`.
     whole_objective_ : float
         The objective of whole sequences at ``w_``, at most ``objective_``. Only available if
         sequences were cut into windows, and not for partitions.
     status_ : str
-        Why training ended: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK; EARLY_STOPPED: the
-        score on held-out samples improved no longer, or weights that score better than those within
-        `tol` are kept; INTERRUPTED: by Ctrl-C; STALLED: no further progress is possible, by
-        rounding or because the decoder is not exact; ROUNDING: numbers are so large that rounding
-        errors may exceed `tol`, so that there is no certificate.
+        Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
+        EARLY_STOPPED: the validation score no longer improved, or the returned weights have a
+        better score than the weights within `tol`; INTERRUPTED: by Ctrl-C; STALLED: no further
+        progress is possible, because of rounding or because the decoder is not exact; ROUNDING:
+        rounding errors may exceed `tol`, so the duality gap is not certified.
     converged_ : bool
         Whether ``status_`` is CONVERGED.
     inference_ : str
@@ -245,21 +246,22 @@ class ChainSSVM(LabelingSSVM):
         more, a tenth of whose transitions or fewer have a weight, and without `transition_mask`,
         also that ``predict`` takes the sparse decoder of :func:`sstruct.inference.viterbi`.
     history_ : dict of ndarrays
-        One row a pass: seconds and certificate_seconds (cumulative), passes, oracle_calls,
-        approximate_passes (those over cached labelings, of all data or a part), primal, gap (both
-        NaN between certificates), dual, working_set_size (cached labelings a sample). A row of
-        ``"fw"`` or ``"cutting-plane"`` holds the certificate of the weights that its pass began at.
-        Slack rescaling adds queries, oracle calls of its searches (cumulative, without
-        certificates); ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose
-        prediction cost anything. `early_stopping` adds validation_score; the last row then holds
-        the certificate of ``w_``.
-        A fit to partitions adds rounds, bytes_sent, bytes_received and bytes_copied (for workers
-        that die), all of them so far, and least_share: how much was taken of the parts' changes, 1
-        in most rounds.
+        Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
+        oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
+        primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
+        sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
+        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
+        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
+        of samples in the pass with a positive loss. `early_stopping` adds validation_score; the
+        last row then has the certificate of ``w_``.
+        A fit to partitions adds rounds, bytes_sent, bytes_received and bytes_copied (in case
+        workers die), all cumulative, and least_share, the smallest step size along the changes of
+        partitions, which is 1 in most rounds.
         ``"gdmm"`` adds relaxed_primal, feasibility (mean distance between marginals that should
-        agree), labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels,
-        unless few transitions have a weight, primal and gap are too, until relaxed_primal meets
-        `tol`), rho, unigram_search_seconds, bigram_search_seconds and step_seconds.
+        agree), labels_per_unigram, labels_per_bigram (NaN between certificates), rho,
+        unigram_search_seconds, bigram_search_seconds and step_seconds. For more than 300 labels,
+        unless few transitions have a weight, primal and gap are NaN until relaxed_primal reaches
+        `tol`.
 
     See Also
     --------
@@ -370,10 +372,11 @@ class ChainSSVM(LabelingSSVM):
             nodes out, use `ignore_label`. Integers that are the lengths of the sequences raise an
             error, since other packages take lengths here; pass such weights as floats.
         X_val, y_val : as X and y, optional
-            Samples for `early_stopping`, which take no part in training. None:
-            `validation_fraction` of the samples. Labels that training has not seen count as wrong.
+            Validation samples for `early_stopping`, which are not used in training. If None,
+            `validation_fraction` of the samples is set aside. Labels not seen in training count as
+            errors.
         sample_weight_val : as for ``score``, optional
-            Their weights in the score.
+            Weights of the validation samples in the score.
 
         Returns
         -------

@@ -51,78 +51,81 @@ class TreeSSVM(BaseSSVM):
         the loss and of ``score``, but are still predicted. None: every part is annotated, and a
         missing state raises an error.
     lam : float or "auto", default="auto"
-        Regularization strength, positive; all weights are regularized, intercepts too. ``"auto"``
-        is 0.4 V m^(1/5) / n: n is the sum of sample weights, m the nodes of a sample on average,
-        and V the variances of a node's features added up, where features whose scale is far beyond
-        that of the others count less. For label sets it is 0.6 V / n, and for n > 422 samples times
-        7.5 / n^(1/3). Where `loss` is divided by the number of nodes, it is as many times larger.
-        The papers' choice is ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
+        Regularization strength, positive. All weights are regularized, including intercepts.
+        ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
+        of nodes per sample, and V the sum of the variances of node features; features on a much
+        larger scale than the others have less influence on V. For label sets, it is 0.6 V / n,
+        multiplied by 7.5 / n^(1/3) for n > 422 samples. If `loss` is divided by the number of
+        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
+        ``1 / (lam * n)``.
     loss : {"distance", "hamming", "hamming-count"}, default="distance"
         Cost of wrong states. ``"distance"``: mean over annotated parts of
         min(1, squared distance from the true place over scale^2), whatever the type;
         ``"hamming"``: share of annotated parts whose state is wrong; ``"hamming-count"``: their
         number.
     rescaling : {"margin", "slack"}, default="margin"
-        By how much the truth is to score higher than a wrong labeling. ``"margin"``: by its loss.
-        ``"slack"``: by 1, and what is missing to that is multiplied by its loss [6]_.
+        Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
+        the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
+        [6]_.
     search : {"auto", "bisecting", "binary"}, default="auto"
         How slack rescaling finds the worst states. ``"auto"``: exactly, from a table by number of
         errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may miss the
         worst but bounds it: ``objective_`` is then an upper bound. ``"binary"`` does the same with
         more queries.
     solver : str or solver object, default="auto"
-        The training algorithm. A name stands for an object of :mod:`sstruct.solvers` with its
-        default options; to set options give the object, as in ``solver=MPBCFW(step="away")``.
-        ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_) is the default for ``"auto"``;
-        ``"bcfw"`` is the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"``
-        [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective; the last three are for
-        comparison. ``"perceptron"`` and ``"pa"`` have no objective and need ``lam="auto"``. They
-        are for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first two
-        solvers support `warm_start` and `checkpoint`.
+        The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
+        default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
+        ``"auto"`` is ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is
+        the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and
+        ``"cutting-plane"`` [5]_ minimize the same objective; the last three are intended for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and require ``lam="auto"``. They
+        are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
+        two solvers support `warm_start` and `checkpoint`.
     tol : float, default=1e-2
-        Stop when the objective is known to be within the share `tol` of its minimum: at a relative
-        duality gap, (primal - dual) / primal, of at most `tol`.
+        Tolerance of the stopping criterion: stop once the relative duality gap,
+        (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
     certificate_every : int, default=10
-        Number of passes between certificates, which compute the duality gap with one more oracle
-        call for each sample. One is also made when the estimated gap falls below `tol`. Each pass
-        of ``"fw"`` and ``"cutting-plane"`` is a certificate.
+        Number of passes between certificates, which compute the duality gap with one additional
+        oracle call per sample. A certificate is also computed when the estimated gap falls below
+        `tol`. For ``"fw"`` and ``"cutting-plane"``, each pass is a certificate.
     max_iter : int, default=1000
-        Largest number of passes (n oracle calls each; for a solver with ``cache=True``, at most ten
-        times as many rounds).
+        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
+        10 `max_iter` rounds.
     max_time : float or None, default=None
         Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
         ``"cutting-plane"``: one and a quadratic program).
     early_stopping : bool, default=False
-        Whether to keep the weights that score best (``score``) on samples that take no part in
-        training, of those after each pass: the average, or the last iterate of a solver without an
-        average. The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``,
-        ``"ssg"`` and perceptrons.
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate is computed for the returned weights. Supported by
+        ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and perceptrons.
     validation_fraction : float, default=0.1
-        Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
-        is given no `X_val` and `y_val`. Between 0 and 1.
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by
+        `random_state`, unless `X_val` and `y_val` are passed to ``fit``. Between 0 and 1.
     n_iter_no_change : int, default=5
-        With `early_stopping`, stop after so many passes without a better score.
+        With `early_stopping`, stop after this number of passes without a better score.
     warm_start : {False, True, "dual", "primal"}, default=False
-        Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
-        (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
-        exist. The data must begin with those of the last fit, all of its samples in their order;
-        others may follow, and sample weights may change, but not from or to 0. Other data raise an
-        error, and so do classes that are new: name all of them in `classes` before the first fit.
+        Continue from the previous fit, for example after changing `lam` or adding samples.
+        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
+        have dual weights. The first samples must be the samples of the previous fit in the same
+        order. Sample weights may change, but not from or to 0. Different data and new classes raise
+        an error; pass all `classes` before the first fit.
     checkpoint : path or None, default=None
-        File in which the state of the fit is saved as it goes. A fit that finds the file continues
-        from it, and gives the same bits as a fit that was never interrupted; the file of another
-        fit raises an error. It is removed when a fit converges. If the file cannot be written while
-        the fit runs, the fit warns and continues. Fits that run at the same time need different
-        files.
+        File in which the state of the fit is saved periodically. If the file exists, the fit
+        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
+        of a different fit raises an error. It is removed when a fit converges. If the file cannot
+        be written during the fit, a warning is issued and the fit continues. Concurrent fits
+        require different files.
     n_jobs : int or None, default=None
-        Number of threads for training and prediction; -1: all processors. Results do not depend on
-        it.
+        Number of threads for training and prediction; -1 uses all processors. Results do not depend
+        on it.
     random_state : int, RandomState instance or None, default=None
-        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
+        Pass an int for results that are bitwise reproducible on the same machine and build, unless
+        `max_time` is set.
     verbose : int, default=0
-        1: progress bar with the solver and the gap (needs tqdm) on ``sys.stderr``; 2: one line a
-        pass, to the logger ``sstruct``, which also replaces the bar if there is no ``sys.stderr``.
-        A fit continues without its display if the stream is closed.
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
+        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        the stream is closed, the fit continues without output.
 
     Attributes
     ----------
@@ -143,24 +146,23 @@ class TreeSSVM(BaseSSVM):
     parents_ : ndarray of shape (P,)
         Parent of each part, -1 at a root.
     lam_ : float
-        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which use none.
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which do not use it.
     solver_ : str
         Name of the solver that was used.
     n_iter_ : int
-        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls over n.
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls divided by n.
     n_oracle_calls_ : int
-        Number of oracle calls, without those of certificates; of all calls of ``partial_fit`` so
-        far.
+        Number of oracle calls, excluding certificates. ``partial_fit`` counts all previous calls.
     objective_, dual_objective_, dual_gap_ : float
         The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
-        their difference. With status ROUNDING, `dual_objective_` is so much lower that it still is
-        a bound.
+        their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
+        valid bound.
     status_ : str
-        Why training ended: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK; EARLY_STOPPED: the
-        score on held-out samples improved no longer, or weights that score better than those within
-        `tol` are kept; INTERRUPTED: by Ctrl-C; STALLED: no further progress is possible, by
-        rounding or because the decoder is not exact; ROUNDING: numbers are so large that rounding
-        errors may exceed `tol`, so that there is no certificate.
+        Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
+        EARLY_STOPPED: the validation score no longer improved, or the returned weights have a
+        better score than the weights within `tol`; INTERRUPTED: by Ctrl-C; STALLED: no further
+        progress is possible, because of rounding or because the decoder is not exact; ROUNDING:
+        rounding errors may exceed `tol`, so the duality gap is not certified.
     converged_ : bool
         Whether ``status_`` is CONVERGED.
     inference_ : str
@@ -168,14 +170,14 @@ class TreeSSVM(BaseSSVM):
         candidates; with slack rescaling ``"max-sum, error table (exact)"``, or ``"distance
         transform, bisecting search (bounded)"``.
     history_ : dict of ndarrays
-        One row a pass: seconds and certificate_seconds (cumulative), passes, oracle_calls,
-        approximate_passes (those over cached labelings, of all data or a part), primal, gap (both
-        NaN between certificates), dual, working_set_size (cached labelings a sample). A row of
-        ``"fw"`` or ``"cutting-plane"`` holds the certificate of the weights that its pass began at.
-        Slack rescaling adds queries, oracle calls of its searches (cumulative, without
-        certificates); ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose
-        prediction cost anything. `early_stopping` adds validation_score; the last row then holds
-        the certificate of ``w_``.
+        Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
+        oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
+        primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
+        sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
+        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
+        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
+        of samples in the pass with a positive loss. `early_stopping` adds validation_score; the
+        last row then has the certificate of ``w_``.
 
     See Also
     --------
@@ -282,10 +284,11 @@ class TreeSSVM(BaseSSVM):
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 2 counts as two copies, weight 0 as none.
         X_val, y_val : as X and y, optional
-            Samples for `early_stopping`, which take no part in training. None:
-            `validation_fraction` of the samples. Labels that training has not seen count as wrong.
+            Validation samples for `early_stopping`, which are not used in training. If None,
+            `validation_fraction` of the samples is set aside. Labels not seen in training count as
+            errors.
         sample_weight_val : as for ``score``, optional
-            Their weights in the score.
+            Weights of the validation samples in the score.
 
         Returns
         -------

@@ -57,7 +57,7 @@ def test_all_estimators_are_found():
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_parameters_have_names(estimator):
     call = f"{estimator.__name__}\\({NEEDED.get(estimator, '')}lam=0.1\\)"
-    with pytest.raises(TypeError, match=f"by name, found 0.1 without one: write {call}$"):
+    with pytest.raises(TypeError, match=f"keyword arguments only, got 0.1; use {call}$"):
         make(estimator, 0.1)
     with pytest.raises(TypeError, match=r"found a list without one.*X and y go to fit"):
         make(estimator, [[1.0]], [0])
