@@ -1,4 +1,4 @@
-"""Constructors that say what to write instead of arguments that they do not have."""
+"""Constructors with errors that suggest a replacement for unknown arguments."""
 
 import re
 from dataclasses import MISSING, fields
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 def explains_arguments(cls: type[T]) -> type[T]:
-    """Decorate an estimator, a dataclass: what its constructor refuses, it explains.
+    """Decorate a dataclass: errors for invalid arguments of the constructor suggest valid ones.
 
-    The constructor keeps its signature, by which scikit-learn knows the parameters.
+    The constructor keeps its signature, from which scikit-learn reads the parameters.
     """
     init = cls.__init__
     parameters = [each for each in fields(cls) if each.init]
@@ -40,23 +40,23 @@ def explains_arguments(cls: type[T]) -> type[T]:
 def _documented_order(cls, found):
     """Return a signature with keyword parameters in the order of the docstring.
 
-    The fields of a dataclass begin with those that it inherits.
+    In a dataclass, inherited fields come first.
     """
     first, *parameters = found.parameters.values()
     documented = re.findall(r"^ *(\w+) : ", cls.__doc__ or "", re.MULTILINE)
-    if {*documented} >= {each.name for each in parameters}:  # not so under python -OO
+    if {*documented} >= {each.name for each in parameters}:  # False under python -OO
         parameters.sort(key=lambda each: documented.index(each.name))
     return found.replace(parameters=[first, *parameters])
 
 
 def _by_name(owner, needed, value):
-    """Say how to write a parameter that was given by its place."""
+    """Return the error message for a parameter that was passed by position."""
     number = is_real(value)
     found = f"{float(value):g}" if number else f"a {type(value).__name__}"
     call = ", ".join([*needed, f"lam={found if number else 0.01}"])
     return (
-        f"{owner} takes its parameters by name, found {found} without one: write {owner}({call})"
-        + "; X and y go to fit" * (not number)
+        f"{owner} takes keyword arguments only, got {found}; use {owner}({call})"
+        + "; pass X and y to fit" * (not number)
     )
 
 
@@ -64,7 +64,7 @@ _STRENGTH = "larger values regularize more"
 _NORM = "the penalty is always the squared L2 norm"
 _PASSES = "the number of passes over the data"
 _GAP = "the relative duality gap at which a fit stops"
-# By the name in another package: the name here, and what is different.
+# By the name in another package: the name in this package, and the difference.
 OTHER_NAMES = {
     "C": ("lam", "C={0} is lam=1 / ({0} * n), n the number of samples or their total weight"),
     "alpha": ("lam", "alpha of SGDClassifier is on the same scale"),
@@ -87,7 +87,7 @@ OTHER_NAMES = {
     "inference_method": ("inference", "the decoder of graphs"),
     "negativity_constraint": ("bounds", "an upper bound of 0 for some of the weights"),
 }
-# By the name of an option of a solver: the object to give for `solver`.
+# By the name of an option of a solver: the object to pass as `solver`.
 SOLVER_OPTIONS = {
     **dict.fromkeys(
         (
@@ -106,7 +106,7 @@ SOLVER_OPTIONS = {
 
 
 def other_name(owner, names, name, value):
-    """Return what to write for a parameter of another package or of a solver, or None.
+    """Return the replacement for a parameter of another package or of a solver, or None.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def other_name(owner, names, name, value):
 
 
 def _unknown(owner, names, name, value):
-    """Say which parameters there are in the place of one that there is not."""
+    """Return the error message for an unknown parameter, with similar or all parameters."""
     known = other_name(owner, names, name, value)
     if known is not None:
         return known

@@ -28,7 +28,7 @@ def first_beyond(values, largest=LARGEST):
 
 
 def complaint(value, largest=LARGEST):
-    """Describe what is wrong with a feature, and how to fix it."""
+    """Return a description of an invalid feature value, with advice."""
     if not np.isfinite(value):
         return "NaN or infinity"
-    return f"{value:g}, expected at most {largest:g}, whose square is a float64: scale the features"
+    return f"{value:g}, expected at most {largest:g} so that squares are finite; scale the features"

@@ -10,8 +10,8 @@ __all__ = ["brief", "plain", "shortened"]
 class _Shown(Repr):
     """A repr that never fails and does not compute anything.
 
-    A pandas data frame would call the repr of its items, and that of a sparse matrix runs compiled
-    code on indices that have not been validated.
+    A pandas data frame would call the repr of its items, and the repr of a sparse matrix runs
+    compiled code on indices that have not been validated.
     """
 
     def repr1(self, x, level):

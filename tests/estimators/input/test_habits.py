@@ -59,7 +59,7 @@ def test_parameters_have_names(estimator):
     call = f"{estimator.__name__}\\({NEEDED.get(estimator, '')}lam=0.1\\)"
     with pytest.raises(TypeError, match=f"keyword arguments only, got 0.1; use {call}$"):
         make(estimator, 0.1)
-    with pytest.raises(TypeError, match=r"found a list without one.*X and y go to fit"):
+    with pytest.raises(TypeError, match=r"got a list; .*pass X and y to fit"):
         make(estimator, [[1.0]], [0])
 
 
