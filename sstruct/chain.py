@@ -134,11 +134,12 @@ class ChainSSVM(LabelingSSVM):
         are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
         two solvers support `warm_start` and `checkpoint`.
         ``"gdmm"`` trains on single nodes and transitions, and gradually enforces their agreement
-        [7]_. It is intended for several hundred labels and more, for which the K^2 operations per
-        node of Viterbi are too slow. It supports margin rescaling without `bounds`, and otherwise
-        the parameters that ``"fw"`` supports.
-        ``"auto"`` uses ``"gdmm"`` for at least 400 labels, unless a parameter that it does not
-        support or a `transition_mask` is set, `transitions` is False, or X has edge features.
+        [7]_. It is intended for so many labels that Viterbi, with up to K^2 operations per node, is
+        too slow. It supports margin rescaling without `bounds`, and otherwise the parameters that
+        ``"fw"`` supports.
+        ``"auto"`` uses ``"gdmm"`` for at least 1,500 labels, or at least 600 if X is sparse, unless
+        a parameter that it does not support or a `transition_mask` is set, `transitions` is False,
+        or X has edge features.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.

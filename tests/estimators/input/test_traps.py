@@ -121,7 +121,7 @@ def test_grey_images_are_told_of_their_channel(rng):
     images = rng.standard_normal((3, 4, 5))
     labels = (images > 0).astype(int)
     for X in (images, list(images)):
-        with pytest.raises(ValueError, match=r"grey image.*\[\.\.\., np\.newaxis\]"):
+        with pytest.raises(ValueError, match=r"gr[ae]y image.*\[\.\.\., np\.newaxis\]"):
             GridCRFSSVM().fit(X, labels)
     GridCRFSSVM(lam=1).fit(images[..., np.newaxis], labels)
 
