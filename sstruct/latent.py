@@ -43,6 +43,9 @@ from sstruct.custom import StructuredSVM
 
 __all__ = ["LatentSSVM"]
 
+# A table of transitions between the states of one label then has 10^8 entries.
+MOST_STATES = 10_000
+
 
 def _has(name):
     """Whether the estimator has a method."""
@@ -302,6 +305,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"states_per_label={n_states} is for chains, graphs and images, whose nodes have "
                 f"features; found {type(model).__name__}"
+            )
+        if n_states > MOST_STATES:
+            raise ValueError(
+                f"states_per_label must be at most {MOST_STATES}, found {shortened(n_states)}"
             )
 
         def seconds():

@@ -120,7 +120,6 @@ def test_parameters(kind):
     )
 
 
-@pytest.mark.xfail(strict=True, reason="OverflowError of NumPy", raises=OverflowError)
 def test_numbers_of_states_beyond_machine_integers():
     X, y = FIRST[LatentSSVM].samples(3)
     with pytest.raises(ValueError, match="states_per_label"):
