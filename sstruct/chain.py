@@ -24,7 +24,7 @@ class ChainSSVM(LabelingSSVM):
 
     Labels every node of a sequence, such as the words of a sentence or the days of a record, so
     that neighboring labels fit together. The score of a labeling adds up weights of the nodes'
-    features, of the transitions between neighboring labels, and of the labels at both ends;
+    features, of the transitions between neighboring labels, and of the labels at both ends, and
     ``predict`` finds the labeling with the highest score. Training minimizes
 
     .. math::
@@ -32,10 +32,10 @@ class ChainSSVM(LabelingSSVM):
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
-    Here :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
-    `loss` and :math:`s_i` the weight of sample i: the true labeling is to score higher than every
-    other, by the other's loss. Training ends when the objective is known to be within `tol` of its
-    minimum.
+    where :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
+    `loss` and :math:`s_i` the weight of sample i. The required margin of the true labeling over
+    another one is the loss of the latter. Training stops once the duality gap shows that the
+    objective is within `tol` of its minimum.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class ChainSSVM(LabelingSSVM):
     boundaries : bool, default=True
         Whether each label has a start and an end weight.
     transition_mask : array-like of bool of shape (K, K), callable or None, default=None
-        Which label may follow which, in training and prediction: an array with a row for the label
-        before, a column for the label after, in the order of ``classes_``; or a function of two
-        labels that returns a bool, with None for the start and the end of a chain. For chunk labels
-        use :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`. In the
-        file of a fitted model a function that cannot be imported, such as a lambda, is replaced by
-        one that returns the same for all labels of the fit.
+        Allowed transitions, in training and prediction: an array in the order of ``classes_``,
+        whose rows are the first and columns the second label; or a function of two labels that
+        returns a bool, with None for the start and the end of a chain. For chunk labels use
+        :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`. When a
+        fitted model is saved, a function that cannot be imported, such as a lambda, is replaced by
+        a function with the same results for the labels of the fit.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None
@@ -58,10 +58,10 @@ class ChainSSVM(LabelingSSVM):
     classes : array-like or None, default=None
         All labels, sorted. If None, the labels that occur in training.
     ignore_label : object, default=None
-        Label of nodes whose label is unknown. Such nodes, and those whose label is None, NaN or
-        masked, are left out of training (the chain is cut there), of the loss and of ``score``, but
-        are still predicted. None: every label is known, and a missing one raises an error. For
-        label arrays padded with -1 it is -1.
+        Label of nodes whose label is unknown. Such nodes, and nodes whose label is None, NaN or
+        masked, are ignored in training (the chain is split there), in the loss and in ``score``,
+        but are still predicted. If None, all labels must be known, and a missing one raises an
+        error. Use -1 for label arrays padded with -1.
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
@@ -84,7 +84,7 @@ class ChainSSVM(LabelingSSVM):
         Cost of a wrong labeling.
 
         - ``"hamming-count"``: the number of wrong nodes.
-        - ``"hamming"``: the share of wrong nodes.
+        - ``"hamming"``: the fraction of wrong nodes.
         - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
           of N nodes with that label and the K labels that occur.
         - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
@@ -101,27 +101,27 @@ class ChainSSVM(LabelingSSVM):
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
         [6]_.
     search : {"auto", "bisecting", "binary"}, default="auto"
-        How ``rescaling="slack"`` finds the worst labeling. ``"auto"`` is exact where node costs are
-        whole numbers, as with ``"hamming"``, nodes have no weights of their own, and sequences have
-        at most about 200 nodes; otherwise it is ``"bisecting"``, which may miss the worst labeling
-        but bounds it, so that ``objective_`` is an upper bound. ``"binary"`` is the same with more
-        calls of the decoder.
+        Search of ``rescaling="slack"`` for the most violated labeling. ``"auto"`` is exact if node
+        costs are integers, as with ``"hamming"``, nodes have no weights, and sequences have at most
+        about 200 nodes; otherwise it is ``"bisecting"``, which may miss the most violated labeling
+        but bounds its violation, so ``objective_`` is an upper bound. ``"binary"`` is similar but
+        requires more calls of the decoder.
     window_size : int, "auto" or None, default="auto"
         Train on windows: each sequence of more than this many nodes is cut into windows of nearly
         equal size, which makes training on few, long sequences several times faster. Each
         transition belongs to one window. If it leaves the window, the label at its end is free.
-        The sum of the windows' hinge losses is an upper bound of the sequence's, and is what
-        training minimizes: ``objective_`` is at least the objective of whole sequences,
-        ``whole_objective_``. ``"auto"`` cuts sequences of more than 1,000 nodes into windows of at
-        most 200, but none with slack rescaling, with a `solver` other than ``"mp-bcfw"`` and
-        ``"bcfw"``, or where ``solver="auto"`` is ``"gdmm"``. Integers need margin rescaling and
+        Training minimizes the sum of the hinge losses of windows, an upper bound of the hinge
+        losses of sequences, so ``objective_`` is at least the objective of whole sequences,
+        ``whole_objective_``. ``"auto"`` splits sequences of more than 1,000 nodes into windows of
+        at most 200, except with slack rescaling, with a `solver` other than ``"mp-bcfw"`` and
+        ``"bcfw"``, or if ``solver="auto"`` is ``"gdmm"``. Integers require margin rescaling and
         one of these solvers. With None, training uses whole sequences. Predictions are always
         made for whole sequences. See :doc:`/how_to/long_recordings`.
     couple_windows : bool, default=False
-        Whether to make the labels of nodes agree that two windows share. Multipliers are added to
-        the scores of such a label in one window and subtracted in the other, and chosen together
-        with the weights, so that ``objective_`` becomes the smallest such upper bound: that of
-        whole sequences, up to `tol`. Has no effect on sequences that are not cut. Cannot be
+        Whether to enforce that two windows agree on the labels of shared nodes. Multipliers are
+        added to the scores of such a label in one window and subtracted in the other, and optimized
+        together with the weights. The upper bound ``objective_`` is then tight, up to `tol`. Has no
+        effect on sequences that are not split. Cannot be
         combined with ``average=True`` of the solver, `early_stopping`, partitions on a cluster,
         paths over `lam` and :class:`LatentSSVM`.
     solver : str or solver object, default="auto"
@@ -192,17 +192,16 @@ class ChainSSVM(LabelingSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``,
-        ``edge_coef_`` and ``edge_feature_coef_``, without those that are switched off. A copy,
-        made when you ask for it.
+        ``edge_coef_`` and ``edge_feature_coef_``, as far as they are enabled. Each access returns a
+        copy.
     coef_ : ndarray of shape (K, n_features)
         Weights of the features, one row per label.
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
-        Zero where the parameter switches them off.
+        Weights of labels; zero if disabled by the parameter.
     edge_coef_ : ndarray of shape (K, K)
-        Weight of each transition, rows from, columns to.
+        Weight of each transition; rows are the first, columns the second label.
     edge_feature_coef_ : ndarray of shape (G, K, K)
-        Weights of each feature of a transition, by labels from and to; G is 0 where X has no edge
-        features.
+        Weights of each edge feature, by first and second label; G is 0 if X has no edge features.
     classes_ : ndarray of shape (K,)
         The labels.
     n_features_in_ : int
@@ -210,9 +209,9 @@ class ChainSSVM(LabelingSSVM):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X has names.
     n_edge_features_in_ : int
-        G. Only where X has edge features.
+        Number G of edge features, if X has any.
     edge_feature_names_in_ : ndarray of shape (G,)
-        Names of the edge features, where X has some.
+        Names of the edge features, if X has them.
     lam_ : float
         The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which do not use it.
     pairwise_scale_ : float
@@ -242,10 +241,11 @@ class ChainSSVM(LabelingSSVM):
     converged_ : bool
         Whether ``status_`` is CONVERGED.
     inference_ : str
-        The decoder of training: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
-        (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``. With 200 labels and
-        more, a tenth of whose transitions or fewer have a weight, and without `transition_mask`,
-        also that ``predict`` takes the sparse decoder of :func:`sstruct.inference.viterbi`.
+        The decoder in training: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
+        (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``. For 200 labels or
+        more, if at most a tenth of the transitions have a weight and there is no `transition_mask`,
+        it also mentions that ``predict`` uses the sparse decoder of
+        :func:`sstruct.inference.viterbi`.
     history_ : dict of ndarrays
         Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
@@ -272,12 +272,12 @@ class ChainSSVM(LabelingSSVM):
     Notes
     -----
     A pass over the data takes O(sum of L (nnz + K) K) operations for sequences of L nodes with nnz
-    nonzero features and K labels; prediction O(sum of L (nnz K + K log K + m)) where only m
-    transitions have a weight, and they are few. Beyond the features, memory is O(K F + K^2) for the
+    nonzero features and K labels; prediction takes O(sum of L (nnz K + K log K + m)) if only few
+    transitions, m, have a weight. In addition to the features, memory is O(K F + K^2) for the
     weights and, per sequence, a few cached labelings of 4 L bytes each with their pairwise
-    distances; no vector of the size of ``w_`` is kept per sequence. With G edge features a pass
-    takes O(sum of L K^2 G) operations more, and each thread memory of O(L K^2) for the longest
-    sequence.
+    distances; no vector of the size of ``w_`` is stored per sequence. With G edge features, a pass
+    takes O(sum of L K^2 G) additional operations, and each thread requires O(L K^2) memory for the
+    longest sequence.
 
     References
     ----------
@@ -349,29 +349,30 @@ class ChainSSVM(LabelingSSVM):
         y_val: Any = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labeled sequences.
+        """Fit the model to labeled sequences.
 
         Parameters
         ----------
         X : list of arrays of shape (L_i, n_features)
-            Dense, sparse or data frames; also an object array or a series of such,
+            Dense or sparse features, or data frames. Also an object array or a series of these,
             :class:`sstruct.Sequences`, one array of shape (n, L, n_features), or a 2-D array,
-            sparse matrix or data frame whose rows are sequences of one node. A single sequence,
-            such as a time series, is a list of one array: ``fit([X], [y])``. Empty sequences are
-            ignored, with a warning. Each sequence may have features of its transitions too: it is
-            then a tuple (features, edge features), of shapes (L_i, n_features) and (L_i - 1, G), or
-            ``Sequences`` have ``edge_features``. Or partitions of these on a Dask cluster: a bag,
-            or a list of futures or delayed objects; see :doc:`/how_to/cluster`.
+            sparse matrix or data frame whose rows are sequences of one node. Pass a single
+            sequence, such as a time series, as a list of one array: ``fit([X], [y])``. Empty
+            sequences are ignored with a warning. With edge features, each sequence is a tuple
+            (features, edge features), of shapes (L_i, n_features) and (L_i - 1, G), or
+            ``Sequences`` have ``edge_features``. X may also be in partitions on a Dask cluster: a
+            bag, or a list of futures or delayed objects; see :doc:`/how_to/cluster`.
         y : list of label sequences
-            Labels of any hashable type; for 2-D X one label a row; for partitions, partitions
-            alike, or None where X is of pairs (x, y).
+            Labels of any hashable type; for 2-D X one label per row. For partitions, the same
+            partitions of labels, or None if X contains pairs (x, y).
         sample_weight : array-like of shape (n,), or list of n arrays (L_i,), optional
-            Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
-            none. Or one array for each sample: the weights of its nodes in the loss, which multiply
-            the nodes' costs; a loss that is a share of nodes is then a share of weights. Wrong
-            labels at nodes of weight 0 cost nothing, but such nodes stay in the sequence; to leave
-            nodes out, use `ignore_label`. Integers that are the lengths of the sequences raise an
-            error, since other packages take lengths here; pass such weights as floats.
+            Nonnegative weights. A number per sample: weight 2 is equivalent to two copies, and
+            samples of weight 0 are ignored. Or an array per sample, with the weights of its nodes
+            in the loss, which multiply the costs of nodes; a loss that is a fraction of nodes is
+            then a fraction of weights. Errors at nodes of weight 0 cost nothing, but such nodes
+            remain in the sequence; to ignore nodes, use `ignore_label`. Integers that equal the
+            lengths of the sequences raise an error, since other packages expect lengths here; pass
+            such weights as floats.
         X_val, y_val : as X and y, optional
             Validation samples for `early_stopping`, which are not used in training. If None,
             `validation_fraction` of the samples is set aside. Labels not seen in training count as
@@ -387,14 +388,14 @@ class ChainSSVM(LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are not as expected. The message names the sample; the
-            estimator stays as it was.
+            If the data or a parameter are invalid. The message names the sample, and the estimator
+            remains unchanged.
 
         Warns
         -----
         UserWarning
-            If each sequence has one node, so that no transitions are learned, as for 2-D X; not
-            with ``transitions=False``. If sequences are empty.
+            If each sequence has one node, so that no transitions are learned, as for 2-D X, unless
+            ``transitions=False``; or if sequences are empty.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
@@ -405,34 +406,33 @@ class ChainSSVM(LabelingSSVM):
         return {"transition_mask": ResolvedMask(attributes["classes_"], *attributes["_masks"])}
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best labeling of each sequence; known labels may be given.
+        """Predict the best labeling of each sequence, optionally given some known labels.
 
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples; one sequence is a list of one array. 2-D only if X was in the fit.
+            Samples; a single sequence is a list of one array. 2-D only if X was 2-D in ``fit``.
         y_partial : list of label sequences, optional
-            Labels that are known already; the others are predicted around them. For each sample
-            an array with one entry a node: the label, or None, NaN, `ignore_label` or -1 (unless
-            that is a class) if it is not known. None instead of an array: nothing is known. For
-            2-D X one entry a row.
+            Known labels; the others are predicted given these. For each sample, an array with an
+            entry per node: the label, or None, NaN, `ignore_label` or -1 (unless that is a class)
+            if unknown; or None instead of an array if all are unknown. For 2-D X, an entry per row.
 
         Returns
         -------
         ndarray
-            For lists a 1-D object array of label arrays, empty ones for empty sequences; for (n, L,
-            n_features) of shape (n, L); for 2-D X of shape (n,). With `y_partial` the best of the
-            labelings that have the known labels.
+            For lists, a 1-D object array of label arrays, which are empty for empty sequences; for
+            X of shape (n, L, n_features), an array of shape (n, L); for 2-D X, of shape (n,). With
+            `y_partial`, the best labelings that contain the known labels.
 
         Raises
         ------
         ValueError, TypeError
-            Where the data are not as expected, or no labeling that `transition_mask` allows has
-            the known labels; the message names the sample and the node.
+            If the data are invalid, or no labeling allowed by `transition_mask` contains the known
+            labels; the message names the sample and the node.
 
         Examples
         --------
-        The middle label is known; it changes what its neighbors are taken for:
+        A known label in the middle changes the predictions of its neighbors:
 
         >>> from sstruct import ChainSSVM
         >>> X, y = [[[2.0], [1.0]], [[-2.0], [-1.0]]], [["a", "a"], ["b", "b"]]
@@ -449,7 +449,7 @@ class ChainSSVM(LabelingSSVM):
         return nodes.like_input(model.classes_[structure.decode(model, nodes, known)])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute for each node and label the best score of a labeling with it (max-marginals).
+        """Compute the best score of a labeling with each label at each node (max-marginals).
 
         Parameters
         ----------
@@ -459,9 +459,9 @@ class ChainSSVM(LabelingSSVM):
         Returns
         -------
         ndarray
-            As :meth:`predict`, with K scores in place of each label; ``-inf`` where
-            `transition_mask` forbids it. The labels of ``predict`` have the highest score of
-            their node, up to ties.
+            As in :meth:`predict`, with K scores instead of each label; ``-inf`` if
+            `transition_mask` forbids the label. The labels from ``predict`` have the highest scores
+            of their nodes, up to ties.
         """
         structure, model = self._fitted()
         nodes = structure.pack(X, model)
@@ -475,17 +475,17 @@ class ChainSSVM(LabelingSSVM):
         X : as in :meth:`fit`
             Samples.
         k : int
-            How many, at least 1.
+            Number of labelings, at least 1.
 
         Returns
         -------
         labels : ndarray of shape (n,), dtype object
-            For each sequence an array (m, L) of different labelings, best first, the first that of
-            :meth:`predict`, up to ties; for 2-D X an array (m,). m is k, or the number of labelings
-            that the sequence can have, given `transition_mask`, if that is smaller; 1 of an empty
-            sequence, whose only labeling is empty.
+            For each sequence, an array (m, L) of distinct labelings, best first; for 2-D X an array
+            (m,). The first one is the result of :meth:`predict`, up to ties. m is k, or the number
+            of labelings allowed by `transition_mask`, if that is smaller; an empty sequence has
+            one, empty labeling.
         scores : ndarray of shape (n,), dtype object
-            For each sequence an array (m,) of their scores ``<w_, phi(x, y)>``.
+            For each sequence, an array (m,) of the scores ``<w_, phi(x, y)>``.
 
         See Also
         --------
@@ -493,7 +493,7 @@ class ChainSSVM(LabelingSSVM):
 
         Notes
         -----
-        O(L K (K + k)) time for a sequence of L nodes, beside the potentials; exact.
+        Exact. O(L K (K + k)) time for a sequence of L nodes, plus the time for potentials.
 
         Examples
         --------

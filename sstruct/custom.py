@@ -1,4 +1,4 @@
-"""StructuredSVM: structures that the package does not have, given by a Python object."""
+"""StructuredSVM: user-defined structures, given by a Python object."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -18,72 +18,74 @@ __all__ = ["StructuredSVM"]
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructuredSVM(BaseSSVM):
-    r"""Structured SVM for a structure of your own, which you describe by a Python object.
+    r"""Structured SVM for user-defined structures, described by a Python object.
 
-    You write an object with three methods, the oracle: features of a sample with a labeling, the
-    loss of a labeling, and the labeling with the highest score. The estimator does the training,
-    which minimizes
+    You implement the oracle, an object with three methods that return the features of a sample with
+    a labeling, the loss of a labeling, and the labeling with the highest score. Training minimizes
 
     .. math::
 
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
-    Here :math:`\phi` is ``joint_feature``, :math:`L_i` is ``loss`` and :math:`s_i` the weight of
-    sample i. Training ends when the objective is known to be within `tol` of its minimum. Samples
-    and labelings may be any objects; only the oracle looks into them.
+    where :math:`\phi` is ``joint_feature``, :math:`L_i` is ``loss`` and :math:`s_i` the weight of
+    sample i. Training stops once the duality gap shows that the objective is within `tol` of its
+    minimum. Samples and labelings may be any objects; they are passed only to the oracle.
 
     Parameters
     ----------
     oracle : object
-        Has the methods
+        Object with the methods
 
         ``joint_feature(x, y)``
-            Features of a sample with a labeling: an array of shape (d,), or a sparse one of shape
-            (1, d), with the same d for all.
+            Return the features of a sample with a labeling: an array of shape (d,), or a sparse one
+            of shape (1, d), with the same d for all.
         ``loss(y_true, y)``
-            Cost of predicting y: at least 0, and 0 for ``y_true``.
+            Return the cost of predicting y: at least 0, and 0 for ``y_true``.
         ``argmax(x, w, y_true=None, loss_weight=1.0)``
-            The labeling with the largest score ``w @ joint_feature(x, y)``; where `y_true` is
-            given, with the largest score plus ``loss_weight * loss(y_true, y)``. Must not write to
+            Return the labeling with the largest score ``w @ joint_feature(x, y)`` or, if `y_true`
+            is given, the largest score plus ``loss_weight * loss(y_true, y)``. Must not write to
             `w`.
 
         and optionally
 
         ``constrained_argmax(x, w, y_true, *, loss_weight, margin, lower, upper, above, below)``
             For exact slack rescaling (``search="angular"``): with h = margin + w @ (phi(x, y) -
-            phi(x, y_true)), the labeling of largest h + loss_weight * loss among those with h > 0
-            and loss / h from `lower` to `upper`, `lower` itself excluded where `above`, `upper`
-            where `below`; None where there is none.
+            phi(x, y_true)), return the labeling with the largest h + loss_weight * loss among the
+            labelings with h > 0 and loss / h from `lower` to `upper`, excluding `lower` itself if
+            `above`, and `upper` if `below`; or None if there is no such labeling.
         ``potentials(x, w)``
-            What ``argmax`` and ``constrained_argmax`` are then given in place of `w`, such as an
-            array of scores of parts. Called once for a sample and weights: a search of slack
-            rescaling calls ``argmax`` many times for them. Arrays cannot be written to afterwards.
+            Return an object that is passed to ``argmax`` and ``constrained_argmax`` instead of `w`,
+            such as an array of scores of parts. It is computed once per sample and weights, for
+            which a search of slack rescaling calls ``argmax`` many times. Arrays are made
+            read-only.
         ``encode(x, y)``, ``decode(x, labeling)``
-            A labeling as the other methods take and return it, from one as in `y`; and back, for
-            ``predict``. ``encode`` is called once for each true labeling.
+            Convert a labeling in `y` to the form that the other methods accept and return, and
+            back, for ``predict``. ``encode`` is called once for each true labeling.
         ``complete(x, y, w)``
-            For :class:`LatentSSVM`: of the labelings that agree with `y`, a labeling known in part,
-            that of largest score. As in `y` of ``fit``, not encoded. With `w` None, at the
-            beginning, any of them. ``loss`` is then of what is known alone.
+            For :class:`LatentSSVM`: return the labeling with the largest score among the labelings
+            that agree with `y`, which is partially known; or any of them if `w` is None, for the
+            initial completion. Labelings have the form of `y` of ``fit``, not encoded. ``loss``
+            must then depend only on the known part.
         ``work``
-            A number: nanoseconds that a call of ``argmax`` takes; default 1e6. The slower the
-            oracle, the more passes over cached labelings are made for each pass that calls it.
+            Time of a call of ``argmax`` in nanoseconds, default 1e6. For slower oracles, more
+            passes over cached labelings are made per pass that calls the oracle.
 
         Methods must not change their arguments, and must return equal results for equal arguments.
-        An oracle of C functions is a :class:`sstruct.extending.CompiledOracle`.
+        For C functions, see :class:`sstruct.extending.CompiledOracle`.
     bounds : array-like of shape (2, d) or None, default=None
-        Lower and upper bounds of the weights; infinite where free.
+        Lower and upper bounds of the weights; infinite for free weights.
     lam : float or "auto", default="auto"
-        Regularization strength, positive; all weights are regularized. ``"auto"`` is the papers'
-        choice, 1 over the sum of sample weights, whatever the scale of the oracle's features is.
+        Regularization strength, positive. All weights are regularized. ``"auto"`` is 1 divided by
+        the sum of sample weights, as in many papers; it does not depend on the scale of features.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
         [6]_.
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How slack rescaling finds the worst labeling: ``"angular"``, which is exact, where the
-        oracle has ``constrained_argmax``, else ``"bisecting"``, which may miss it but bounds it.
+        Search of slack rescaling for the most violated labeling. ``"auto"`` is ``"angular"``, which
+        is exact, if the oracle has ``constrained_argmax``, otherwise ``"bisecting"``, which may
+        miss the most violated labeling but bounds its violation.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -117,10 +119,11 @@ class StructuredSVM(BaseSSVM):
     n_iter_no_change : int, default=5
         With `early_stopping`, stop after this number of passes without a better score.
     warm_start : {False, True, "dual", "primal"}, default=False
-        Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
-        (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
-        exist. The data must begin with those of the last fit, all of its samples in their order.
-        Other data, or another oracle (by its type and public attributes), raise an error.
+        Continue from the previous fit, for example after changing `lam` or adding samples.
+        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
+        have dual weights. The first samples must be the samples of the previous fit in the same
+        order. Different data, or a different oracle (by its type and public attributes), raise an
+        error.
     checkpoint : path or None, default=None
         File in which the state of the fit is saved periodically. If the file exists, the fit
         continues from it, with results that are bitwise identical to an uninterrupted fit; the file
@@ -128,15 +131,15 @@ class StructuredSVM(BaseSSVM):
         be written during the fit, a warning is issued and the fit continues. Concurrent fits
         require different files.
     n_jobs : int or None, default=None
-        Workers for oracle calls, through joblib and whichever of its backends is active (by
-        default processes); threads where the oracle is compiled. The results do not depend on it.
-        A process that was forked after its parent had such processes makes all calls itself.
-        With slack rescaling each searches in a block of its own. ``solver="ssg"`` calls Python
-        oracles one after another, but for its certificates.
+        Number of workers for oracle calls, through the active backend of joblib (by default
+        processes), or of threads for a compiled oracle. Results do not depend on it. A process that
+        was forked after its parent started such workers makes all calls itself. With slack
+        rescaling, each worker searches in a different block. ``solver="ssg"`` calls Python oracles
+        sequentially, except for certificates.
     batch_size : int or "auto", default="auto"
-        Number of oracle calls made with the same weights, before any of their answers is used, and
-        so the largest number of workers that are busy. ``"auto"``: an eighth of the samples, at
-        most 64. Larger batches keep more workers busy, but take more calls in all.
+        Number of oracle calls made with the same weights before any of their results is used, which
+        limits the number of busy workers. ``"auto"``: an eighth of the samples, at most 64. Larger
+        batches keep more workers busy, but require more calls in total.
     random_state : int, RandomState instance or None, default=None
         Pass an int for results that are bitwise reproducible on the same machine and build, unless
         `max_time` is set.
@@ -170,8 +173,8 @@ class StructuredSVM(BaseSSVM):
     converged_ : bool
         Whether ``status_`` is CONVERGED.
     inference_ : str
-        ``"oracle (exact)"``, or ``"oracle (approximate)"`` where a cached labeling was ever better
-        than the oracle's answer; with slack rescaling for example ``"oracle, angular search
+        ``"oracle (exact)"``, or ``"oracle (approximate)"`` if a cached labeling was ever better
+        than the result of the oracle; with slack rescaling, for example, ``"oracle, angular search
         (exact)"``.
     history_ : dict of ndarrays
         Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
@@ -187,15 +190,15 @@ class StructuredSVM(BaseSSVM):
 
     Notes
     -----
-    Memory: for each sample a few cached labelings are kept, as phi(x_i, y_i) - phi(x_i, y) and the
-    loss: 8 d bytes each, or 12 bytes a nonzero where at least half of the entries are zero.
+    For each sample, a few cached labelings are stored, as phi(x_i, y_i) - phi(x_i, y) and the loss:
+    8 d bytes each, or 12 bytes per nonzero if at least half of the entries are zero.
 
-    What the oracle returns in ``fit`` is checked. An error names the sample and the call; the
+    The results of the oracle in ``fit`` are validated. Errors name the sample and the call; the
     estimator then has the attributes of the fit so far, as after Ctrl-C.
 
-    The duality gap is certain only if ``argmax`` is exact. With an approximate one ``objective_``
-    and ``dual_gap_`` may be too small. Where a cached labeling scores higher than the oracle's
-    answer, it is used instead, counted in ``history_``, and a warning is given.
+    The duality gap is valid only if ``argmax`` is exact. With an approximate one, ``objective_``
+    and ``dual_gap_`` may be too small. If a cached labeling scores higher than the result of the
+    oracle, it is used instead and counted in ``history_``, and a warning is issued.
 
     References
     ----------
@@ -251,19 +254,20 @@ class StructuredSVM(BaseSSVM):
         y_val: Any = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labeled samples.
+        """Fit the model to labeled samples.
 
         Parameters
         ----------
         X : list of n objects
-            Samples, in any form that the oracle understands; of an array or a table each row is
-            one. Or partitions of such samples on a Dask cluster: a bag, or a list of futures or
-            delayed objects that each stand for a list.
+            Samples, in any form that the oracle supports; rows of arrays and tables are samples. Or
+            partitions of samples on a Dask cluster: a bag, or a list of futures or delayed objects
+            of lists.
         y : list of n objects
-            The true labelings, as the oracle takes them; for partitions, partitions alike, or None
-            where X is of pairs (x, y).
+            The true labelings, in any form that the oracle supports. For partitions, the same
+            partitions of labelings, or None if X contains pairs (x, y).
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 2 counts as two copies, weight 0 as none.
+            Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
+            ignored.
         X_val, y_val : as X and y, optional
             Validation samples for `early_stopping`, which are not used in training. If None,
             `validation_fraction` of the samples is set aside. Labels not seen in training count as
@@ -279,9 +283,9 @@ class StructuredSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            If a parameter, or what the oracle returns, is not as expected. The oracle is first
-            asked about the true labelings; an error up to there leaves the estimator unchanged.
-            After a later error the attributes are those of the fit so far.
+            If a parameter, or a result of the oracle, is invalid. The oracle is first called for
+            the true labelings; an error in these calls leaves the estimator unchanged. After a
+            later error, the estimator has the attributes of the fit so far.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
@@ -292,17 +296,17 @@ class StructuredSVM(BaseSSVM):
         return model._w
 
     def predict(self, X: Any) -> np.ndarray:
-        """Find the labeling of largest score of each sample.
+        """Predict the labeling with the largest score of each sample.
 
         Parameters
         ----------
         X : list of n objects
-            Or an array or a table, of which rows are taken; not partitions on a cluster.
+            Samples, or an array or a table whose rows are samples; not partitions on a cluster.
 
         Returns
         -------
         ndarray of shape (n,), dtype object
-            What ``oracle.argmax(x, w_)`` returns for each sample, decoded.
+            The decoded result of ``oracle.argmax(x, w_)`` for each sample.
         """
         structure, model = self._fitted()
         samples = structure.pack(X, model)
@@ -310,12 +314,12 @@ class StructuredSVM(BaseSSVM):
         return object_array(decoded(structure.oracle, x, y) for x, y in zip(samples, found))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute an accuracy from the oracle's loss, between 0 and 1.
+        """Return an accuracy between 0 and 1, computed from the loss of the oracle.
 
         The score is 1 - l / max(1, m), for the mean loss l of the predictions and the mean m of the
-        largest loss of any labeling. For losses of at most 1, such as the share of wrong labels, it
-        is one minus the mean loss; for the number of wrong labels it is the share of labels that
-        are right.
+        largest loss of any labeling. For losses of at most 1, such as the fraction of wrong labels,
+        it is one minus the mean loss; for the number of wrong labels, it is the fraction of correct
+        labels.
 
         Parameters
         ----------
@@ -324,12 +328,12 @@ class StructuredSVM(BaseSSVM):
         y : list of n objects
             The true labelings.
         sample_weight : array-like of shape (n,), optional
-            Weight of each sample's losses.
+            Weights of the samples.
 
         Returns
         -------
         float
-            The score. It takes two calls of the oracle a sample: the labeling of largest loss is
-            ``argmax`` with `y_true` at weights of zero.
+            The score. It requires two calls of the oracle per sample; the labeling with the largest
+            loss is the result of ``argmax`` with `y_true` and zero weights.
         """
         return super().score(X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""Structures of your own in compiled code: C functions, or a problem written in Cython."""
+"""User-defined structures in compiled code: C functions, or a problem written in Cython."""
 
 from sstruct._estimators.custom.compiled_oracle import CompiledOracle
 from sstruct._problems.core._block_problem import BlockProblem

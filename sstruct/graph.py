@@ -20,28 +20,29 @@ class GraphCRFSSVM(LabelingSSVM):
     r"""Structured SVM for graphs: a label for every node, such as each superpixel of an image.
 
     Labels every node of a graph so that neighboring labels fit together. The score of a labeling
-    adds up weights of the nodes' features and of the labels at both ends of each edge; ``predict``
-    looks for the labeling with the highest score. Every graph may have its own number of nodes and
-    edges. Training minimizes
+    is the sum of weights of node features and of the labels at both ends of each edge, and
+    ``predict`` searches for the labeling with the highest score. Graphs may differ in their numbers
+    of nodes and edges. Training minimizes
 
     .. math::
 
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
-    Here :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
-    `loss` and :math:`s_i` the weight of sample i: the true labeling is to score higher than every
-    other, by the other's loss (with slack rescaling by 1, and the hinge loss is multiplied by the
-    other's loss). Training ends when the objective is known to be within `tol` of its minimum.
+    where :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
+    `loss` and :math:`s_i` the weight of sample i. The required margin of the true labeling over
+    another one is the loss of the latter (with slack rescaling, it is 1, and the hinge loss is
+    multiplied by the loss). Training stops once the duality gap shows that the objective is within
+    `tol` of its minimum.
 
     Parameters
     ----------
     pairwise : {"potts", "contrast", "full", "directed"} or float, default="potts"
-        What the labels a and b of two neighbors add to the score.
+        Contribution of the labels a and b of two neighbors to the score.
 
         - ``"potts"``: ``edge_coef_ * [a != b]``, one weight, at most 0.
-        - ``"contrast"``: ``edge_coef_ @ features * [a != b]``; edge features that are not negative,
-          weights at most 0.
+        - ``"contrast"``: ``edge_coef_ @ features * [a != b]``, for nonnegative edge features;
+          weights are at most 0.
         - ``"full"``: ``(edge_coef_[a, b] + edge_coef_[b, a]) / 2``, any signs.
         - ``"directed"``: ``sum_g features[g] * edge_coef_[g, a, b]``, a at the first and b at the
           second node of the edge; features and weights of any sign.
@@ -79,10 +80,10 @@ class GraphCRFSSVM(LabelingSSVM):
         nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
         ``1 / (lam * n)``.
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong labeling. Nodes count with their sizes, where X has some.
+        Cost of a wrong labeling. Nodes are weighted by their sizes, if X has sizes.
 
         - ``"hamming-count"``: the number of wrong nodes (the sum of their sizes).
-        - ``"hamming"``: the share of wrong nodes.
+        - ``"hamming"``: the fraction of wrong nodes.
         - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
           of N nodes with that label and the K labels that occur.
         - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
@@ -171,7 +172,7 @@ class GraphCRFSSVM(LabelingSSVM):
         Intercepts; zero without `fit_intercept`.
     edge_coef_ : ndarray of shape (1,), (G,), (K, K) or (G, K, K), or None
         Pairwise weights of ``"potts"``, ``"contrast"``, ``"full"`` or ``"directed"``, for G edge
-        features; None where `pairwise` is a float.
+        features; None if `pairwise` is a float.
     classes_ : ndarray of shape (K,)
         The labels.
     n_features_in_ : int
@@ -223,24 +224,24 @@ class GraphCRFSSVM(LabelingSSVM):
 
     Notes
     -----
-    Features add up over the V nodes of a graph, as errors do with ``"hamming-count"``, so that
-    `lam` does not depend on V. The other losses are divided by V: weights come out V times smaller,
-    and `lam` is to be V times as large, as ``"auto"`` is. With a far smaller one large graphs take
-    many passes.
+    Features are summed over the V nodes of a graph, and so are errors with ``"hamming-count"``, so
+    `lam` does not depend on V. The other losses are divided by V: weights are V times smaller, and
+    `lam` should be V times as large, which ``"auto"`` does. With a much smaller `lam`, large graphs
+    require many passes.
 
-    An unknown node up to five edges away from a labeled one is completed before training: it takes
-    the most frequent label of its neighbors that are closer to labeled nodes, the first of several
-    in ``classes_``. Completed labels are part of the true labeling :math:`y_i` and then fixed;
-    errors there cost nothing. So the objective is convex, its certificate is valid, and edges
-    across a border of unknown nodes are learned from. Unknown nodes that are farther away are left
-    out, with their edges. So are all unknown nodes of a graph if more than a tenth of them are
-    farther away, if most edges between its labeled nodes join different labels, or if `pairwise` is
-    0. :class:`LatentSSVM` completes all unknown nodes with the labels that the model predicts.
+    An unknown node up to five edges away from a labeled one is completed before training. It gets
+    the most frequent label of its neighbors that are closer to labeled nodes; ties go to the first
+    label in ``classes_``. Completed labels are a fixed part of the true labeling :math:`y_i`, and
+    errors there cost nothing. Therefore, the objective is convex, its certificate is valid, and
+    edges across a border of unknown nodes are used in training. Unknown nodes that are farther away
+    are removed with their edges. All unknown nodes of a graph are removed if more than a tenth of
+    them are farther away, if most edges between labeled nodes join different labels, or if
+    `pairwise` is 0. :class:`LatentSSVM` completes all unknown nodes with predicted labels.
 
-    Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector
-    of the size of ``w_`` per thread, and per graph a few cached labelings of 4 V bytes each. While
-    it fits, ``"fwmap"`` keeps 8 K bytes for each node and each of the trees that have it, also in a
-    checkpoint.
+    In addition to the features and edges, memory is O(V K + E) for the largest graph per thread, a
+    vector of the size of ``w_`` per thread, and a few cached labelings of 4 V bytes each per graph.
+    During a fit, ``"fwmap"`` stores 8 K bytes for each node and each tree that contains it, also in
+    checkpoints.
 
     References
     ----------
@@ -259,7 +260,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
     Examples
     --------
-    Noisy labels on cycles, where neighbors mostly agree:
+    Noisy labels on cycles, on which neighbors mostly agree:
 
     >>> import numpy as np
     >>> from sstruct import GraphCRFSSVM
@@ -279,7 +280,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.")
-    edge_coef_ = named_weights("edge", "Pairwise weights; None where they are fixed.")
+    edge_coef_ = named_weights("edge", "Pairwise weights; None if they are fixed.")
 
     pairwise: str | float = "potts"
     inference: str = "auto"
@@ -290,7 +291,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
     def __repr__(self, *arguments):
         text = super().__repr__(*arguments)
-        # A comment, so that the text is still the expression that makes the estimator.
+        # A comment, so that the repr remains an expression for the estimator.
         return text + "  # certificate: approximate" * getattr(self, "_is_approximate", False)
 
     def fit(
@@ -303,26 +304,26 @@ class GraphCRFSSVM(LabelingSSVM):
         y_val: Any = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labeled graphs.
+        """Fit the model to labeled graphs.
 
         Parameters
         ----------
         X : list of n tuples (node features, edges[, edge features[, node sizes]])
-            Node features: (V, F), dense or sparse; edges: integers (E, 2), two different nodes 0 to
-            V - 1, no pair twice, or a sparse adjacency matrix (V, V), symmetric, of ones, whose
-            edges are those of its upper triangle, row by row; edge features: (E, G) or None; node
-            sizes: (V,) positive weights of the nodes in the loss, or None. Features may be data
-            frames, whose names ``to_frame`` shows. Graphs without nodes are ignored, with a
-            warning. A 2-D array or sparse matrix is read as graphs of one node, one a row. Or
-            partitions of such lists on a Dask cluster, with y alike: see :doc:`/how_to/cluster`.
+            Node features: (V, F), dense or sparse. Edges: integers (E, 2), pairs of different nodes
+            0 to V - 1 without duplicates; or a symmetric sparse adjacency matrix (V, V) of ones,
+            whose edges are in the order of its upper triangle, row by row. Edge features: (E, G) or
+            None. Node sizes: (V,) positive weights of the nodes in the loss, or None. Features may
+            be data frames, whose names are used by ``to_frame``. Graphs without nodes are ignored
+            with a warning. The rows of a 2-D array or sparse matrix are graphs of one node. X and y
+            may also be partitions of such lists on a Dask cluster: see :doc:`/how_to/cluster`.
         y : list of n arrays of shape (V,)
-            Labels of any hashable type; for 2-D X one label a row.
+            Labels of any hashable type; for 2-D X one label per row.
         sample_weight : array-like of shape (n,), or list of n arrays (V,), optional
-            Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
-            none. Or one array for each sample: the weights of its nodes in the loss, which multiply
-            the nodes' costs and sizes; a loss that is a share of nodes is then a share of weights.
-            Wrong labels at nodes of weight 0 cost nothing, but such nodes stay in the graph; to
-            leave nodes out, use `ignore_label`.
+            Nonnegative weights. A number per sample: weight 2 is equivalent to two copies, and
+            samples of weight 0 are ignored. Or an array per sample, with the weights of its nodes
+            in the loss, which multiply the costs and sizes of nodes; a loss that is a fraction of
+            nodes is then a fraction of weights. Errors at nodes of weight 0 cost nothing, but such
+            nodes remain in the graph; to ignore nodes, use `ignore_label`.
         X_val, y_val : as X and y, optional
             Validation samples for `early_stopping`, which are not used in training. If None,
             `validation_fraction` of the samples is set aside. Labels not seen in training count as
@@ -338,41 +339,40 @@ class GraphCRFSSVM(LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are not as expected. The message names the sample; the
-            estimator stays as it was.
+            If the data or a parameter are invalid. The message names the sample, and the estimator
+            remains unchanged.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best labeling of each graph; known labels may be given.
+        """Predict the best labeling of each graph, optionally given some known labels.
 
-        With the decoder of the fit; `inference_` says whether it is exact.
+        The decoder is the one of the fit; see `inference_` for whether it is exact.
 
         Parameters
         ----------
         X : as in :meth:`fit`
-            Node sizes are not looked at.
+            Node sizes are ignored.
         y_partial : list of n arrays of shape (V,), optional
-            Labels that are known already; the others are predicted around them. For each sample
-            an array with one entry a node: the label, or None, NaN, `ignore_label` or -1 (unless
-            that is a class) if it is not known. None instead of an array: nothing is known. For
-            2-D X one entry a row.
+            Known labels; the others are predicted given these. For each sample, an array with an
+            entry per node: the label, or None, NaN, `ignore_label` or -1 (unless that is a class)
+            if unknown; or None instead of an array if all are unknown. For 2-D X, an entry per row.
 
         Returns
         -------
         ndarray
-            For graphs a 1-D object array of label arrays, empty ones for graphs without nodes; for
-            2-D X of shape (n,). With `y_partial` the best of the labelings that have the known
-            labels.
+            For graphs, a 1-D object array of label arrays, which are empty for graphs without
+            nodes; for 2-D X, an array of shape (n,). With `y_partial`, the best labelings that
+            contain the known labels.
 
         Raises
         ------
         ValueError, TypeError
-            Where the data are not as expected; the message names the sample and the node.
+            If the data are invalid; the message names the sample and the node.
 
         Examples
         --------
-        Three nodes in a row; the last one's label is known, and its neighbors follow it:
+        Three nodes in a row. A known label of the last one changes the labels of its neighbors:
 
         >>> from sstruct import GraphCRFSSVM
         >>> edges = [[0, 1], [1, 2]]
@@ -391,32 +391,32 @@ class GraphCRFSSVM(LabelingSSVM):
         return graphs.nodes.like_input(model.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute for each node and label the best score of a labeling with it (max-marginals).
+        """Compute the best score of a labeling with each label at each node (max-marginals).
 
-        Exact for two labels whose neighbors attract each other, by minimum cuts, and for graphs
-        without cycles, by max-sum, whatever `inference` is. For all others approximate, and never
-        too high: the score of the labeling that ``predict`` finds with this one label changed.
-        Where ``inference_`` ends in "(exact)" all is exact, unless it is "max-sum (exact)" and
-        graphs given here have cycles.
+        For any `inference`, scores are exact for two labels if neighbors attract each other, by
+        minimum cuts, and for graphs without cycles, by max-sum. For other graphs, they are
+        approximate and never too high: the score of the labeling from ``predict`` with only this
+        label changed. If ``inference_`` ends in "(exact)", all scores are exact, unless it is
+        "max-sum (exact)" and graphs in X have cycles.
 
         Parameters
         ----------
         X : as in :meth:`fit`
-            2-D only if X was in the fit. Node sizes are not looked at.
+            2-D only if X was 2-D in ``fit``. Node sizes are ignored.
 
         Returns
         -------
         ndarray
-            As :meth:`predict`, with K scores in place of each label: arrays (V, K) for graphs,
-            (n, K) for 2-D X. Where they are exact, the labels of ``predict`` have the highest score
-            of their node, up to ties.
+            As in :meth:`predict`, with K scores instead of each label: arrays (V, K) for graphs,
+            (n, K) for 2-D X. If scores are exact, the labels from ``predict`` have the highest
+            scores of their nodes, up to ties.
 
         Notes
         -----
-        O(E K^2) time for E edges without cycles, O(V K + E K) for changes of one labeling. With
-        cuts, one for the whole graph, and then a search around each node for its other label [1]_.
-        It is short unless edges weigh much more than features, and at worst goes through the whole
-        graph: O(V E).
+        O(E K^2) time for E edges without cycles, O(V K + E K) for changes of one labeling. Cuts
+        require one cut for the whole graph, and then a search around each node for its other label
+        [1]_. The search is short unless edges have much more weight than features; in the worst
+        case, it visits the whole graph: O(V E).
 
         References
         ----------

@@ -75,7 +75,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Cost of a wrong labeling.
 
         - ``"hamming-count"``: the number of wrong pixels.
-        - ``"hamming"``: the share of wrong pixels.
+        - ``"hamming"``: the fraction of wrong pixels.
         - ``"balanced"``: as ``"hamming"``, but a pixel with true label k counts N / (K N_k), for
           N_k of N pixels with that label and the K labels that occur.
         - an array (K,): as ``"hamming"``, with the weight of a pixel by its true label.
@@ -315,7 +315,7 @@ class GridCRFSSVM(GraphCRFSSVM):
             images of one pixel, one a row. Or partitions of such lists on a Dask cluster, with y
             alike: see :doc:`/how_to/cluster`.
         y : list of n arrays of shape (H, W), or array of shape (n, H, W)
-            Labels of any hashable type; for 2-D X one label a row.
+            Labels of any hashable type; for 2-D X one label per row.
         sample_weight : array-like of shape (n,), or list of n arrays (H, W), optional
             Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
             none. Or one array for each sample: the weights of its pixels in the loss, which
@@ -337,15 +337,15 @@ class GridCRFSSVM(GraphCRFSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are not as expected. The message names the sample; the
-            estimator stays as it was.
+            If the data or a parameter are invalid. The message names the sample, and the estimator
+            remains unchanged.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best labeling of each image; known labels may be given.
 
-        With the decoder of the fit; `inference_` says whether it is exact.
+        The decoder is the one of the fit; see `inference_` for whether it is exact.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data are not as expected; the message names the sample and the pixel.
+            If the data are invalid; the message names the sample and the pixel.
 
         Examples
         --------
@@ -395,14 +395,14 @@ class GridCRFSSVM(GraphCRFSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples; one image is a list of one array. 2-D only if X was in the fit.
+            Samples; a single image is a list of one array. 2-D only if X was 2-D in ``fit``.
 
         Returns
         -------
         ndarray
-            As :meth:`predict`, with K scores in place of each label: arrays (H, W, K) for images,
-            (n, K) for 2-D X. Where they are exact, the labels of ``predict`` have the highest score
-            of their pixel, up to ties.
+            As in :meth:`predict`, with K scores instead of each label: arrays (H, W, K) for images,
+            (n, K) for 2-D X. If scores are exact, the labels from ``predict`` have the highest
+            scores of their pixels, up to ties.
 
         See Also
         --------

@@ -237,7 +237,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         y : array-like of shape (n,)
             Labels of any hashable type; at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 2 counts as two copies, weight 0 as none.
+            Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
+            ignored.
         X_val, y_val : as X and y, optional
             Validation samples for `early_stopping`, which are not used in training. If None,
             `validation_fraction` of the samples is set aside. Labels not seen in training count as
@@ -253,8 +254,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are not as expected. The message names the sample; the
-            estimator stays as it was.
+            If the data or a parameter are invalid. The message names the sample, and the estimator
+            remains unchanged.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 

@@ -329,7 +329,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         y : array-like, sparse matrix or data frame of shape (n, K), or array-like of shape (n,)
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 2 counts as two copies, weight 0 as none.
+            Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
+            ignored.
         X_val, y_val : as X and y, optional
             Validation samples for `early_stopping`, which are not used in training. If None,
             `validation_fraction` of the samples is set aside. Labels not seen in training count as
@@ -345,8 +346,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are not as expected. The message names the sample; the
-            estimator stays as it was.
+            If the data or a parameter are invalid. The message names the sample, and the estimator
+            remains unchanged.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 

@@ -254,7 +254,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         y_val: Any = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labeled graphs.
+        """Fit the model to labeled graphs.
 
         Parameters
         ----------
@@ -285,8 +285,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are not as expected. The message names the sample; the
-            estimator stays as it was.
+            If the data or a parameter are invalid. The message names the sample, and the estimator
+            remains unchanged.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
@@ -333,7 +333,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         )
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute for each node and label the best score of a labeling with it (max-marginals).
+        """Compute the best score of a labeling with each label at each node (max-marginals).
 
         Exact for graphs without cycles, by max-sum, whatever `inference` is. For others
         approximate, and never too high: the score of the labeling that ``predict`` finds with this
