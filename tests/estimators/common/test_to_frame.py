@@ -250,7 +250,7 @@ def test_frames_are_made_of_fitted_models_alone_and_need_pandas(monkeypatch):
         MultilabelSSVM().to_frame()
     model = chain()
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"to_frame makes .*: pip install pandas"):
+    with pytest.raises(ImportError, match=r"to_frame requires .*: pip install pandas"):
         model.to_frame()
 
 

@@ -307,7 +307,7 @@ def test_set_callbacks_replaces(tiny_chains):
 
 def test_monitor_records_the_certificates(tiny_chains):
     monitor = GapMonitor()
-    with pytest.raises(ValueError, match="no fit"):
+    with pytest.raises(ValueError, match="has not recorded a fit"):
         _ = monitor.history
     models = [
         tight(certificate_every=every).set_callbacks(monitor).fit(*tiny_chains) for every in (1, 4)

@@ -167,7 +167,7 @@ def test_classes_have_their_share_as_in_scikit_learn(rng, monkeypatch):
     early.fit(X, y)
     assert sorted(seen[0]) == ["often"] * 36 + ["rare"] * 4
     alone = np.append(y[:-1], "alone")
-    message = "early_stopping=True with validation_fraction=0.1 cannot divide 200 samples"
+    message = "early_stopping=True with validation_fraction=0.1 cannot split 200 samples"
     with pytest.raises(ValueError, match=message):
         MulticlassSSVM(early_stopping=True).fit(X, alone)
     with pytest.raises(ValueError, match="populated class"):  # as scikit-learn's

@@ -332,7 +332,7 @@ def test_features_far_from_0_converge(rng, mean):
 def test_no_such_number():
     X = np.array([[1, 2], [-1, 0], [0, 3]]) * 1e-150
     model = MulticlassSSVM(fit_intercept=False)
-    with pytest.raises(ValueError, match=r'lam="auto" is .* variance .*; scale the features'):
+    with pytest.raises(ValueError, match=r'lam="auto" is .* variance .*; rescale the features'):
         model.fit(X, [0, 1, 1], sample_weight=np.full(3, 1e300))
 
 
