@@ -37,7 +37,7 @@ __all__ = [
 
 
 def show_versions() -> None:
-    """Print the versions of Python, of this package and of what it depends on.
+    """Print the versions of Python, of this package and of its dependencies.
 
     Examples
     --------

@@ -18,25 +18,25 @@ __all__ = ["GridCRFSSVM"]
 class GridCRFSSVM(GraphCRFSSVM):
     r"""Structured SVM for images: a label for every pixel.
 
-    A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Each image may have its own size; edge
-    features are made of the images.
+    A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Images may differ in size; edge
+    features are computed from the images.
 
     Parameters
     ----------
     connectivity : {4, 8}, default=4
         Number of neighbors of a pixel: 4, or 8 with diagonals.
     pairwise : {"potts", "contrast", "full", "directed"} or float, default="potts"
-        What the labels a and b of two neighboring pixels add to the score.
+        Contribution of the labels a and b of two neighboring pixels to the score.
 
         - ``"potts"``: ``edge_coef_ * [a != b]``, one weight, at most 0.
         - ``"contrast"``: two weights, at most 0, times [a != b] and times 1 and
-          ``exp(-norm(x_u - x_v) ** 2 / (2 mean))``, where mean is that of the squared norm over the
-          image's edges: less where the image changes much.
+          ``exp(-norm(x_u - x_v) ** 2 / (2 mean))``, for the mean of the squared norm over the edges
+          of the image; the cost is lower across strong edges of the image.
         - ``"full"``: ``(edge_coef_[a, b] + edge_coef_[b, a]) / 2``, any signs. If some pairs repel
           each other, decoding takes several times as long as with ``"potts"``: about 3 s instead
           of 0.2 s for 360 x 480 pixels and 11 labels.
-        - ``"directed"``: ``edge_coef_[g, a, b]``, any signs, of the direction g of the edge: right,
-          down and, for 8 neighbors, down-right and down-left; a is the label of the upper or
+        - ``"directed"``: ``edge_coef_[g, a, b]``, any signs, for the direction g of the edge:
+          right, down and, for 8 neighbors, down-right and down-left; a is the label of the upper or
           left pixel.
         - a float, at least 0: the cost of neighbors with different labels, not learned.
     inference : {"auto", "cut", "expansion", "max-sum", "fwmap"}, default="auto"
@@ -101,19 +101,19 @@ class GridCRFSSVM(GraphCRFSSVM):
         Train on tiles: each image of more than this number of pixels is cut into tiles of at most
         this number of pixels, whose sides differ by at most one pixel. This makes training on large
         images several times faster. Each edge belongs to one tile; if it leaves the tile, the label
-        at its end is free. The sum of the tiles' hinge losses is an upper bound of the image's, and
-        is what training minimizes: ``objective_`` is at least the objective of whole images,
-        ``whole_objective_``. ``"auto"`` cuts images of more than 16,384 pixels into tiles of at
-        most 4,096 pixels, but none with slack rescaling, with a `solver` other than ``"mp-bcfw"``
-        and ``"bcfw"``, or if the images are mapped from a file. Integers need margin rescaling and
+        at its end is free. Training minimizes the sum of the hinge losses of tiles, an upper bound
+        of the hinge losses of images, so ``objective_`` is at least the objective of whole images,
+        ``whole_objective_``. ``"auto"`` splits images of more than 16,384 pixels into tiles of at
+        most 4,096 pixels, except with slack rescaling, with a `solver` other than ``"mp-bcfw"`` and
+        ``"bcfw"``, or if the images are mapped from a file. Integers require margin rescaling and
         one of these solvers. With None, training uses whole images. Predictions are always made for
         whole images. See :doc:`/how_to/long_recordings`.
     couple_windows : bool, default=False
-        Whether to make the labels of pixels agree that two tiles share. Multipliers are added to
-        the scores of such a label in one tile and subtracted in the other, and chosen together with
-        the weights, so that ``objective_`` becomes the smallest such upper bound: that of whole
-        images, up to `tol`, with two labels and neighbors that do not repel each other. Training
-        takes several times as long. Has no effect on images that are not cut. Cannot be
+        Whether to enforce that two tiles agree on the labels of shared pixels. Multipliers are
+        added to the scores of such a label in one tile and subtracted in the other, and optimized
+        together with the weights, which makes the upper bound ``objective_`` as small as possible.
+        For two labels and neighbors that do not repel each other, it is tight up to `tol`. Training
+        takes several times as long. Has no effect on images that are not split. Cannot be
         combined with ``average=True`` of the solver, `early_stopping`, partitions on a cluster,
         paths over `lam` and :class:`LatentSSVM`.
     solver : str or solver object, default="auto"
@@ -183,7 +183,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Intercepts; zero without `fit_intercept`.
     edge_coef_ : ndarray of shape (1,), (2,), (K, K) or (D, K, K), or None
         Pairwise weights of ``"potts"``, ``"contrast"``, ``"full"`` or ``"directed"``, for D = 2 or
-        4 directions; None where `pairwise` is a float.
+        4 directions; None if `pairwise` is a float.
     classes_ : ndarray of shape (K,)
         The labels.
     n_features_in_ : int
@@ -235,22 +235,22 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     See Also
     --------
-    GraphCRFSSVM : Any graphs, such as superpixels, with edge features of one's own.
+    GraphCRFSSVM : Any graphs, such as superpixels, with user-defined edge features.
 
     Notes
     -----
     `lam` does not depend on the number of pixels, as for :class:`GraphCRFSSVM`. With ten
-    images of 512 x 512 pixels, three float32 features and ``"potts"``, 20 passes took 260 MB beside
-    the data, and 190 MB with ``window_size=None``.
+    images of 512 x 512 pixels, three float32 features and ``"potts"``, 20 passes took 260 MB in
+    addition to the data, and 190 MB with ``window_size=None``.
 
-    Unknown pixels up to five edges away from a labeled pixel take the nearest label in training,
-    without loss, as nodes of :class:`GraphCRFSSVM` do; others are left out, and so are all unknown
-    pixels of an image if more than a tenth of them is farther away. Void borders between
-    objects therefore need no preparation.
+    In training, unknown pixels up to five edges away from a labeled pixel get the nearest label,
+    without loss, as in :class:`GraphCRFSSVM`. Other unknown pixels are removed, and all unknown
+    pixels of an image are removed if more than a tenth of them are farther away. Void borders
+    between objects therefore require no preprocessing.
 
-    Images of one size share their edges, of which an H x W image has about 2 H W or, with 8
-    neighbors, 4 H W. Features in one contiguous array (n, H, W, F) are not copied unless pixels
-    leave training or images are cut into tiles, which copies all of them.
+    Images of the same size share their edges, about 2 H W or, with 8 neighbors, 4 H W for an H x W
+    image. Features in one contiguous array (n, H, W, F) are not copied unless pixels are removed or
+    images are split into tiles, which copies all features.
 
     References
     ----------
@@ -269,7 +269,7 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     Examples
     --------
-    Squares seen through noise:
+    Noisy images of squares:
 
     >>> import numpy as np
     >>> from sstruct import GridCRFSSVM
@@ -305,23 +305,23 @@ class GridCRFSSVM(GraphCRFSSVM):
         y_val: Any = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labeled images.
+        """Fit the model to labeled images.
 
         Parameters
         ----------
         X : list of n arrays of shape (H, W, n_features), or array of shape (n, H, W, n_features)
-            Values of about 1; of images as they are loaded, from 0 to 255, divide by 255. Images
-            without pixels are ignored, with a warning. A 2-D array or sparse matrix is read as
-            images of one pixel, one a row. Or partitions of such lists on a Dask cluster, with y
-            alike: see :doc:`/how_to/cluster`.
+            Features, with values of about 1; divide 8-bit images by 255. Images without pixels are
+            ignored with a warning. The rows of a 2-D array or sparse matrix are images of one
+            pixel. X and y may also be partitions of such lists on a Dask cluster: see
+            :doc:`/how_to/cluster`.
         y : list of n arrays of shape (H, W), or array of shape (n, H, W)
             Labels of any hashable type; for 2-D X one label per row.
         sample_weight : array-like of shape (n,), or list of n arrays (H, W), optional
-            Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
-            none. Or one array for each sample: the weights of its pixels in the loss, which
-            multiply the pixels' costs; a loss that is a share of pixels is then a share of weights.
-            Wrong labels at pixels of weight 0 cost nothing, but such pixels stay in the image; to
-            leave pixels out, use `ignore_label`.
+            Nonnegative weights. A number per sample: weight 2 is equivalent to two copies, and
+            samples of weight 0 are ignored. Or an array per sample, with the weights of its pixels
+            in the loss, which multiply the costs of pixels; a loss that is a fraction of pixels is
+            then a fraction of weights. Errors at pixels of weight 0 cost nothing, but such pixels
+            remain in the image; to ignore pixels, use `ignore_label`.
         X_val, y_val : as X and y, optional
             Validation samples for `early_stopping`, which are not used in training. If None,
             `validation_fraction` of the samples is set aside. Labels not seen in training count as
@@ -343,7 +343,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best labeling of each image; known labels may be given.
+        """Predict the best labeling of each image, optionally given some known labels.
 
         The decoder is the one of the fit; see `inference_` for whether it is exact.
 
@@ -352,16 +352,16 @@ class GridCRFSSVM(GraphCRFSSVM):
         X : as in :meth:`fit`
             Samples.
         y_partial : list of n arrays of shape (H, W), or array of shape (n, H, W), optional
-            Known labels, which are kept: for each pixel a label, and None, NaN or -1 (where that
-            is no class), or `ignore_label`, where it is not known; None in the place of an image of
-            which nothing is known. For 2-D X one label a row.
+            Known labels; the others are predicted given these. For each pixel, the label, or None,
+            NaN, `ignore_label` or -1 (unless that is a class) if unknown; or None instead of an
+            image if all are unknown. For 2-D X, one label per row.
 
         Returns
         -------
         ndarray
-            For lists a 1-D object array of (H, W) label arrays; for (n, H, W, n_features) of shape
-            (n, H, W); for 2-D X of shape (n,). With `y_partial` the best of the labelings that have
-            the known labels.
+            For lists, a 1-D object array of (H, W) label arrays; for X of shape
+            (n, H, W, n_features), an array of shape (n, H, W); for 2-D X, of shape (n,). With
+            `y_partial`, the best labelings that contain the known labels.
 
         Raises
         ------
@@ -370,7 +370,7 @@ class GridCRFSSVM(GraphCRFSSVM):
 
         Examples
         --------
-        One pixel is marked by hand, and the others follow it:
+        A known label of one pixel changes the labels of the others:
 
         >>> import numpy as np
         >>> from sstruct import GridCRFSSVM
@@ -386,11 +386,12 @@ class GridCRFSSVM(GraphCRFSSVM):
         return super().predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute for each pixel and label the best score of a labeling with it (max-marginals).
+        """Compute the best score of a labeling with each label at each pixel (max-marginals).
 
-        Exact for two labels whose neighbors attract each other, by minimum cuts, and for images
-        of one row or column. For others approximate, and never too high: the score of the labeling
-        that ``predict`` finds with this one label changed. ``inference_`` is then not exact either.
+        Scores are exact for two labels if neighbors attract each other, by minimum cuts, and for
+        images of one row or column. For others, they are approximate and never too high: the score
+        of the labeling from ``predict`` with only this label changed. ``inference_`` is then not
+        exact either.
 
         Parameters
         ----------
@@ -406,6 +407,6 @@ class GridCRFSSVM(GraphCRFSSVM):
 
         See Also
         --------
-        GraphCRFSSVM.decision_function : How, and what it costs.
+        GraphCRFSSVM.decision_function : The algorithm and its complexity.
         """
         return super().decision_function(X)

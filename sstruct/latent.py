@@ -1,4 +1,4 @@
-"""LatentSSVM: structured SVMs learned from labels of which some are hidden."""
+"""LatentSSVM: structured SVMs trained on data with hidden labels."""
 
 import time
 from contextlib import nullcontext
@@ -48,7 +48,7 @@ MOST_STATES = 10_000
 
 
 def _has(name):
-    """Whether the estimator has a method."""
+    """Return a check that the estimator has a method."""
 
     def check(latent):
         getattr(getattr(latent, "estimator_", latent.estimator), name)
@@ -59,14 +59,14 @@ def _has(name):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
-    r"""Learn from labels of which some are hidden, by completing them.
+    r"""Meta-estimator that trains on data with hidden labels, by completing them.
 
-    Trains an estimator of this package where not every label is known: letters that nobody has
-    read, words without a tag, unmarked parts of a body, unknown entries of a label matrix. Nothing
-    is cut out: hidden labels are completed with the best ones that the model finds around the known
-    ones, and the model is fitted to the completed labels, in rounds. With `states_per_label` each
-    label has several hidden states, each with weights of its own, for labels that look like one of
-    several things. The rounds make smaller
+    Trains an estimator of this package on data with unknown labels, such as illegible letters,
+    words without a tag, parts of a body that are not annotated, or unknown entries of a label
+    matrix. Rounds alternate between two steps: complete the hidden labels with the best labels
+    given the known ones, and fit the model to the completed labels. With `states_per_label`, each
+    label has several hidden states with separate weights, for labels with several kinds of
+    appearance. The rounds decrease
 
     .. math::
 
@@ -74,77 +74,80 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         \max_{y, h} \left[ L_i(y) + \langle w, \phi(x_i, y, h) \rangle \right]
         - \max_h \langle w, \phi(x_i, y_i, h) \rangle \right)
 
-    for the known labels :math:`y_i`, hidden ones h and a loss of the known labels alone [1]_. It is
-    not convex; J falls from round to round, to where the procedure finds nothing better.
+    for the known labels :math:`y_i`, hidden ones h and a loss that depends only on known labels
+    [1]_. J is not convex; the rounds converge to a local solution.
 
     Parameters
     ----------
     estimator : an estimator of this package
         :class:`ChainSSVM`, :class:`GraphCRFSSVM`, :class:`GridCRFSSVM`, :class:`TreeSSVM`,
-        :class:`MultilabelSSVM`, or :class:`StructuredSVM` with an oracle that has ``complete``. It
-        is cloned.
+        :class:`MultilabelSSVM`, or :class:`StructuredSVM` with an oracle that implements
+        ``complete``. It is cloned.
     states_per_label : int, default=1
-        Hidden states of every label, for chains, graphs and images. States begin as clusters of
-        the features of each label's nodes, by k-means.
+        Number of hidden states of each label, for chains, graphs and images. Initial states are
+        k-means clusters of the features of the nodes of each label.
     tol : float, default=0.001
-        Rounds end once the objective falls by less than this share of it.
+        Stop once the relative decrease of the objective is smaller.
     max_rounds : int, default=20
-        Most rounds, each a fit.
+        Maximum number of rounds, each of which is a fit.
     n_init : int, default=1
-        Number of starts, of which the one with the lowest objective is kept. The first begins with
-        a model of what is known, the others with such models in which samples have random weights.
+        Number of starts; the result with the lowest objective is returned. The first one starts
+        from a model of the known labels, the others from such models with random sample weights.
     init : estimator or None, default=None
         Model that completes the hidden labels before the first round: an estimator of this package
-        for the same labels, or a pipeline that ends in one. A more accurate one, say with features
-        that would be too slow to predict with, completes more of them rightly. It is fitted to X
-        and y; see Notes. None: `estimator`. Not for :class:`StructuredSVM`, whose oracle begins.
+        for the same labels, or a pipeline that ends in one. A more accurate model, for example with
+        features that are too slow for prediction, gives better completions. It is fitted to X and
+        y; see Notes. Default: `estimator`. Not supported for :class:`StructuredSVM`, whose oracle
+        returns the initial completion.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clusters and of further starts; and of the fits, where `estimator` or `init`
-        has None.
+        Seed of the clusters and of further starts, and of the fits if `random_state` of `estimator`
+        or `init` is None.
 
     Attributes
     ----------
     estimator_ : estimator
-        Fitted to the last completion. With states its labels are pairs (label, state).
+        Fitted to the last completion. With states, its labels are pairs (label, state).
     objective_ : float
-        J at its weights; where its decoder is not exact an upper bound, as far as that one is.
+        J at the weights of `estimator_`. If its decoder is not exact, an upper bound, provided that
+        the objective of `estimator_` is one.
     history_ : dict of arrays
-        For each round of the best start: objective, J after it; bound, dual and gap, the
-        certificate of its fit, whose objective bounds J from above; changed, how many hidden labels
-        (with states, all labels' states) the new model completes otherwise; passes, oracle_calls;
-        seconds since the beginning.
+        Columns with one row per round of the best start: objective, J after the round; bound, dual
+        and gap, the certificate of its fit, whose objective is an upper bound of J; changed, the
+        number of hidden labels (with states, of all states) that change with the new model; passes;
+        oracle_calls; seconds since the start.
     n_rounds_ : int
-        Number of rounds, of the best start.
+        Number of rounds of the best start.
     n_hidden_ : int
         Number of hidden labels.
     converged_ : bool
-        Whether the rounds have ended by `tol`.
+        Whether the rounds have converged to `tol`.
     classes_ : ndarray of shape (K,)
         All labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where X had some.
+        Names of the features, if X has names.
 
     See Also
     --------
-    sstruct.ChainSSVM : With `ignore_label`, cuts sequences where a label is not known.
+    sstruct.ChainSSVM : With `ignore_label`, splits sequences at nodes with unknown labels.
 
     Notes
     -----
-    A round costs a fit, which goes on from the dual weights of the last one where the solver has
-    some, and two passes. With nothing hidden there is one round, the estimator's own ``fit``.
+    A round requires a fit, which continues from the dual weights of the last one if the solver has
+    dual weights, and two passes. Without hidden labels, there is one round, the ``fit`` of the
+    estimator.
 
-    ``objective`` in ``history_`` never rises: a round that would let it rise, by less than the gap
-    of its fit, is not kept, and ends the rounds. A smaller `tol` of `estimator` lets rounds go
-    further.
+    ``objective`` in ``history_`` never increases: a round that would increase it, by less than the
+    gap of its fit, is discarded and stops the rounds. A smaller `tol` of `estimator` allows more
+    rounds.
 
-    As `init` an estimator learns without the hidden labels: chains are cut there, labels of sets
-    are learned one by one. Put it into a LatentSSVM for rounds of its own. `init` is fitted for
-    each of the `n_init` starts, and not used where nothing is hidden. Transformers of a pipeline
-    see y with hidden labels marked as they are.
+    An estimator passed as `init` is trained without the hidden labels: chains are split there, and
+    the labels of sets are learned separately. To train it in rounds, pass a LatentSSVM. `init` is
+    fitted for each of the `n_init` starts, and not used without hidden labels. Transformers of a
+    pipeline get y with the markers of hidden labels.
 
-    Samples of which nothing is known do not count. They would not change J.
+    Samples without known labels are ignored. They would not change J.
 
     References
     ----------
@@ -191,7 +194,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         estimator = getattr(self, "estimator", None)
-        if not isinstance(estimator, BaseSSVM):  # which is refused where it is used
+        if not isinstance(estimator, BaseSSVM):  # raises an error when it is used
             return tags
         inner = get_tags(estimator)
         tags.estimator_type = inner.estimator_type
@@ -215,7 +218,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         structure = self.estimator._structure()
         if structure.checkpoint is not None:
             raise ValueError(
-                "LatentSSVM makes many fits and keeps no checkpoint: leave checkpoint=None"
+                "checkpoint is not supported by LatentSSVM, which makes many fits; use "
+                "checkpoint=None"
             )
         if structure.early_stopping is not False:
             raise ValueError(
@@ -230,8 +234,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             self._check_init()
         if not structure.has_objective:
             raise ValueError(
-                f"solver={structure.solver_name!r} minimizes no objective, which rounds of "
-                "completions make smaller: take solver='mp-bcfw' or 'bcfw'"
+                f"solver={structure.solver_name!r} has no objective, which LatentSSVM requires; "
+                "use solver='mp-bcfw' or 'bcfw'"
             )
 
     def _check_init(self):
@@ -244,12 +248,12 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         inner = last.estimator if isinstance(last, LatentSSVM) else last
         if isinstance(self.estimator, StructuredSVM) or isinstance(inner, StructuredSVM):
             raise TypeError(
-                "StructuredSVM takes no init and cannot be one: leave init=None, its oracle's "
-                "complete(x, y, None) begins"
+                "StructuredSVM does not support init and cannot be used as init; use init=None, "
+                "since complete(x, y, None) of its oracle returns the initial completion"
             )
 
     def _check_given(self, X, y, sample_weight):
-        """Refuse parameters out of range, also of the estimators, and data too deep to look at."""
+        """Raise if parameters, also of the estimators, are out of range or data nested too deep."""
         self._check_parameters()
         check_given(self.estimator._structure(), X, y, sample_weight)
         if self.init is not None:
@@ -261,15 +265,15 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
                     check_given(last._structure(), X, y, sample_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labels of which some are hidden.
+        """Fit the model to labels, some of which are hidden.
 
         Parameters
         ----------
         X : as in the estimator's ``fit``
             Samples.
         y : as in the estimator's ``fit``
-            Labels. Hidden are nodes and parts with the estimator's `ignore_label`, and of sets of
-            labels entries that are NaN, None or -1, or masked.
+            Labels. Hidden labels are marked by the `ignore_label` of the estimator or, in sets of
+            labels, by NaN, None, -1 or a mask.
         sample_weight : as in the estimator's ``fit``, optional
             Weight of each sample, or of its nodes in the loss.
 
@@ -281,12 +285,12 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            As from the estimator's ``fit``; the estimator stays as it was.
+            As in the estimator's ``fit``; the estimator remains unchanged.
 
         Warns
         -----
         ConvergenceWarning
-            If `max_rounds` were over before the objective fell by less than `tol`.
+            If `max_rounds` is reached before convergence to `tol`.
         """
         self._check_given(X, y, sample_weight)
         begin, random = time.perf_counter(), random_of(self.random_state)
@@ -295,7 +299,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             model.set_params(random_state=random.randint(np.iinfo(np.int32).max))
         n_states = int(self.states_per_label)
         known = model._structure().hidden(X, y, sample_weight)
-        if len(known.empty):  # which all fits of the rounds would warn of
+        if len(known.empty):  # warn once instead of in all fits
             warn_of_empty(known.empty)
             rest = np.delete(np.arange(num_samples(X)), known.empty)
             samples = Samples(X, y, sample_weight).of(rest)
@@ -303,8 +307,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             known = model._structure().hidden(X, y, sample_weight)
         if n_states > 1 and known.features is None:
             raise ValueError(
-                f"states_per_label={n_states} is for chains, graphs and images, whose nodes have "
-                f"features; found {type(model).__name__}"
+                f"states_per_label={n_states} is supported only for chains, graphs and images, "
+                f"found {type(model).__name__}"
             )
         if n_states > MOST_STATES:
             raise ValueError(
@@ -337,8 +341,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         )
         if not best.converged:
             warn_user(
-                f"LatentSSVM made max_rounds={self.max_rounds} rounds, and the objective still "
-                f"falls by more than tol={float(self.tol):g}. Increase max_rounds, or tol.",
+                f"LatentSSVM reached max_rounds={self.max_rounds}, and the objective still "
+                f"decreases by more than tol={float(self.tol):g}. Increase max_rounds, or tol.",
                 ConvergenceWarning,
             )
         return self
@@ -351,7 +355,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         for start in range(int(self.n_init)):
             model = clone(template)
             codes = self._first_codes(model, latent, start > 0, random)
-            refuses = "estimator refuses what init completes"
+            refuses = "the completion by init is invalid for estimator"
             with nullcontext() if self.init is None else errors_of(refuses):
                 training = latent.training(model, codes)
             found = concave_convex(model, latent, codes, training, seconds)
@@ -360,7 +364,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return best
 
     def _first_codes(self, model, latent, redrawn, random):
-        """Return codes of all labels, or states, to begin with; `redrawn`: by random weights."""
+        """Return initial codes of all labels, or states; `redrawn`: with random sample weights."""
         codes, weights = latent.known.codes, latent.sample_weight
         if latent.known.n_hidden:
             if redrawn:
@@ -381,7 +385,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return self.estimator._structure()
 
     def _first_labels(self, X, y, sample_weight, known):
-        """Return what an estimator returns, for `init`: codes of all labels, here after a fit."""
+        """Return the codes of all labels after a fit, if this object is `init`."""
         codes = self.fit(X, y, sample_weight).estimator_._complete(X, known, self._n_states)
         return codes // self._n_states
 
@@ -390,7 +394,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
             attributes, n = vars(self.estimator_), self._n_states
             edges, boundaries = attributes.get("_masks", (None, None))
-            if n > 1 and boundaries is not None:  # the transitions of a function, between states
+            if n > 1 and boundaries is not None:  # transitions of a function are between states
                 masks = edges[::n, ::n], boundaries[:, ::n]
                 attributes = {"classes_": self.classes_, "_masks": masks}
             state["estimator"] = self.estimator._template(attributes)
@@ -412,7 +416,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where X had some."""
+        """Names of the features, if X has names."""
         return self._of_fitted("feature_names_in_")
 
     def _of_fitted(self, name):
@@ -421,7 +425,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return getattr(self.estimator_, name)
 
     def _decoded(self, X, y_partial=None):
-        """Return structure and packed samples, and the codes of labels, which have states."""
+        """Return structure and packed samples, and the codes of labels or their states."""
         structure, model = self.estimator_._fitted()
         samples = structure.pack(X, model)
         nodes = getattr(samples, "nodes", samples)
@@ -435,14 +439,14 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> Any:
-        """Predict the best labels, of labelings with the best hidden states.
+        """Predict the labels of the best labelings, including hidden states.
 
         Parameters
         ----------
         X : as in the estimator's ``predict``
             Samples.
         y_partial : as in the estimator's ``predict``, optional
-            Labels that are known already; the others are predicted around them.
+            Known labels; the others are predicted given these.
 
         Returns
         -------
@@ -457,7 +461,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     @available_if(_has("decision_function"))
     @reads_one_fit
     def decision_function(self, X: Any) -> Any:
-        """Compute the estimator's decision function; of each label that of its best state.
+        """Return the decision function of the estimator, the maximum over the states of a label.
 
         Parameters
         ----------
@@ -484,12 +488,12 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     @reads_one_fit
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the estimator's score, of labels.
+        """Return the score of the estimator for labels.
 
         Parameters
         ----------
         X, y : as in the estimator's ``score``
-            Samples and their true labels; hidden ones are left out as there.
+            Samples and their true labels; hidden ones are ignored.
         sample_weight : as in the estimator's ``score``, optional
             Weight of each sample.
 
@@ -506,12 +510,12 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
 
 def _n_samples(X):
-    """Number of samples, of lists and matrices."""
+    """Return the number of samples of a list or matrix."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def _plain(model, seconds):
-    """Return the one round of a fit with nothing hidden."""
+    """Return the Rounds of a fit without hidden labels."""
     row = {
         "objective": model.objective_, "bound": model.objective_, "dual": model.dual_objective_,
         "gap": model.dual_gap_, "changed": 0, "passes": model.n_iter_,

@@ -20,8 +20,8 @@ __all__ = ["MulticlassSSVM"]
 class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     r"""Multiclass SVM of Crammer and Singer: one of K classes for every row.
 
-    Predicts one of K classes for each row of X, as :class:`sklearn.svm.LinearSVC` does, with one
-    weight vector for each class, learned together [7]_. Training minimizes
+    Predicts one of K classes for each row of X, like :class:`sklearn.svm.LinearSVC`, with one
+    weight vector per class, which are learned jointly [7]_. Training minimizes
 
     .. math::
 
@@ -29,7 +29,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         \max_y \left[ L_i(y) - \langle w_{y_i} - w_y, x_i \rangle \right]
 
     where :math:`L_i` is the `loss`, and :math:`s_i` and :math:`c_i` are the weights of sample i and
-    of its class. Training ends when the objective is known to be within `tol` of its minimum.
+    of its class. Training stops once the duality gap shows that the objective is within `tol` of
+    its minimum.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
     classes : array-like or None, default=None
-        All classes, in order; None: those that occur in training.
+        All classes, sorted. If None, the classes that occur in training.
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
@@ -48,22 +49,22 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
         ``1 / (lam * n)``.
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong class, the margin that training asks for: 1 for ``"hamming"`` and
+        Cost of a wrong class, which is the required margin: 1 for ``"hamming"`` and
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
         costs by true class, or a (K, K) cost matrix (rows: truth, zero diagonal, nonnegative), in
         the order of ``classes_``.
     class_weight : dict, "balanced" or None, default=None
-        Weight c_i of each class's hinge losses, with scikit-learn's meaning: classes that a dict
-        leaves out have weight 1; ``"balanced"`` is N / (K N_k) for the K classes that occur,
-        counts weighted by samples.
+        Weight c_i of the hinge losses of each class, as in scikit-learn. Classes missing in a dict
+        have weight 1; ``"balanced"`` is N / (K N_k) for the K classes that occur, with counts
+        weighted by samples.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
         [6]_.
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How ``rescaling="slack"`` finds the worst class. ``"auto"`` compares all of them. The others
-        are meant for larger structures: ``"angular"`` is exact, ``"bisecting"`` and ``"binary"``
-        may miss the worst class, but bound it.
+        Search of ``rescaling="slack"`` for the most violated class. ``"auto"`` compares all
+        classes. The others are intended for larger structures: ``"angular"`` is exact;
+        ``"bisecting"`` and ``"binary"`` may miss the most violated class, but bound its violation.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -109,8 +110,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         be written during the fit, a warning is issued and the fit continues. Concurrent fits
         require different files.
     n_jobs : int or None, default=None
-        Number of threads for oracle calls in training; -1: all processors. Results do not depend on
-        it.
+        Number of threads for oracle calls in training; -1 uses all processors. Results do not
+        depend on it.
     random_state : int, RandomState instance or None, default=None
         Pass an int for results that are bitwise reproducible on the same machine and build, unless
         `max_time` is set.
@@ -122,12 +123,12 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_`` and, with `fit_intercept`, ``intercept_``. A copy, made
-        when you ask for it.
+        All weights in one vector: ``coef_`` and, with `fit_intercept`, ``intercept_``. Each access
+        returns a copy.
     coef_ : ndarray of shape (K, n_features)
-        Weights of each class, for two classes too; a view.
+        Weights of each class, also for two classes; a view.
     intercept_ : ndarray of shape (K,)
-        Zero without `fit_intercept`.
+        Intercepts; zero without `fit_intercept`.
     classes_ : ndarray of shape (K,)
         The labels.
     n_features_in_ : int
@@ -170,13 +171,13 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     See Also
     --------
     ChainSSVM : Labels that depend on their neighbors.
-    sklearn.svm.LinearSVC : With ``multi_class="crammer_singer"`` the same optimum, without
+    sklearn.svm.LinearSVC : Has the same optimum with ``multi_class="crammer_singer"``, without
         intercept.
 
     Notes
     -----
-    A pass costs O(nnz K) for nnz nonzero features in all. Beyond the features, memory is O(K F) for
-    the weights and, per example, a few classes with their dual weights.
+    A pass takes O(nnz K) operations for nnz nonzero features in total. In addition to the features,
+    memory is O(K F) for the weights and, per sample, a few classes with their dual weights.
 
     References
     ----------
@@ -226,14 +227,13 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         y_val: Any = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labeled rows.
+        """Fit the model to labeled rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
-            Features. Or partitions of rows on a Dask cluster, with y alike: an array or a data
-            frame of Dask's, or a list of futures or delayed objects, each an array, a sparse matrix
-            or a frame.
+            Features. X and y may also be partitions of rows on a Dask cluster: a Dask array or data
+            frame, or a list of futures or delayed objects of arrays, sparse matrices or frames.
         y : array-like of shape (n,)
             Labels of any hashable type; at least two classes.
         sample_weight : array-like of shape (n,), optional
@@ -260,7 +260,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Find the class with the highest score.
+        """Predict the class with the highest score.
 
         Parameters
         ----------
@@ -286,26 +286,26 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         Returns
         -------
         ndarray of shape (n, K), or (n,) for two classes
-            For two classes the score of the second minus that of the first.
+            For two classes, the score of the second minus the score of the first.
         """
         structure, model = self._fitted()
         return structure.decisions(model, structure.pack(X, model))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the accuracy.
+        """Return the accuracy.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Samples.
         y : array-like of shape (n,)
-            Labels that training has not seen count as wrong.
+            True labels. Labels not seen in ``fit`` count as errors.
         sample_weight : array-like of shape (n,), optional
             Weight of each sample.
 
         Returns
         -------
         float
-            Share of labels that are right.
+            Weighted fraction of correct predictions.
         """
         return BaseSSVM.score(self, X, y, sample_weight)

@@ -21,8 +21,8 @@ __all__ = ["MultilabelSSVM"]
 class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     r"""Structured SVM for sets of labels that attract or exclude each other.
 
-    Predicts which of K labels are on, as scikit-learn's multilabel classifiers do, with weights for
-    pairs of labels that often, or never, come together. The score of :math:`y \in \{0, 1\}^K` is
+    Predicts which of K labels are on, like scikit-learn's multilabel classifiers, with weights for
+    pairs of labels that occur together often or never. The score of :math:`y \in \{0, 1\}^K` is
 
     .. math::
 
@@ -35,45 +35,47 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i c_i
         \max_y \left[ L_i(y) - f(x_i, y_i) + f(x_i, y) \right]
 
-    where :math:`L_i` is the `loss`, :math:`s_i` the weight of sample i and :math:`c_i` that from
-    `class_weight`. Training ends when the objective is known to be within `tol` of its minimum.
-    With slack rescaling the last factor is :math:`L_i(y) [1 - f(x_i, y_i) + f(x_i, y)]`.
+    where :math:`L_i` is the `loss`, :math:`s_i` the weight of sample i and :math:`c_i` its factor
+    from `class_weight`. Training stops once the duality gap shows that the objective is within
+    `tol` of its minimum. With slack rescaling, the last factor is
+    :math:`L_i(y) [1 - f(x_i, y_i) + f(x_i, y)]`.
 
     Parameters
     ----------
     edges : {"auto", "full", "tree"}, None or array-like, default="auto"
-        Which pairs of labels have a weight.
+        Pairs of labels that have a weight.
 
         - ``"auto"``: ``"full"`` for at most 20 labels, ``"tree"`` for more.
         - ``"full"``: all pairs.
-        - ``"tree"``: K - 1 pairs, a tree of the labels that tell most about each other (maximum
-          mutual information in training, [7]_).
+        - ``"tree"``: K - 1 pairs, the tree with maximum mutual information in the training labels
+          [7]_.
         - None: no pair.
         - an integer array (E, 2): the given pairs.
         - an integer array (K,): a hierarchy, as the parent of each label, -1 at roots. A label is
           then on only together with all its ancestors, in training and in predictions; there are no
           weights of pairs.
     pairwise : {"and", "full"}, default="and"
-        ``"and"``: one weight a pair, for both labels being on; positive weights attract, negative
-        ones repel. ``"full"``: a weight for each of the four cases on/off.
+        ``"and"``: one weight per pair, if both labels are on; positive weights attract, negative
+        ones repel. ``"full"``: a weight for each of the four combinations of on and off.
     inference : {"auto", "independent", "enumeration", "tree", "cut", "relaxed"}, default="auto"
-        The decoder. Exact are ``"independent"``: label by label, without edges; ``"tree"``:
-        max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets of at most
-        20 labels; ``"cut"``: minimum cut, for ``pairwise="and"`` with ``bounds="submodular"``.
-        ``"relaxed"`` is for any interactions: training compares with labels that may also be half
-        on, the solutions of a linear program [8]_, found by one cut; predictions are completed to
-        sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
-        enumerated; for slack rescaling with errors of different costs it enumerates up to 18
-        labels, which is exact. A decoder that is asked for and does not fit is refused.
+        The decoder. Exact decoders are ``"independent"``: label by label, without edges;
+        ``"tree"``: max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets
+        of at most 20 labels; ``"cut"``: minimum cut, for ``pairwise="and"`` with
+        ``bounds="submodular"``. ``"relaxed"`` supports any interactions: training uses solutions of
+        a linear program [8]_, found by one cut, whose labels may be fractional; predictions are
+        completed to sets. ``"auto"`` uses the first of these that supports the labels and edges,
+        but a cut instead of enumeration for more than 18 labels. For slack rescaling with errors of
+        different costs, it enumerates up to 18 labels, which is exact. A decoder that does not
+        support the labels and edges raises an error.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
-        ``"submodular"``: labels attract each other, edge weights are at least 0; for
-        ``pairwise="and"``.
+        ``"submodular"``, for ``pairwise="and"``: labels attract each other, so edge weights are at
+        least 0.
     classes : array-like or None, default=None
-        Names of the K columns of y, or, for one label a sample, all labels in order. None: the
-        names that y has as a data frame; the labels that occur.
+        Names of the K columns of y or, for one label per sample, all labels, sorted. If None, the
+        column names of y, if it is a data frame, or the labels that occur.
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
@@ -87,29 +89,29 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
         - ``"hamming-count"``: the number of wrong labels.
         - ``"asymmetric"``: the number of false labels plus twice the number of missed ones.
-          Recommended if F1 scores count: on nine real data sets micro and macro F1 are higher
-          than with ``"hamming-count"``, by up to 30 and 50 percent, and the Hamming loss is 0.5 to
-          9 percent larger (:doc:`/how_to/label_sets`).
+          Recommended for high F1 scores: on nine real data sets, micro and macro F1 are higher than
+          with ``"hamming-count"``, by up to 30 and 50 percent, and the Hamming loss is 0.5 to 9
+          percent larger (:doc:`/how_to/label_sets`).
         - ``"hamming"``: the number of wrong labels, divided by K. Hidden labels of
-          :class:`LatentSSVM` count as right.
+          :class:`LatentSSVM` count as correct.
         - ``"balanced"``: N / (2 K N_k) for each wrong label, for N samples, of which N_k have the
           true value (on or off) of that label.
         - an array (K,): the cost of each label, divided by K.
     class_weight : list of K dicts, dict, "balanced" or None, default=None
-        Weight c_i of a sample's part of the objective, as scikit-learn computes it for several
-        outputs: the product of the weights of its labels, from a dict ``{0: weight, 1: weight}``
-        for each label or, with ``"balanced"``, N / (2 N_k). For one label a sample as in
-        :class:`MulticlassSSVM`.
+        Weight c_i of a sample in the objective, as in scikit-learn for several outputs: the product
+        of the weights of its labels, from a dict ``{0: weight, 1: weight}`` for each label or, with
+        ``"balanced"``, N / (2 N_k). For one label per sample, as in :class:`MulticlassSSVM`.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
         [6]_.
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How slack rescaling finds the worst set. ``"auto"``: directly, which is exact, by
-        enumeration, from a table by number of errors for forests and hierarchies where all errors
-        cost the same, and for ``inference="relaxed"`` over the linear program's solutions and
-        mixtures of two; else ``"bisecting"``. ``"angular"`` is exact too, for enumeration and the
-        relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst set but bound it.
+        Search of slack rescaling for the most violated set. ``"auto"`` is an exact, direct search
+        for enumeration, for forests and hierarchies if all errors have the same cost (by a table
+        over the number of errors), and for ``inference="relaxed"`` (over solutions of the linear
+        program and mixtures of two); otherwise ``"bisecting"``. ``"angular"`` is also exact, for
+        enumeration and the relaxation. ``"bisecting"`` and ``"binary"`` may miss the most violated
+        set, but bound its violation.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -172,20 +174,20 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_``, ``intercept_`` (with `fit_intercept`) and
-        ``edge_coef_``. A copy, made when you ask for it.
+        ``edge_coef_``. Each access returns a copy.
     coef_ : ndarray of shape (K, n_features)
         Weights of the features, one row per label.
     intercept_ : ndarray of shape (K,)
-        Zero without `fit_intercept`.
+        Intercepts; zero without `fit_intercept`.
     edge_coef_ : ndarray of shape (E,) or (E, 2, 2)
-        Weights of the edges; (E, 2, 2) for ``pairwise="full"``: of the values of the first and the
-        second label.
+        Weights of the edges. For ``pairwise="full"``, the axes of length 2 are the values of the
+        first and the second label.
     edges_ : ndarray of shape (E, 2)
-        Interacting labels u < v, in order; empty for a hierarchy and where each sample has one
+        Pairs of interacting labels u < v, sorted; empty for a hierarchy and if each sample has one
         label.
     classes_ : ndarray of shape (K,)
-        `classes`, the names of the columns of y where it is a data frame, or 0 ... K - 1; where
-        each sample has one label the labels.
+        `classes`, the column names of y if it is a data frame, or 0 ... K - 1; the labels, if each
+        sample has one label.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -200,12 +202,12 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Number of oracle calls, excluding certificates. ``partial_fit`` counts all previous calls.
     objective_, dual_objective_, dual_gap_ : float
         The certificate: primal objective at ``w_``, lower bound of the optimum, and their
-        difference. Of a relaxation (see ``inference_``) all are those of the relaxed problem:
-        ``objective_`` is an upper bound of the exact one's, but ``dual_objective_`` may be above
-        its optimum. Where ``solver="gdmm"`` takes the place of an exact decoder, with
+        difference. For a relaxation (see ``inference_``), they refer to the relaxed problem:
+        ``objective_`` is an upper bound of the exact objective, but ``dual_objective_`` may be
+        above its optimum. If ``solver="gdmm"`` replaces an exact decoder, with
         ``inference="auto"`` and at most 20 labels, ``dual_objective_`` and ``dual_gap_`` are
-        therefore NaN; the relaxed problem's are in ``history_``. With status ROUNDING,
-        ``dual_objective_`` is so much lower that it still is a bound.
+        therefore NaN; the values of the relaxed problem are in ``history_``. With status ROUNDING,
+        ``dual_objective_`` is lowered so that it remains a valid bound.
     status_ : str
         Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
         EARLY_STOPPED: the validation score no longer improved, or the returned weights have a
@@ -216,11 +218,11 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Whether ``status_`` is CONVERGED.
     inference_ : str
         The decoder: ``"label by label (exact)"``, ``"max-sum (exact)"``, ``"enumeration (exact)"``,
-        ``"graph cut (exact)"`` or ``"roof duality (LP relaxation)"``. With the last ``objective_``
-        and the certificate are those of the relaxed problem, whose hinge losses are at least those
-        of sets: an upper bound of the objective at ``w_``. With slack rescaling also how the worst
-        set was searched for: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search
-        (bounded)"``, ``"roof duality, edges of a polygon (LP relaxation)"``.
+        ``"graph cut (exact)"`` or ``"roof duality (LP relaxation)"``. For the last one,
+        ``objective_`` and the certificate refer to the relaxed problem, whose hinge losses are
+        upper bounds, and so is ``objective_``. Slack rescaling adds the search: ``"max-sum, error
+        table (exact)"``, ``"graph cut, bisecting search (bounded)"``, ``"roof duality, edges of a
+        polygon (LP relaxation)"``.
     history_ : dict of ndarrays
         Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
@@ -237,18 +239,18 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
     See Also
     --------
-    MulticlassSSVM : One label a sample.
-    sklearn.multioutput.ClassifierChain : Labels predicted one after another.
+    MulticlassSSVM : One label per sample.
+    sklearn.multioutput.ClassifierChain : Labels predicted in sequence.
 
     Notes
     -----
-    A 1-D y, one label a sample, is trained as :class:`MulticlassSSVM` is, on the loss of two sets
-    of one label each (2 / K for ``"hamming"``), without edges.
+    For a 1-D y with one label per sample, training is equivalent to :class:`MulticlassSSVM`, with
+    the loss of two sets of one label each (2 / K for ``"hamming"``), without edges.
 
-    A pass costs O(nnz K) for nnz nonzero features in all, and its oracle calls: O(K) for trees and
-    O(2^K) for enumeration (0.01 ms for 14 labels). Beyond the features, memory is O(K F + E) for
-    the weights and, per sample, a few cached sets of 4 K bytes; 4 K + E / 8 for relaxed ones, twice
-    that for the mixtures of slack rescaling.
+    A pass takes O(nnz K) operations for nnz nonzero features in total, plus oracle calls: O(K) for
+    trees and O(2^K) for enumeration (0.01 ms for 14 labels). In addition to the features, memory is
+    O(K F + E) for the weights and, per sample, a few cached sets of 4 K bytes, 4 K + E / 8 for
+    relaxed ones, and twice as much for the mixtures of slack rescaling.
 
     References
     ----------
@@ -273,7 +275,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
     Examples
     --------
-    Two labels that never come together, though the features allow it:
+    Two labels that never occur together, although the features allow it:
 
     >>> import numpy as np
     >>> from sstruct import MultilabelSSVM
@@ -318,16 +320,15 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         y_val: Any = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from labeled rows.
+        """Fit the model to labeled rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
-            Features. Or partitions of rows on a Dask cluster, with y alike: an array or a data
-            frame of Dask's, or a list of futures or delayed objects, each an array, a sparse matrix
-            or a frame.
+            Features. X and y may also be partitions of rows on a Dask cluster: a Dask array or data
+            frame, or a list of futures or delayed objects of arrays, sparse matrices or frames.
         y : array-like, sparse matrix or data frame of shape (n, K), or array-like of shape (n,)
-            Zeros and ones: which labels a row has; or one label a row, of any hashable type.
+            Zeros and ones, for the labels of each row; or one label per row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
             Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
             ignored.
@@ -352,36 +353,36 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def predict(self, X: Any, y_partial: Any = None) -> Any:
-        """Find the set of labels with the highest score; known labels may be given.
+        """Predict the set of labels with the highest score, optionally given some known labels.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Samples.
         y_partial : array-like of shape (n, K), optional
-            Which labels are known, and kept: 1 where a row is known to have a label, 0 where it is
-            known not to, and None, NaN or -1 where neither is known; None in the place of a row of
-            which nothing is known. In a hierarchy also the ancestors of labels that are on, and
-            the descendants of those that are off, are known. Where each row has one label, (n,)
-            known labels are taken as well, None, NaN or -1 (where that is no class) where they are
-            not known.
+            Known labels: 1 for a label that a row has, 0 for a label that it does not have, and
+            None, NaN or -1 if this is unknown; or None instead of a row if nothing is known. In a
+            hierarchy, the ancestors of labels that are on, and the descendants of labels that are
+            off, are also known. If each row has one label, known labels of shape (n,) are also
+            accepted, with None, NaN or -1 (unless that is a class) for unknown ones.
 
         Returns
         -------
         ndarray, CSR matrix or data frame of shape (n, K), or ndarray of shape (n,)
-            Zeros and ones, of the kind that y had in the fit (for data frames of pandas and polars
-            with its columns; of pandas with the index of X); or one label a row. With `y_partial`
-            the best of the sets that agree with it, as exact as the decoder (``inference_``).
+            Zeros and ones in the format of y in ``fit`` (data frames of pandas and polars have the
+            same columns; data frames of pandas have the index of X); or one label per row. With
+            `y_partial`, the best sets that agree with it; see ``inference_`` for whether the
+            decoder is exact.
 
         Raises
         ------
         ValueError, TypeError
-            Where the data are not as expected, or no set of a hierarchy, or no single label where
-            each row has one, agrees with `y_partial`; the message names the row.
+            If the data are invalid, or no set of a hierarchy, or no label if each row has one
+            label, agrees with `y_partial`; the message names the row.
 
         Examples
         --------
-        Two labels that never come together: where one is known, the other one goes.
+        Two labels that never occur together: if one is known, the other one is off.
 
         >>> import numpy as np
         >>> from sstruct import MultilabelSSVM
@@ -404,7 +405,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return model.classes_[structure.best_classes(model, rows, y_partial)]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute how much each label adds to the best score.
+        """Compute the contribution of each label to the best score.
 
         Parameters
         ----------
@@ -413,15 +414,15 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
         Returns
         -------
-        ndarray of shape (n, K), or (n,) for two classes and one label a row
-            The best score of a set with the label minus the best of one without it; for one label
-            a row as in :class:`MulticlassSSVM`. As exact as the sets that the decoder finds.
+        ndarray of shape (n, K), or (n,) for two classes and one label per row
+            The best score of a set with the label minus the best score of a set without it. For one
+            label per row, as in :class:`MulticlassSSVM`. Exact if the decoder is exact.
         """
         structure, model = self._fitted()
         return structure.decisions(model, structure.pack(X, model))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the share of rows whose set of labels is right in all labels.
+        """Return the fraction of rows for which all labels are correct.
 
         Parameters
         ----------
@@ -435,6 +436,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Returns
         -------
         float
-            Share of rows.
+            Weighted fraction of rows.
         """
         return BaseSSVM.score(self, X, y, sample_weight)

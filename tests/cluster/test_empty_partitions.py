@@ -175,8 +175,8 @@ def test_searches_leave_out_folds_without_nodes(client, lams, refit):
     there, told = fitted(search, partitions(X), partitions(y))
     assert sorted(told) == [
         "X has 7 samples without nodes, ignored in training; the first is X[1]",
-        "the test samples of 1 of 4 splits have no labeled node, and mean_test_score leaves these "
-        "splits out; the first is split 1",
+        "the test samples of 1 of 4 splits have no labeled node, and mean_test_score excludes "
+        "these splits; the first is split 1",
     ]
     here, as_told = fitted(clone(search).set_params(cv=folds), X, y)
     assert as_told == told

@@ -139,9 +139,13 @@ def test_damaged_files_are_refused(data, name, value, message):
         (LatentSSVM(chain(), max_rounds=0), ValueError, "max_rounds must be at least 1"),
         (LatentSSVM(chain(), n_init="two"), TypeError, "n_init must be an integer"),
         (LatentSSVM(chain(), random_state="a", n_init=2), ValueError, "random_state"),
-        (LatentSSVM(chain(checkpoint="x")), ValueError, "keeps no checkpoint"),
+        (
+            LatentSSVM(chain(checkpoint="x")),
+            ValueError,
+            "checkpoint is not supported",
+        ),
         (LatentSSVM(chain(lam=-1)), ValueError, "lam must be"),
-        (LatentSSVM(ChainSSVM(solver="pa")), ValueError, "solver='pa' minimizes no objective"),
+        (LatentSSVM(ChainSSVM(solver="pa")), ValueError, "solver='pa' has no objective"),
     ],
 )
 def test_what_is_refused(data, latent, error, message):
@@ -171,7 +175,7 @@ def test_bad_labels(data):
         LatentSSVM(MultilabelSSVM(solver="gdmm")).fit(rows, sets)
     with pytest.raises(ValueError, match="class_weight requires all labels of a row"):
         LatentSSVM(MultilabelSSVM(class_weight="balanced")).fit(rows, sets)
-    with pytest.raises(ValueError, match="states_per_label=2 is for chains, graphs and images"):
+    with pytest.raises(ValueError, match="states_per_label=2 is supported only for chains"):
         LatentSSVM(MultilabelSSVM(), states_per_label=2).fit(rows, sets)
     with pytest.raises(ValueError, match=r"X\[1\]"):
         LatentSSVM(GraphCRFSSVM()).fit([([[1.0]], []), "x"], [[1], [2]])

@@ -173,7 +173,7 @@ def test_other_structures(rng):
     latent = LatentSSVM(tree, init=make_pipeline(FunctionTransformer(squares), tree), max_rounds=1)
     assert quietly(latent.fit, X, y).history_["bound"][0] != own.history_["bound"][0]
     # It completes parts with candidates that the estimator does not have.
-    with pytest.raises(ValueError, match="estimator refuses what init completes: labels must be"):
+    with pytest.raises(ValueError, match="is invalid for estimator: labels must be"):
         LatentSSVM(tree, init=make_pipeline(FunctionTransformer(negatives), tree)).fit(X, y)
     rows = rng.normal(size=(60, 2))
     sets = np.column_stack([rows[:, 0] > 0, rows[:, 0] * rows[:, 1] > 0]).astype(float)
@@ -224,9 +224,19 @@ def unread(model):
         (chain(), ChainSSVM(), ValueError, "init: its hidden labels differ .* same ignore_label"),
         (chain(), GraphCRFSSVM(ignore_label=-1), ValueError, "init: X must be a list of graphs"),
         (chain(loss=np.ones((9, 9))), unread(chain()), ValueError, r"^loss has shape \(9, 9\)"),
-        (chain(), StructuredSVM(None), TypeError, "StructuredSVM takes no init and cannot be one"),
-        (chain(), LatentSSVM(StructuredSVM(None)), TypeError, "StructuredSVM takes no init"),
-        (StructuredSVM(None), chain(), TypeError, "StructuredSVM takes no init"),
+        (
+            chain(),
+            StructuredSVM(None),
+            TypeError,
+            "StructuredSVM does not support init and",
+        ),
+        (
+            chain(),
+            LatentSSVM(StructuredSVM(None)),
+            TypeError,
+            "StructuredSVM does not support init",
+        ),
+        (StructuredSVM(None), chain(), TypeError, "StructuredSVM does not support init"),
     ],
 )
 def test_what_is_refused(data, estimator, init, error, message):
@@ -240,7 +250,7 @@ def test_labelings_that_the_estimator_forbids(data):
     X, y, _ = data
     partly = [np.where(np.arange(len(labels)) % 2, HIDDEN, labels) for labels in y]
     latent = LatentSSVM(chain(transition_mask=MASK), init=chain())
-    refused = r"estimator refuses what init completes: y\[\d+\] goes from 0 to 3"
+    refused = r"the completion by init is invalid for estimator: y\[\d+\] goes from 0 to 3"
     with pytest.raises(ValueError, match=refused):
         latent.fit(X, partly)
 

@@ -260,10 +260,13 @@ def test_parameters_are_checked(chains, parameters):
     [
         (
             "accuracies",
-            r"'accuracies' is no scorer.*flat_accuracy_scorer.*mean 'accuracy'\?$",
+            r"'accuracies' is not a scorer.*flat_accuracy_scorer.*mean 'accuracy'\?$",
         ),
-        ("chunks", r"scoring='chunks' is no scorer of scikit-learn; expected None"),
-        ("accuracy", r"'accuracy' reads one label a sample, but y holds sequences; expected None"),
+        ("chunks", r"scoring='chunks' is not a scorer of scikit-learn; expected None"),
+        (
+            "accuracy",
+            r"'accuracy' requires one label per sample, but y has sequences; exp",
+        ),
         (["accuracy", "f1"], r"scoring must be one scorer, found a list; expected None"),
         (3, r"scoring must be one scorer, found a int; expected None"),
     ],
@@ -280,7 +283,7 @@ def test_scorers_are_checked_before_any_work(chains, monkeypatch, scoring, messa
 
 
 def test_samples_by_name_are_refused():
-    with pytest.raises(TypeError, match="X must have an item a sample, found dict"):
+    with pytest.raises(TypeError, match="X must have an item per sample, found dict"):
         PathCV(MulticlassSSVM(), cv=2).fit({0: [0.0], 2: [1.0]}, [0, 1])
 
 
@@ -312,6 +315,6 @@ def test_a_search_that_finds_nothing_leaves_no_trace():
     X, y = np.eye(6), [0, 1] * 3
     search = PathCV(MulticlassSSVM(random_state=0), cv=2, scoring=lambda *_: np.nan, lams=[1.0])
     before = dict(vars(search))
-    with pytest.raises(ValueError, match="scoring gave NaN for every lambda"):
+    with pytest.raises(ValueError, match="scoring returned NaN for every lambda"):
         search.fit(X, y)
     assert vars(search) == before
