@@ -367,7 +367,7 @@ def test_the_digest_of_a_part_tells_any_change(kind):
     model, (X, y) = PACKED[kind]
 
     def digest(X, y):
-        part = PartOfFit(X, y, clone(model), list(range(6)), np.ones(6), 6, 4)
+        part = PartOfFit(X, y, clone(model)._structure(), list(range(6)), np.ones(6), 6, 4)
         part.pack(None, False)
         return part, part.digest
 
