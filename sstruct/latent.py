@@ -17,12 +17,12 @@ from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters, reads_one_fit
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.core.preparation import check_given
-from sstruct._estimators.core.remarks import warn_of_empty
-from sstruct._estimators.core.structure import share_right
+from sstruct._estimators.core.structure import weighted_accuracy
 from sstruct._estimators.latent.latent_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
 from sstruct._estimators.latent.starts import (
@@ -506,7 +506,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             return self.estimator_.score(X, y, sample_weight)
         structure, nodes, codes = self._decoded(X)
         truth, weights = structure.truth_of_nodes(self.classes_, nodes, y, sample_weight)
-        return share_right(codes == truth, weights)
+        return weighted_accuracy(codes == truth, weights)
 
 
 def _n_samples(X):

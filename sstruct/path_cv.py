@@ -27,6 +27,7 @@ from sstruct._checks.shown import brief, shortened
 from sstruct._checks.warn import warn_user
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     check_parameters,
@@ -34,7 +35,6 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.core.partitions import Partitions
-from sstruct._estimators.core.remarks import warn_of_empty
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.path_state import SEARCH_STATE
 from sstruct._input.frames import items_of

@@ -18,6 +18,7 @@ from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fit import Fit, training_of
+from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
@@ -31,7 +32,6 @@ from sstruct._estimators.core.missing_methods import AvailableIf, Missing, no_pr
 from sstruct._estimators.core.online import check_settled, structure_of_part
 from sstruct._estimators.core.partitions import parted_score
 from sstruct._estimators.core.preparation import check_given, prepared
-from sstruct._estimators.core.remarks import warn_of_empty
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
 from sstruct.solvers import MPBCFW, SOLVER_OF_NAME, BaseSolver

@@ -7,11 +7,11 @@ import numpy as np
 
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.warn import warn_user
+from sstruct._estimators.core.fit_warnings import fit_warnings, warn_of_data
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.held_out import Samples, Scorer
-from sstruct._estimators.core.parted_fit import located, parted_training
-from sstruct._estimators.core.preparation import check_parameters, prepared, told_apart
-from sstruct._estimators.core.remarks import remarks, warn_of_data
+from sstruct._estimators.core.parted_fit import as_partitions, parted_training
+from sstruct._estimators.core.preparation import check_parameters, identifying_arrays, prepared
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.threads import n_threads
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
@@ -173,8 +173,8 @@ class Fit:
                 del error
         if task is not None:
             task.end(solution)
-        for remark, category in remarks(self.structure, solution, self.training):
-            warn_user(remark, category)
+        for message, category in fit_warnings(self.structure, solution, self.training):
+            warn_user(message, category)
 
 
 def _attributes_of(structure, training, solver, solution):
@@ -218,7 +218,7 @@ def training_of(structure, samples, validation):
     """Return the Training of ``fit``, whose samples may be partitions; warn about the data."""
     parted = False
     if structure.fits_partitions:
-        samples, parted = located(structure, samples, validation)
+        samples, parted = as_partitions(structure, samples, validation)
     if parted:
         check_parameters(structure)
         training = parted_training(structure, samples, validation)
@@ -262,7 +262,7 @@ def _checkpoint(structure, training, options):
     seed = structure.random_state if is_integer(structure.random_state) else None
     names = np.array(repr((structure.estimator_name, policy, seed)))
     loss = np.asarray(structure.parameters.get("loss", ""))
-    parts = [*told_apart(training), training.block_weight]
+    parts = [*identifying_arrays(training), training.block_weight]
     parts += [np.array([training.lam, training.pairwise_scale]), loss, names]
     parts += [] if structure.bounds is None else [np.asarray(structure.bounds)]
     if training.held_out is not None:

@@ -69,7 +69,7 @@ def check_early_stopping(structure):
     check_number("n_iter_no_change", structure.n_iter_no_change, least=1, whole=True)
 
 
-def divided(structure, samples, validation):
+def train_validation_split(structure, samples, validation):
     """Split samples into training and validation samples for early stopping.
 
     Parameters

@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.training import alike
+from sstruct._estimators.core.training import have_same_values
 from sstruct._input.indicator import is_indicator
 from sstruct._input.labels import training_classes
 
@@ -72,7 +72,7 @@ def check_settled(model, training):
     now, before = _settled(training.attributes), _settled(vars(model))
     for name in before | now:
         found, expected = now.get(name), before.get(name)
-        if alike(found, expected):
+        if have_same_values(found, expected):
             continue
         if name in OF_DATA:
             raise ValueError(

@@ -15,10 +15,10 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.partitions import Partitions, chosen_samples
-from sstruct._estimators.core.preparation import check_given, packed, strengths, told_apart
+from sstruct._estimators.core.preparation import check_given, identifying_arrays, packed, strengths
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.threads import active_client, in_task
-from sstruct._estimators.core.training import Quality, Training, alike
+from sstruct._estimators.core.training import Quality, Training, have_same_values
 from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.partitioned_blocks import (
@@ -101,7 +101,7 @@ class PartOfFit:
             "empty": training.empty,
             "data_warnings": training.data_warnings,
             "data_digest": self.digest,
-            "fit_digest": fingerprint(told_apart(training)) if for_file else "",
+            "fit_digest": fingerprint(identifying_arrays(training)) if for_file else "",
             "padding": padding_of(self.problem) if for_file else None,
         }
 
@@ -243,7 +243,7 @@ def _data_of(facts, sample_ends, block_ends):
     )
 
 
-def located(structure, samples, validation):
+def as_partitions(structure, samples, validation):
     """Return the Samples of a fit, and whether they are in partitions.
 
     In a task of the cluster, which cannot wait for other tasks, partitions are fetched for a fit in
@@ -334,7 +334,7 @@ def _check_agree(facts, numbers):
     for fact, number in zip(facts, numbers, strict=True):
         for name, expected in first.items():
             found = fact["attributes"][name]
-            if not alike(found, expected):
+            if not have_same_values(found, expected):
                 raise ValueError(
                     f"partition {number}: {name.lstrip('_')} is {shortened(found)}, but it is "
                     f"{shortened(expected)} in partition {numbers[0]}"

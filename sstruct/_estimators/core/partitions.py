@@ -21,7 +21,7 @@ from sstruct._cluster.partition import (
 )
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
-from sstruct._estimators.core.structure import share_right
+from sstruct._estimators.core.structure import weighted_accuracy
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._input import frames
 from sstruct._input.mapped_files import open_mapped
@@ -239,7 +239,7 @@ def parted_score(structure, model, X, y, sample_weight):
         for part in parts
     ]
     scores, weights = map(np.array, zip(*client.gather(found), strict=True))
-    return share_right(scores, weights)
+    return weighted_accuracy(scores, weights)
 
 
 def _score_in(fitted, pair, weights, *selection):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sstruct._checks.arrays import check_depth
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.held_out import check_early_stopping, divided
+from sstruct._estimators.core.held_out import check_early_stopping, train_validation_split
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, pairwise_from_scale, scale_of
 from sstruct._estimators.core.rescaling import check_rescaling, slack_rescaled
 from sstruct._estimators.core.threads import check_n_jobs
@@ -104,7 +104,7 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
         The model after earlier samples of ``partial_fit``.
     """
     check_given(structure, samples.X, samples.y, samples.sample_weight)
-    structure, part, held_out, empty = divided(structure, samples, validation)
+    structure, part, held_out, empty = train_validation_split(structure, samples, validation)
     training = packed(structure, part, completion, model)
     training.held_out, training.completed = held_out, completion is not None
     if empty is not None:
@@ -172,7 +172,7 @@ def _lam(structure, total_weight, scale, pairwise_scale):
     return lam_from_scale(scale(), slack, pairwise_scale, proportional)
 
 
-def told_apart(training):
+def identifying_arrays(training):
     """Return the arrays that identify the data and the problem of a fit."""
     problem, data = training.problem, training.data
     arrays = [*data.arrays(), *data.costs]

@@ -130,7 +130,7 @@ class Structure:
     def score(self, model, samples, truth):
         """Return the score of a model; `truth` is the result of the method `truth`."""
         codes, weights = truth
-        return share_right(self.decode(model, samples) == codes, weights)
+        return weighted_accuracy(self.decode(model, samples) == codes, weights)
 
     def first_labels(self, X, y, sample_weight, known):
         """Return initial codes of all labels for LatentSSVM, or None to fit the known labels."""
@@ -217,7 +217,7 @@ class NodeStructure(Structure):
         return {"label": model.classes_, **super().axis_values(model)}
 
 
-def share_right(right, weights):
+def weighted_accuracy(right, weights):
     """Return the weighted accuracy, given which labels are correct."""
     if not weights.any():
         raise NoNodesError("y has no labeled node in a sample of positive weight")

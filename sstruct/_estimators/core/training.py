@@ -175,10 +175,10 @@ class Training:
         }
 
 
-def alike(a, b):
+def have_same_values(a, b):
     """Whether two attributes of a Training have the same values."""
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(have_same_values(a[key], b[key]) for key in a)
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
-        return len(a) == len(b) and all(map(alike, a, b))
+        return len(a) == len(b) and all(map(have_same_values, a, b))
     return np.array_equal(a, b)

@@ -8,7 +8,7 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.fit import fitted_model
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
-from sstruct._estimators.core.structure import NodeStructure, share_right
+from sstruct._estimators.core.structure import NodeStructure, weighted_accuracy
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.label_set.interactions import (
     INFERENCE,
@@ -160,7 +160,7 @@ class LabelSetStructure(ClassStructure):
         if has_one_label(model):
             return super().score(model, samples, truth)
         sets, weights = truth
-        return share_right((self.decode(model, samples) == sets).all(axis=1), weights)
+        return weighted_accuracy((self.decode(model, samples) == sets).all(axis=1), weights)
 
     def decisions(self, model, rows):
         if has_one_label(model):

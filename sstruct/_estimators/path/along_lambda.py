@@ -11,10 +11,10 @@ from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit import chosen_options, fitted_attributes
+from sstruct._estimators.core.fit_warnings import scale_warning
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
-from sstruct._estimators.core.remarks import scale_remark
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._input.packed_names import pack_names, unpack_names
@@ -166,7 +166,7 @@ class AlongLambda(CheckedState):
             ended = f"{what} ended early ({status.value}): {limit}"
             unscaled = None
             if status is not Status.STALLED:
-                unscaled = scale_remark(sweep.structure, sweep.training, limited=True)
+                unscaled = scale_warning(sweep.structure, sweep.training, limited=True)
             warn_user(
                 f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}",
                 ConvergenceWarning,

@@ -104,7 +104,7 @@ def test_fits_keep_their_bits(rng, monkeypatch, warm_start):
         with monkeypatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if found is not None:
-                patch.setattr("sstruct._estimators.core.remarks.constant_prediction", found)
+                patch.setattr("sstruct._estimators.core.fit_warnings.constant_prediction", found)
             model = ChainSSVM(lam=1.0, random_state=0, warm_start=warm_start).fit(X, y)
             models.append(model.set_params(lam=0.01).fit(X, y))
     np.testing.assert_array_equal(models[0].w_, models[1].w_)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM, Sequences
-from sstruct._estimators.core import remarks
+from sstruct._estimators.core import fit_warnings
 from sstruct._problems.core._rows import is_mapped
 from sstruct.mapped import open_mapped
 from sstruct.solvers import MPBCFW, SOLVER_OF_NAME
@@ -109,7 +109,7 @@ def test_a_fit_looks_at_mapped_rows_no_more_than_it_has_to(rng, tmp_path, monkey
     X, y, offsets = make_chains(rng, n=20)
     np.save(tmp_path / "X.npy", X)
     looks = []
-    monkeypatch.setattr(remarks.Scales, "of", lambda *rows: looks.append(rows))
+    monkeypatch.setattr(fit_warnings.Scales, "of", lambda *rows: looks.append(rows))
     for rows in (X, open_mapped(tmp_path / "X.npy")):
         ChainSSVM(tol=0.5, random_state=0).fit(Sequences(rows, offsets), Sequences(y, offsets))
         assert len(looks) == 1  # at those in memory

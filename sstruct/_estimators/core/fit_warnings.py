@@ -47,9 +47,9 @@ def warn_of_empty(empty):
         warn_user(f"X has {some} without nodes, ignored in training; the first is X[{empty[0]}]")
 
 
-def remarks(structure, solution, training):
+def fit_warnings(structure, solution, training):
     """Return the warnings of a fit as a list of (message, category)."""
-    found = [(remark, ConvergenceWarning) for remark in solution.remarks]
+    found = [(text, ConvergenceWarning) for text in solution.remarks]
     if solution.primal != solution.primal:  # NaN for solvers without an objective
         return found
     name, inference = structure.estimator_name, training.inference
@@ -57,7 +57,7 @@ def remarks(structure, solution, training):
     stopped = f"{name} stopped at relative duality gap {gap:.2e}"
     # Solvers without a dual always stop at a limit.
     limited = solution.limit is not None and solution.gap == solution.gap
-    unscaled = scale_remark(structure, training, limited)
+    unscaled = scale_warning(structure, training, limited)
     if solution.rounding > 0:
         found.append((_rounding(structure, solution, unscaled), ConvergenceWarning))
     elif limited:
@@ -120,7 +120,7 @@ def _limit(structure, limit, n_blocks):
     return f"max_iter={passes} passes were made", advice
 
 
-def scale_remark(structure, training, limited):
+def scale_warning(structure, training, limited):
     """Return a warning about the scales of the features of a Training, or None.
 
     limited : whether a limit stopped the fit
