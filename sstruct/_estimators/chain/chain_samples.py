@@ -83,7 +83,7 @@ def _check_edge_magnitudes(nodes):
         row = np.searchsorted(rows.indptr, row, side="right") - 1
     i = int(np.searchsorted(nodes.edge_offsets, row, side="right")) - 1
     step = row - nodes.edge_offsets[i]
-    raise ValueError(f"the edge features of X[{i}] contain {complaint(value)} at step {step}")
+    raise ValueError(f"the edge features of X[{i}] at step {step} contain {complaint(value)}")
 
 
 def chain_problem(nodes, flat, chains, model, labels=None, **options):

@@ -287,11 +287,11 @@ BAD = {
     "none": (lambda x, f: (x, []), ValueError, r"X\[3\] have shape \(0,\), expected 3 rows"),
     "wide": (lambda x, f: (x, np.c_[f, f]), ValueError, r"X\[3\] has 4 edge features, expected 2"),
     "flat": (lambda x, f: (x, f[:, 0]), ValueError, r"X\[3\] have shape \(3,\)"),
-    "NaN": (lambda x, f: (x, f * [1, np.nan]), ValueError, r"X\[3\] contain NaN .* at step 0"),
+    "NaN": (lambda x, f: (x, f * [1, np.nan]), ValueError, r"X\[3\] at step 0 contain NaN"),
     "huge": (
         lambda x, f: (x, f * [[1], [1], [1e200]]),
         ValueError,
-        "expected at most 1e.100, .* 2",
+        r"at step 2 contain .*, expected at most 1e\+100",
     ),
     "strings": (lambda x, f: (x, [["a", "b"]] * 3), ValueError, r"edge features of X\[3\] must be"),
     "complex": (

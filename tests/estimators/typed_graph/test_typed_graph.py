@@ -283,7 +283,7 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
         (
             lambda X: of(X, 0, edges={(0, 1): [[0, 2]]}),
             "edge 0 of the edges (0, 1) of X[0] is [0, 2], expected a node 0 to 1 of type 0 and "
-            "one 0 to 1 of type 1",
+            "a node 0 to 1 of type 1",
         ),
         (lambda X: of(X, 0, edges={(0, 1): [[-1, 0]]}), "is [-1, 0]"),
         (lambda X: of(X, 0, edges={(0, 1): [[0.5, 0]]}), "dtype float64, expected integers"),
