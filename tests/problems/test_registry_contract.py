@@ -12,7 +12,7 @@ import pytest
 
 from sstruct._problems.core._block_problem import BlockProblem
 from sstruct._problems.core._decode import decode
-from sstruct._testing import _problem_doors as doors
+from sstruct._testing import _problem_access as doors
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

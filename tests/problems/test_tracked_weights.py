@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM
 from sstruct._problems.core._decode import decode
-from sstruct._testing._problem_doors import scatter, track
+from sstruct._testing._problem_access import scatter, track
 from sstruct.solvers import BCFW
 from tests.problems.flat import chain_problem
 
