@@ -734,7 +734,7 @@ def test_public_and_padded_weights_are_inverse(rng, K, switches, G):
     assert np.count_nonzero(padded) == size  # the padding is zero
     np.testing.assert_array_equal(problem.layout.public(padded), w)
     for wrong in (np.zeros(size + 1), np.zeros((1, size)), np.zeros(0)):
-        with pytest.raises(ValueError, match=r"found weights of shape .*, expected"):
+        with pytest.raises(ValueError, match=r"w has shape .*, expected"):
             problem.layout.padded(wrong)
     with pytest.raises(ValueError, match=r"found weights of shape .*, expected"):
         problem.layout.public(np.zeros(problem.n_weights - 1))
