@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from sstruct._problems.core._block_problem import BlockProblem
+from sstruct._estimators.core.training import Training
 from sstruct._problems.core._decode import decode
 from sstruct._testing import _problem_access as doors
 from tests.registry import TRAINED
@@ -30,13 +30,13 @@ VARIANTS = [
 
 
 def problem_of(model, X, y):
-    """Return the problem that a fit trains on: a variable of a function that calls a callback."""
+    """Return the problem that a fit trains on: that of the Training of the fit in a callback."""
     found = []
 
     def look(info):
         frame = sys._getframe()
         while frame is not None:
-            found.extend(v for v in frame.f_locals.values() if isinstance(v, BlockProblem))
+            found.extend(v.problem for v in frame.f_locals.values() if isinstance(v, Training))
             frame = frame.f_back
 
     model.set_callbacks(look).fit(X, y)
