@@ -694,7 +694,9 @@ def test_errors_name_partition_and_sample(client, data):
     with pytest.raises(ValueError, match=r"partition 2: X\[1\]"):
         ChainSSVM(**PARAMETERS).fit(partitions(wrong), partitions(y))
     wrong = [*X[:50], *[x[:, :-1] for x in X[50:]]]
-    with pytest.raises(ValueError, match="partition 3: n_features_in_ is 5, but it is 6 in partition"):
+    with pytest.raises(
+        ValueError, match="partition 3: n_features_in_ is 5, but it is 6 in partition"
+    ):
         ChainSSVM(**PARAMETERS).fit(partitions(wrong), partitions(y))
     wrong = [*y[:40], 7, *y[41:]]
     with pytest.raises(TypeError, match=r"partition 2: y\[10\]"):
