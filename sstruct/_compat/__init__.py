@@ -1,7 +1,7 @@
-"""Every private name of scikit-learn, and what differs between its versions, in one place.
+"""All private names of scikit-learn, and differences between its versions.
 
-``validate_data`` is public since scikit-learn 1.6. Callbacks came with 1.9; before it they have a
-stand-in of this package, with the same names.
+``validate_data`` is public since scikit-learn 1.6. Callbacks were added in version 1.9; for older
+versions, this package has a replacement with the same names.
 """
 
 import math
@@ -29,20 +29,21 @@ __all__ = [
 
 
 def callbacks_of(estimator):
-    """Return the callbacks that an estimator has been given."""
+    """Return the callbacks that were set on an estimator."""
     return getattr(estimator, "_skl_callbacks", [])
 
 
 def open_context(estimator, max_subtasks):
-    """Begin a fit: return the context of its task, the callbacks set up."""
+    """Set up the callbacks of a fit and return the context of its task."""
     return estimator._init_callback_context(max_subtasks=max_subtasks)
 
 
 def most_threads():
-    """Return how many threads scikit-learn's own compiled loops would use here.
+    """Return the number of threads that compiled loops of scikit-learn would use.
 
-    All cores, unless ``threadpool_limits``, ``OMP_NUM_THREADS`` or joblib, which sets that for its
-    workers, says less; infinite where scikit-learn was built without OpenMP and does not know.
+    This is the number of cores unless ``threadpool_limits``, ``OMP_NUM_THREADS`` or joblib, which
+    sets it for its workers, limits it further. It is infinite if scikit-learn was built without
+    OpenMP.
     """
     if not _openmp_parallelism_enabled():
         return math.inf

@@ -1,5 +1,6 @@
-"""Callbacks under a scikit-learn before 1.9, which has none: that protocol, as far as one estimator
-without sub-estimators needs it. ``_compat`` takes scikit-learn's own where it is.
+"""Callbacks for scikit-learn before 1.9, for estimators without sub-estimators.
+
+For newer versions, ``_compat`` imports those of scikit-learn.
 """
 
 import inspect
@@ -10,7 +11,7 @@ _PARAMETERS = ("X", "y", "metadata", "fitted_estimator")
 
 
 class CallbackContext:
-    """A task of a fit, which may have subtasks."""
+    """Context of a task of a fit, which may have subtasks."""
 
     def __init__(self, estimator_name, callbacks, task_name, task_id, max_subtasks, parent=None):
         self.estimator_name, self.parent = estimator_name, parent
@@ -19,7 +20,7 @@ class CallbackContext:
         self._callbacks, self._n_subtasks = callbacks, 0
 
     def subcontext(self, task_name="", max_subtasks=0):
-        """Make the context of the next subtask."""
+        """Create the context of the next subtask."""
         task_id = self._n_subtasks
         self._n_subtasks += 1
         return CallbackContext(
@@ -32,11 +33,11 @@ class CallbackContext:
         return self
 
     def call_on_fit_task_end(self, **given):
-        """Call the hook of every callback; True where one of them returned that."""
+        """Call the hook of every callback; return True if one of them returned True."""
         return self._call("on_fit_task_end", **given)
 
     def _call(self, name, *, estimator, reconstruction_attributes=None, **given):
-        """Hand each hook the keyword-only parameters that it has, callables called once."""
+        """Call each hook with its keyword-only parameters; call callable values once."""
         values, stop = {"X": None, "y": None, "metadata": None, **given}, False
         for callback in self._callbacks:
             hook = getattr(callback, name)
@@ -57,7 +58,7 @@ class CallbackContext:
 
 
 def _as_if_fitted(estimator, attributes):
-    """Return a shallow copy with `attributes`, a dict or a function that makes it; None: none."""
+    """Return a shallow copy with attributes, a dict or a function that returns it, or None."""
     attributes = attributes() if callable(attributes) else attributes
     if attributes is None:
         return None
@@ -67,10 +68,10 @@ def _as_if_fitted(estimator, attributes):
 
 
 class CallbackSupportMixin:
-    """``set_callbacks``, and clones that keep what it has set."""
+    """Mixin with ``set_callbacks``; clones share the callbacks."""
 
     def set_callbacks(self, *callbacks):
-        """Set the objects whose hooks a fit calls; without any, it calls none."""
+        """Set the callbacks of fits; without arguments, remove them."""
         if callbacks:
             self._skl_callbacks = list(callbacks)
         else:
@@ -85,7 +86,7 @@ class CallbackSupportMixin:
         return new
 
     def _init_callback_context(self, task_name="fit", task_id=0, max_subtasks=0):
-        """Begin a fit: make its context and set the callbacks up."""
+        """Create the context of a fit and set up the callbacks."""
         callbacks = getattr(self, "_skl_callbacks", [])
         context = CallbackContext(type(self).__name__, callbacks, task_name, task_id, max_subtasks)
         self._callback_fit_ctx, self._callbacks_to_teardown = context, []
@@ -96,7 +97,7 @@ class CallbackSupportMixin:
 
 
 def with_callbacks(method):
-    """Decorate a method that begins a fit: its callbacks are torn down however it ends."""
+    """Decorate a method that starts a fit so that its callbacks are always torn down."""
 
     @wraps(method)
     def managed(estimator, *args, **kwargs):

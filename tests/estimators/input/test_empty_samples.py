@@ -227,7 +227,7 @@ def test_errors_name_the_sample_among_all():
     pairs = list(zip(NODES, STEPS))
     i = next(i for i in range(6, N) if len(STEPS[i]) > 1)
     pairs[i] = pairs[i][0], np.vstack([STEPS[i][:1], STEPS[i][1:] * np.inf])
-    with pytest.raises(ValueError, match=rf"X\[{i + 2}\] contain .* at step 1"):
+    with pytest.raises(ValueError, match=rf"X\[{i + 2}\] at step 1 contain"):
         ChainSSVM().fit(with_empty(pairs, [0, 3], []), labels)
     graphs = with_empty(list(zip(NODES, CYCLES)), [0, 3], ([], []))
     model = GraphCRFSSVM(inference="max-sum").fit(list(zip(NODES, EDGES)), LABELS)
