@@ -5,8 +5,7 @@ Docstrings stay as numpydoc has them. What is moved here is what numpydoc has ma
 
 import re
 
-# Parameters of estimators by what they are about, in the order of the docstrings. These titles come
-# between them.
+# Groups of parameters of estimators, in the order of the docstrings, with their titles.
 GROUPS = {
     "Model": (
         *("oracle", "parents", "edges", "connectivity", "pairwise", "inference"),
@@ -28,7 +27,7 @@ GROUPS = {
     ),
 }
 GROUP_OF = {name: title for title, names in GROUPS.items() for name in names}
-# Parameters from which on groups help.
+# Minimum number of parameters that are shown in groups.
 MANY = 10
 
 
@@ -48,7 +47,7 @@ def examples_first(lines):
 
 
 def grouped(lines):
-    """Put the name of a group before its first parameter."""
+    """Insert the name of each group before its first parameter."""
     begin = lines.index(":Parameters:") if ":Parameters:" in lines else len(lines)
     end = next(
         (at for at in range(begin + 1, len(lines)) if re.match(r"\S", lines[at])), len(lines)

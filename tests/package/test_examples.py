@@ -50,7 +50,7 @@ def test_code_of_a_first_page_runs_and_its_comments_are_true(page, start):
     code = textwrap.dedent(re.split(r"```|\n\.\. ", code)[0])
     names = {}
     exec(compile(code, page, "exec"), names)
-    promised = re.search(r"share of right labels: ([0-9.]+)", code)[1]
+    promised = re.search(r"accuracy: ([0-9.]+)", code)[1]
     assert f"{names['model'].score(names['X_new'], names['y_new']):.3f}" == promised
 
 
