@@ -81,8 +81,12 @@ def judge(error):
     frames = _frames(error)
     if any(folder in path for path, _ in frames for folder in USERS_OWN):
         return
+    where = _place(frames)
+    # The innermost line of this package calls an oracle.
+    if where.startswith("sstruct/_problems/custom/oracle_calls.py") and not own_path(frames[-1][0]):
+        return
     text = f"{type(error).__name__}: {str(error)[:200]}"
-    where, details = _place(frames), "".join(traceback.format_exception(error)[-12:])
+    details = "".join(traceback.format_exception(error)[-12:])
     is_library = any(folder in frames[-1][0] for folder in LIBRARIES)
     if not isinstance(error, ALLOWED) and not is_library:
         raise FindingError("exception", text, where, details)

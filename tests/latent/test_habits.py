@@ -182,7 +182,7 @@ def test_bad_labels(data):
 
 
 def test_too_few_rounds(data):
-    with pytest.warns(ConvergenceWarning, match="max_rounds=1 rounds"):
+    with pytest.warns(ConvergenceWarning, match="reached max_rounds=1,"):
         latent = LatentSSVM(chain(), max_rounds=1).fit(*hidden(data))
     assert not latent.converged_
 
