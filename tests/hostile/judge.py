@@ -6,6 +6,7 @@ types are findings of the kind "exception", unless NumPy or SciPy raises them. E
 objects (`MischiefError`) and of users' oracles pass.
 """
 
+import linecache
 import re
 import traceback
 from dataclasses import dataclass, field
@@ -71,6 +72,13 @@ def _place(frames):
     return f"{path}:{line}"
 
 
+def _calls_oracle(place):
+    """Return whether the line of the package at a place calls a method of a user's oracle."""
+    path, line = place.rsplit(":", 1)
+    source = linecache.getline(str(PACKAGE.parent / path), int(line))
+    return path.endswith("custom/oracle_calls.py") and "oracle." in source
+
+
 def judge(error):
     """Return if an exception is a refusal; raise a FindingError if it is none."""
     if isinstance(error, MischiefError | FindingError):
@@ -82,8 +90,7 @@ def judge(error):
     if any(folder in path for path, _ in frames for folder in USERS_OWN):
         return
     where = _place(frames)
-    # The innermost line of this package calls an oracle.
-    if where.startswith("sstruct/_problems/custom/oracle_calls.py") and not own_path(frames[-1][0]):
+    if _calls_oracle(where):
         return
     text = f"{type(error).__name__}: {str(error)[:200]}"
     details = "".join(traceback.format_exception(error)[-12:])
