@@ -9,7 +9,7 @@ SCRIPT = """
 import gc, warnings
 import numpy as np
 from sstruct import ChainSSVM, Sequences
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.chain.chain_structure import ChainStructure
 
 def resident():
     with open("/proc/self/statm") as f:
@@ -26,12 +26,12 @@ gc.collect()
 before = resident()
 
 # The working sets are largest when the solver has just stopped.
-finish = BaseSSVM._finish
-def spy(self, *arguments):
+describe = ChainStructure.describe
+def spy(self, attributes):
     print((resident() - before) / n)
-    return finish(self, *arguments)
+    return describe(self, attributes)
 
-BaseSSVM._finish = spy
+ChainStructure.describe = spy
 model = ChainSSVM(loss="hamming", lam=1 / n, max_iter=10, random_state=0).fit(X, y)
 assert model.n_iter_ == 10, model.status_
 """
