@@ -103,20 +103,20 @@ class _Careful:
     def __repr__(self):  # without an address, since pytest names tests after it
         return type(self).__name__
 
-    def joint_feature(self, x, y):
-        return super().joint_feature(*_not_sparse(x, y))
+    def joint_feature(self, *given):
+        return _called(super().joint_feature, *given)
 
-    def loss(self, y_true, y):
-        return super().loss(*_not_sparse(y_true, y))
+    def loss(self, *given):
+        return _called(super().loss, *given)
 
-    def losses(self, x, y_true):
-        return super().losses(*_not_sparse(x, y_true))
+    def losses(self, *given):
+        return _called(super().losses, *given)
 
-    def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        return super().argmax(*_not_sparse(x, w, y_true), loss_weight)
+    def argmax(self, *given, **keywords):
+        return _called(super().argmax, *given, **keywords)
 
-    def constrained_argmax(self, x, w, y_true, **keywords):
-        return super().constrained_argmax(*_not_sparse(x, w, y_true), **keywords)
+    def constrained_argmax(self, *given, **keywords):
+        return _called(super().constrained_argmax, *given, **keywords)
 
 
 class CarefulChoice(_Careful, ConstrainedChoice):
@@ -125,7 +125,16 @@ class CarefulChoice(_Careful, ConstrainedChoice):
 
 class CarefulChoiceByScores(_Careful, ChoiceByScores):
     def potentials(self, x, w):
-        return super().potentials(*_not_sparse(x, w))
+        return _called(super().potentials, x, w)
+
+
+def _called(method, *given, **keywords):
+    """Call a method of an oracle; its errors say that a user's code raised them."""
+    try:
+        return method(*_not_sparse(*given), **keywords)
+    except Exception as error:
+        error.add_note("raised by an oracle of the tests")
+        raise
 
 
 def _not_sparse(*values):
