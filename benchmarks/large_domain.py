@@ -75,8 +75,8 @@ OF_FACTORS = {
 METHODS = (*OF_FACTORS, "mp-bcfw", "bcfw", "ssg")
 NEVER = 10**9
 LEAST_GAP = 1e-3
-# A pass is looked at when so many times as much time has gone by as at the last one looked at: the
-# objective of label sets, a pass of the decoder, may take longer than a hundred passes of the fit.
+# Ratio of the times of successive passes that are evaluated. Evaluating the objective of label sets
+# takes a pass of the decoder, which may be slower than a hundred passes of the fit.
 SPACING = {"chains": 1.1, "sets": 1.4}
 # --domain: what is to be reached, errors above the least one and shares of the best bound.
 ABOVE = (0.05, 0.02, 0.01)

@@ -6,9 +6,9 @@
 Cumulative CPU seconds (of one thread) and passes (n oracle calls each, certificates included) until
 each lambda is reached, down to 2^-15: the certified path and the 31 values
 2^15 ... 2^-15, each to the same absolute gap, keeping w, keeping dual weights, and each anew. Then,
-with --search, PathCV against GridSearchCV over the 31 values: seconds, the lambda found, its score
-on samples held out, that of what the search returns on the test samples, and that of a fit with
-this lambda to a relative gap of 0.001 ("refit"), which compares lambdas alone. Test samples of
+with --search, PathCV against GridSearchCV over the 31 values: seconds, the selected lambda, its
+cross-validation score, the test score of the best estimator, and the test score of a fit with this
+lambda to a relative gap of 0.001 ("refit"), which compares only the lambdas. Test samples of
 ocr-small are the words of the other nine folds. Writes a table to the screen, and
 regularization_path.csv, JSON and a picture into --output. Data from SSTRUCT_DATA.
 """

@@ -17,7 +17,7 @@ are CPU time of a search. Searches:
     sarawagi    golden section on max h + lam g - 2 sqrt(xi lam), which needs xi (Sarawagi and
                 Gupta 2008)
 
-Searches of the package begin where the last one of the same example ended, as in training. The
+Each search of the package starts from the last one of the same example, as in training. The
 models are pairwise over all pairs of labels: on yeast with the exact oracle (enumeration of 14
 labels) and with the relaxed one (roof duality), on the most frequent labels of the RCV1 subset with
 the relaxed one: its fractional labelings count as labelings, as in the paper. Data are read from

@@ -7,9 +7,9 @@
 Sums along rays of a phantom (ellipses, as of Shepp and Logan) of a few grey levels, to be found
 again by `discrete_tomography`. A row: the phantom's energy, FWMAP's bound and energy after
 --seconds of CPU, then the bounds of plain subgradient ascent on the same blocks after the same CPU
-time: with Polyak's steps, which are told the phantom's energy, and with steps of STEP / sqrt(k),
-which are told nothing; and the process's largest memory so far. The ascent is charged what an
-evaluation of the bound costs in compiled code and its own vector operations, nothing else.
+time: with Polyak's steps, which require the phantom's energy, and with steps of STEP / sqrt(k), which
+do not; and the peak memory of the process. The time of the ascent includes only evaluations of the
+bound, at the speed of compiled code, and its vector operations.
 "ahead from" is the share of the time after which FWMAP's bound stays above that of the ascent with
 Polyak's steps. --memory prints the memory after every so many CPU seconds of FWMAP. Writes
 tomography.csv into --output.
@@ -84,7 +84,7 @@ def megabytes():
 
 
 def subgradient_ascent(sums, rays, shape, n_levels, target, seconds):
-    """Return CPU seconds and best bound after each iteration; target None: not told."""
+    """Return CPU seconds and best bound after each iteration; target None: unknown."""
     model = _image_model(shape, n_levels, 1.0, None)
     terms = RayTerms(*checked_rays(rays, model.n_nodes), np.array(sums), n_levels)
     problem = MapProblem(model, tree_cover(model.n_nodes, model.edges), False, terms)
