@@ -7,9 +7,9 @@
 Sums along rays of a phantom (ellipses, as of Shepp and Logan) of a few grey levels, to be found
 again by `discrete_tomography`. A row: the phantom's energy, FWMAP's bound and energy after
 --seconds of CPU, then the bounds of plain subgradient ascent on the same blocks after the same CPU
-time: with Polyak's steps, which require the phantom's energy, and with steps of STEP / sqrt(k), which
-do not; and the peak memory of the process. The time of the ascent includes only evaluations of the
-bound, at the speed of compiled code, and its vector operations.
+time: with Polyak's steps, which require the phantom's energy, and with steps of STEP / sqrt(k),
+which do not; and the peak memory of the process. The time of the ascent includes only evaluations
+of the bound, at the speed of compiled code, and its vector operations.
 "ahead from" is the share of the time after which FWMAP's bound stays above that of the ascent with
 Polyak's steps. --memory prints the memory after every so many CPU seconds of FWMAP. Writes
 tomography.csv into --output.
