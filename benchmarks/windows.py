@@ -8,8 +8,9 @@
 
 Made sequences (n x length): 12 labels that last 50 nodes on average, and 32 Gaussian features, by
 which 55 % of single nodes are recognized. ChainSSVM with `window_size` as given,
-``max_time=100`` and defaults, and logistic regression with Viterbi on counted transitions (add-one smoothing). Error: share of wrong
-labels in another sequence of 200,000 nodes. Seconds: CPU time of training, one thread.
+``max_time=100`` and defaults, and logistic regression with Viterbi on counted transitions (add-one
+smoothing). Error: share of wrong labels in another sequence of 200,000 nodes. Seconds:
+CPU time of training, one thread.
 
 Images (n x side x labels): images of `make_grids`, and ten more for testing. GridCRFSSVM with tiles
 of the given number of pixels a side, and a Potts model on the log probabilities of logistic
