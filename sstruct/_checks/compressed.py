@@ -126,7 +126,7 @@ def stacked(items, name):
             check_compressed(item, f"{name}[{i}]")
             item = as_csr(item)
         parts.append(item)
-    flat = sparse.vstack(parts, format="csr")
+    flat = parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
     try:
         check_compressed(flat, name)
     except ValueError:

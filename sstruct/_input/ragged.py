@@ -323,7 +323,10 @@ def _concatenated(X, expected, numeric):
         raise TypeError("X mixes sparse and dense items, expected one of the two")
     offsets = np.zeros(len(X) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    flat = (stacked if n_sparse else concatenated)(items, "X")
+    if n_sparse:
+        flat = stacked(items, "X")
+    else:
+        flat = items[0] if len(items) == 1 else concatenated(items, "X")
     return Nodes((numeric_rows if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
 
 

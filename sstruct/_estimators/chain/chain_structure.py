@@ -181,8 +181,11 @@ class ChainStructure(Windowed, NodeStructure):
 
         Its blocks are the nonempty sequences; there must be at least one.
         """
-        some = nodes.lengths > 0
-        chains = ChainRanges(nodes.offsets[:-1][some], nodes.lengths[some])
+        start, length = nodes.offsets[:-1], nodes.lengths
+        some = length > 0
+        if not some.all():
+            start, length = start[some], length[some]
+        chains = ChainRanges(start, length)
         terms = model._bias, model._boundaries, model._transitions
         chain_model = ChainModel(len(model.classes_), *terms, *model._masks)
         return chain_problem(
@@ -194,7 +197,7 @@ class ChainStructure(Windowed, NodeStructure):
         if nodes.offsets[-1] == 0:
             return np.empty(0, dtype=np.int32)
         problem, w = self._decoder(model, nodes, known, n_states), model._w
-        threads = n_threads(self.n_jobs)
+        threads = n_threads(self.n_jobs, most=problem.n_blocks)
         transitions = _as_sparse(problem.layout.views(w), model._masks)
         if transitions is None:
             return decode(problem, w, threads)

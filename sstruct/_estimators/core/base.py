@@ -98,9 +98,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         state : snapshot of the attributes of the estimator; default: the current attributes
         """
         kind, state = type(self), self.__dict__ if state is None else state
-        check_parameters(self, state)
         names = parameter_names(kind)
-        parameters = {k: state[k] if k in state else getattr(kind, k) for k in names}
+        try:
+            parameters = {name: state[name] for name in names}
+        except KeyError:  # a default of the class, or the file of a model lacks a parameter
+            check_parameters(self, state)
+            parameters = {k: state[k] if k in state else getattr(kind, k) for k in names}
         return self._structure_class(kind.__name__, parameters)
 
     def _fitted(self):

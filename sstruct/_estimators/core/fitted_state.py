@@ -1,13 +1,14 @@
 """Declare and validate the fitted attributes of estimators, which may come from a file."""
 
 import math
+import operator
 import reprlib
 import sys
 import weakref
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache, wraps
+from functools import cache, cached_property, wraps
 from inspect import signature
 from typing import ClassVar, ParamSpec, TypeVar
 
@@ -331,6 +332,14 @@ class FittedState:
     rules: tuple = ()
     layout: Callable[[dict], WeightLayout] | None = None
 
+    @cached_property
+    def compared(self):
+        """The attributes that tell whether a validated state has changed.
+
+        Objects that validate themselves are left out: references to them may form a cycle.
+        """
+        return [name for name, each in self.fields.items() if not isinstance(each, Of)]
+
     def extended(self, more=None, rules=(), layout=None):
         """Return a copy with additional fields, and additional rules at the end."""
         fields = {**self.fields, **(more or {})}
@@ -473,11 +482,9 @@ class CheckedState:
     def _check_state(self, state=None):
         """Validate the fitted attributes, unless they are unchanged since the last validation."""
         state = self.__dict__ if state is None else state
-        # Without objects that validate themselves, since references to them may form a cycle.
-        fields = self._fitted_state.fields.items()
-        now = [state.get(name) for name, each in fields if not isinstance(each, Of)]
+        now = [*map(state.get, self._fitted_state.compared)]
         seen = _looked_at.get(id(self))
-        if seen is not None and seen[0]() is self and all(a is b for a, b in zip(seen[1], now)):
+        if seen is not None and seen[0]() is self and all(map(operator.is_, seen[1], now)):
             return
         self._fitted_state.check(state, type(self).__name__)
         key = id(self)

@@ -35,8 +35,9 @@ import numpy as np
 
 from sstruct._oracles.chain._top_k import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
+from sstruct._problems.core._rows import check_blocks
 from sstruct._problems.core.node_arguments import (
-    check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
+    check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.chain_arguments import check_copies, error_counts, penalties, table_work
 
@@ -78,7 +79,7 @@ cdef class ChainProblem(BlockProblem):
             self, X, chains, model, labels=None, *, cost=None, loss_scale=None, node_weight=None,
             known=None, states_per_label=1):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
-        cdef Py_ssize_t n, n_rows = features.n_rows, K = model.n_labels
+        cdef Py_ssize_t i, n, n_rows = features.n_rows, K = model.n_labels, longest = 0, total = 0
         self.arguments = dict(
             X=features, chains=chains, model=model, labels=labels, cost=cost,
             loss_scale=loss_scale, node_weight=node_weight, known=known,
@@ -92,7 +93,9 @@ cdef class ChainProblem(BlockProblem):
         self.n_labels, self.n_features, self.KP = K, features.n_features, sstruct_padded(K)
         self.bias, self.boundaries = model.bias, model.boundaries
         self.transitions, self.masked = model.transitions, model.edge_mask is not None
-        self.max_code_size = int(lengths.max())
+        for i in range(n):
+            longest, total = max(longest, self.length[i]), total + self.length[i]
+        self.max_code_size = longest
         self._set_layout(model.layout(self.n_features))
         self.has_labels = labels is not None
         self.labels = (
@@ -102,7 +105,9 @@ cdef class ChainProblem(BlockProblem):
             raise ValueError(f"found {K} states, expected a multiple of states_per_label={states_per_label}")
         self.states_per_label, self.has_known = states_per_label, known is not None
         self.known = check_known(known, (n_rows,), K // states_per_label)
-        self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
+        if self.has_labels:
+            cost = 1.0 - np.eye(K) if cost is None else cost
+            self.cost = padded(cost, (K, K), self.KP, "cost")
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
         self.weighted = node_weight is not None
         self.node_weight = check_node_weights(node_weight, n_rows if self.weighted else 0)
@@ -115,7 +120,7 @@ cdef class ChainProblem(BlockProblem):
         self._set_scratch()
         # Counted by sizes: what is skipped depends on bounds, which differ between threads.
         self.n_added = min(K, MOST_ADDED) if self.oracle_is_quick else K
-        work = (features.n_stored / max(n_rows, 1) + self.n_added) * lengths.mean()
+        work = (features.n_stored / max(n_rows, 1) + self.n_added) * (<double> total / n)
         self.oracle_work = VECTOR_WORK * self.KP * work
         self.batch_size = 1 if self.oracle_is_quick else batch_size(n, self.oracle_work)
         self.bounded = True

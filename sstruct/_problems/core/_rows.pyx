@@ -33,6 +33,22 @@ def padded_labels(n_labels):
     return sstruct_padded(n_labels)
 
 
+def check_blocks(start, length, n_rows):
+    """Return the first row and the number of rows of each block as int64 arrays."""
+    cdef const int64_t[::1] first, count
+    cdef int64_t n = n_rows
+    cdef Py_ssize_t i
+    start, length = contiguous(start, np.int64), contiguous(length, np.int64)
+    if start.ndim != 1 or length.shape != start.shape or len(start) == 0:
+        raise ValueError("start and length must have one entry per block, for at least one block")
+    first, count = start, length
+    for i in range(first.shape[0]):
+        if not (count[i] >= 1 and 0 <= first[i] <= n and count[i] <= n - first[i]):
+            raise ValueError(
+                "every block must have at least one row, and all rows must be rows of X")
+    return start, length
+
+
 cdef class FeatureRows:
     """Rows of a dense array or a canonical CSR matrix.
 
@@ -58,8 +74,8 @@ cdef class FeatureRows:
         values = _as_stored(values).reshape(-1)
         self.n_stored = len(values)
         self.rows.kind = SSTRUCT_SINGLE if values.dtype == np.float32 else SSTRUCT_DOUBLE
-        if sparse.issparse(X) and all(
-                (values[a:a + AT_ONCE] == 1).all() for a in range(0, len(values), AT_ONCE)):
+        is_csr = sparse.issparse(X)
+        if is_csr and _all_ones(values):
             self.rows.kind, values = SSTRUCT_ONES, values[:0]
         self.rows.n_features, self.rows.factor = self.n_features, 1.0
         self.rows.values = NULL
@@ -73,11 +89,10 @@ cdef class FeatureRows:
             self.rows.values = &double_[0]
         self.owners = (values,)
         self.mapped_bytes = values.nbytes if is_mapped(values) else 0
-        if not sparse.issparse(X):
+        if not is_csr:
             return
         indptr = contiguous(X.indptr, dtype=np.int64)
-        falls = (indptr != np.maximum.accumulate(indptr)).any()   # differences could overflow
-        if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or falls
+        if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or _falls(indptr)
                 or indptr[self.n_rows] > len(X.indices) or len(X.indices) != self.n_stored):
             raise ValueError("X.indptr does not describe the rows of X")
         if len(X.indices) and (X.indices.min() < 0 or X.indices.max() >= self.n_features):
@@ -126,6 +141,24 @@ cdef class FeatureRows:
             for r in range(self.n_rows):
                 out[r] = sqrt(sstruct_row_product(&self.rows, r, r))
         return np.asarray(out)
+
+
+def _all_ones(const real[::1] values):
+    """Return whether all values are 1."""
+    cdef Py_ssize_t k
+    for k in range(values.shape[0]):
+        if values[k] != 1:
+            return False
+    return True
+
+
+def _falls(const int64_t[::1] values):
+    """Return whether a value is smaller than the one before it."""
+    cdef Py_ssize_t k
+    for k in range(1, values.shape[0]):
+        if values[k] < values[k - 1]:
+            return True
+    return False
 
 
 def _as_stored(array, dtype=None):

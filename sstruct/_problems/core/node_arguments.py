@@ -8,7 +8,7 @@ from sstruct._checks.arrays import contiguous
 def of_blocks(values, n_blocks, dtype, default=1):
     """Return one value per block; None means `default` for all blocks."""
     if values is None:
-        return np.full(n_blocks, default, dtype=dtype)
+        return np.full(n_blocks, default, dtype)
     values = contiguous(values, dtype=dtype)
     if values.shape != (n_blocks,):
         raise ValueError(f"found values of shape {values.shape}, expected ({n_blocks},)")
@@ -44,17 +44,6 @@ def padded(table, shape, width, name):
     out = np.zeros((shape[0], width))
     out[:, : shape[1]] = table
     return out
-
-
-def check_blocks(start, length, n_rows):
-    """Return the first row and the number of rows of each block as int64 arrays."""
-    start = contiguous(start, dtype=np.int64)
-    length = contiguous(length, dtype=np.int64)
-    if start.ndim != 1 or length.shape != start.shape or len(start) == 0:
-        raise ValueError("start and length must have one entry per block, for at least one block")
-    if (length < 1).any() or (start < 0).any() or (length > n_rows - start).any():
-        raise ValueError("every block must have at least one row, and all rows must be rows of X")
-    return start, length
 
 
 def check_labels(labels, start, length, n_rows, n_labels):
