@@ -129,9 +129,11 @@ class Sequences:
     ) -> None:
         names = column_names(flat) if feature_names is None else feature_names
         flat = _as_flat(flat)
+        self._set(flat, _as_offsets(offsets, flat.shape[0]), names, edge_features)
+
+    def _set(self, flat, offsets, names, edge_features):
         self.feature_names = None if names is None else _as_names(names, flat)
-        self.offsets = _as_offsets(offsets, flat.shape[0])
-        self.flat, self.edge_features = flat, None
+        self.flat, self.offsets, self.edge_features = flat, offsets, None
         if edge_features is not None:
             self.edge_features = _of_edges(edge_features, self)
 
@@ -180,8 +182,9 @@ class Sequences:
                 f"lengths sum to {lengths.sum()} but flat has {flat.shape[0]} rows, "
                 "expected the same"
             )
-        offsets = _offsets_of(lengths)
-        return cls(flat, offsets, feature_names=names, edge_features=edge_features)
+        sequences = cls.__new__(cls)
+        sequences._set(flat, _offsets_of(lengths), names, edge_features)
+        return sequences
 
     @classmethod
     def from_list(cls, items: Collection[Any]) -> Sequences:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from sstruct._checks.arrays import array_of, is_sized, without_view
+from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.fitted_state import (
@@ -30,7 +32,6 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import is_missing, object_array
-from sstruct._input.ragged import check_number
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
@@ -42,6 +43,9 @@ ABSENT = -1
 FIRST_WEIGHTED = -2
 MOST_WEIGHTED = np.iinfo(np.int32).max  # codes have 32 bits
 MOST_DEEP = 100  # limit on the nesting of dicts
+# The codes of up to MOST_SEEN entries in inputs of at most FEW sequences are kept for later calls.
+FEW = 16
+MOST_SEEN = 2**17
 NUMBERS = (float, int, np.bool_, Real, Decimal)
 
 
@@ -201,7 +205,8 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
             Rows as a CSR matrix of shape (n_items, n_attributes) with sorted indices. Columns are
             named, so that estimators set ``feature_names_in_``.
         """
-        encoded = _Encoded(X, _KnownNames(self.vocabulary_))
+        seen = _seen_pairs(self) if is_sized(X) and len(X) <= FEW else None
+        encoded = _Encoded(X, _KnownNames(self.vocabulary_), seen)
         encoded.warn_of_missing()
         return self._named(encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype)))
 
@@ -295,6 +300,48 @@ class _KnownNames(dict):
         return column
 
 
+class _Unusual(Exception):
+    """An entry of a feature dict whose code depends on more than the vocabulary."""
+
+
+class _SeenPairs(dict):
+    """Codes of entries (name, value) for a vocabulary, kept from one short input to the next.
+
+    Only of strings, and of the weights 0 and 1; other entries raise _Unusual.
+    """
+
+    def __init__(self, vocabulary):
+        super().__init__()
+        self.vocabulary = vocabulary
+
+    def __missing__(self, pair):
+        name, value = pair
+        if type(name) is str and type(value) is str:
+            code = self.vocabulary.get(f"{name}:{value}", ABSENT)
+        elif type(name) is str and type(value) in (bool, int, float) and value in (0, 1):
+            code = self.vocabulary.get(name, ABSENT) if value else ABSENT
+        else:
+            raise _Unusual
+        if len(self) < MOST_SEEN:
+            self[pair] = code
+        return code
+
+
+# By id: a weak reference to the column names of a fitted vectorizer, and its _SeenPairs.
+_seen = {}
+
+
+def _seen_pairs(vectorizer):
+    """Return the _SeenPairs of a fitted vectorizer, whose copies share them."""
+    names = vectorizer._column_names
+    key = id(names)
+    found = _seen.get(key)
+    if found is None or found[0]() is not names:
+        alive = weakref.ref(names, lambda _: _seen.pop(key, None))
+        found = _seen[key] = alive, _SeenPairs(vectorizer.vocabulary_)
+    return found[1]
+
+
 class _Pairs(dict):
     """Code of each entry (name, value) of a feature dict.
 
@@ -379,13 +426,13 @@ class _Pairs(dict):
 class _Encoded:
     """All attributes of X as codes, with a row of codes for each item."""
 
-    def __init__(self, X, names):
+    def __init__(self, X, names, seen=None):
         if library_of(X):
             raise TypeError("X is a single data frame, expected a list of sequences; use [X]")
         if isinstance(X, str | bytes | dict) or not is_sized(X):
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
         X = list(without_view(X))  # its length equals its number of sequences
-        self.pairs = _Pairs(names)
+        self.pairs, self.seen = _Pairs(names), seen
         self.lengths = np.empty(len(X), dtype=np.int64)
         codes, sizes = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
         for i, sequence in enumerate(X):
@@ -408,10 +455,8 @@ class _Encoded:
         try:
             first = sequence[0] if len(sequence) else {}
             if isinstance(first, dict):
-                entries = chain.from_iterable(map(dict.items, sequence))
                 sizes = np.fromiter(map(len, sequence), np.int64, len(sequence))
-                codes = np.fromiter(map(self.pairs.__getitem__, entries), np.int32, sizes.sum())
-                return codes, sizes
+                return self._codes(sequence, int(sizes.sum())), sizes
             if all(type(item) is list for item in sequence):
                 entries = chain.from_iterable(sequence)
                 sizes = np.fromiter(map(len, sequence), np.int64, len(sequence))
@@ -428,6 +473,17 @@ class _Encoded:
                 raise _with_place(error, i, t) from None
             sizes[t] = len(codes) - before
         return np.array(codes, dtype=np.int32), sizes
+
+    def _codes(self, sequence, size):
+        """Return the codes of all entries of dicts."""
+        if self.seen is not None:
+            entries = chain.from_iterable(map(dict.items, sequence))
+            try:
+                return np.fromiter(map(self.seen.__getitem__, entries), np.int32, size)
+            except _Unusual:
+                self.seen = None
+        entries = chain.from_iterable(map(dict.items, sequence))
+        return np.fromiter(map(self.pairs.__getitem__, entries), np.int32, size)
 
     def _item(self, item, codes):
         if isinstance(item, dict):

@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from sstruct.preprocessing import SequenceVectorizer
+from sstruct.preprocessing._sequence_vectorizer import FEW
 from sstruct.sequences import Sequences
 
 NAMES = st.sampled_from(["w", "pos", "w:a", "upper", "", "ä|b"])
@@ -128,10 +129,11 @@ def test_rows_are_those_of_the_definition(X, other, min_count):
     assert list(vectorizer.vocabulary_.values()) == list(range(len(known)))
     names = vectorizer.get_feature_names_out()
     assert list(names) == list(vectorizer.vocabulary_)
+    # Codes of short inputs are kept for later calls, those of long ones are not.
+    long = [*other, *X] * (FEW + 1)
     for data, found in (
         (X, rows),
-        (X, vectorizer.transform(X)),
-        (other, vectorizer.transform(other)),
+        *((data, vectorizer.transform(data)) for data in (X, other, X, long)),
     ):
         assert found.lengths.tolist() == [len(sequence) for sequence in data]
         expected = [summed(item, known) for sequence in data for item in sequence]
