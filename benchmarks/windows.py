@@ -4,7 +4,7 @@
     python benchmarks/windows.py [--sizes 5x20000 50x20000 1x1000000] [--windows whole 50 200 500]
     python benchmarks/windows.py --images 20x256x2 20x512x2 20x256x8 [--windows whole 32 64]
 
-`--windows coupled` is the default size with ``couple_windows=True``.
+`--windows coupled` is the default size with ``MPBCFW(couple_windows=True)``.
 
 Made sequences (n x length): 12 labels that last 50 nodes on average, and 32 Gaussian features, by
 which 55 % of single nodes are recognized. ChainSSVM with `window_size` as given,
@@ -36,6 +36,7 @@ from sklearn.linear_model import LogisticRegression
 from sstruct import ChainSSVM, GridCRFSSVM
 from sstruct.datasets import make_grids
 from sstruct.inference import alpha_expansion, graph_cut, viterbi
+from sstruct.solvers import MPBCFW
 
 K, F, STAY, DISTANCE = 12, 32, 0.98, 0.3
 N_TEST = 200_000
@@ -144,7 +145,7 @@ def main():
             window_size = NAMES[window] if window in NAMES else int(window)
             if arguments.images and isinstance(window_size, int):
                 window_size **= 2
-            more = {"couple_windows": True} if window == "coupled" else {}
+            more = {"solver": MPBCFW(couple_windows=True)} if window == "coupled" else {}
             fit = estimator(window_size=window_size, max_time=100, random_state=0, **more)
             begin = time.process_time()
             fit.fit(X, y)

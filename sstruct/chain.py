@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.parameters import check_number
 from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.weight_frame import named_weights
-from sstruct._input.ragged import check_number
 
 __all__ = ["ChainSSVM"]
 
@@ -117,13 +117,6 @@ class ChainSSVM(LabelingSSVM):
         ``"bcfw"``, or if ``solver="auto"`` is ``"gdmm"``. Integers require margin rescaling and
         one of these solvers. With None, training uses whole sequences. Predictions are always
         made for whole sequences. See :doc:`/how_to/long_recordings`.
-    couple_windows : bool, default=False
-        Whether to enforce that two windows agree on the labels of shared nodes. Multipliers are
-        added to the scores of such a label in one window and subtracted in the other, and optimized
-        together with the weights. The upper bound ``objective_`` is then tight, up to `tol`. Has no
-        effect on sequences that are not split. Cannot be
-        combined with ``average=True`` of the solver, `early_stopping`, partitions on a cluster,
-        paths over `lam` and :class:`LatentSSVM`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -228,7 +221,7 @@ class ChainSSVM(LabelingSSVM):
         their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
         valid bound.
         If sequences were split into windows, this is the objective over windows, with the
-        multipliers of `couple_windows`.
+        multipliers of the solver.
     whole_objective_ : float
         The objective of whole sequences at ``w_``, at most ``objective_``. Only available if
         sequences were cut into windows, and not for partitions.
@@ -327,7 +320,6 @@ class ChainSSVM(LabelingSSVM):
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
     window_size: int | str | None = "auto"
-    couple_windows: bool = False
     pairwise_scale: float | str = "auto"
     pairwise_scale_: float = field(init=False)
     n_edge_features_in_: int = field(init=False)

@@ -108,14 +108,6 @@ class GridCRFSSVM(GraphCRFSSVM):
         ``"bcfw"``, or if the images are mapped from a file. Integers require margin rescaling and
         one of these solvers. With None, training uses whole images. Predictions are always made for
         whole images. See :doc:`/how_to/long_recordings`.
-    couple_windows : bool, default=False
-        Whether to enforce that two tiles agree on the labels of shared pixels. Multipliers are
-        added to the scores of such a label in one tile and subtracted in the other, and optimized
-        together with the weights, which makes the upper bound ``objective_`` as small as possible.
-        For two labels and neighbors that do not repel each other, it is tight up to `tol`. Training
-        takes several times as long. Has no effect on images that are not split. Cannot be
-        combined with ``average=True`` of the solver, `early_stopping`, partitions on a cluster,
-        paths over `lam` and :class:`LatentSSVM`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -203,7 +195,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
         valid bound.
         If images were split into tiles, this is the objective over tiles, with the multipliers of
-        `couple_windows`.
+        the solver.
     whole_objective_ : float
         The objective of whole images at ``w_``, at most ``objective_`` if decoding is exact. Only
         if images were cut into tiles, and not for partitions.
@@ -292,7 +284,6 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     connectivity: int = 4
     window_size: int | str | None = "auto"
-    couple_windows: bool = False
     whole_objective_: float = field(init=False)
 
     def fit(

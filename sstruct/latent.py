@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
+from sstruct._checks.parameters import Range, check_values
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._compat import num_samples
@@ -37,7 +38,6 @@ from sstruct._input.completion import KnownLabels
 from sstruct._input.labels import as_labels
 from sstruct._input.partial import known_codes
 from sstruct._input.per_sample import PerSample
-from sstruct._input.ragged import check_number
 from sstruct._solvers.core.seed import random_of
 from sstruct.custom import StructuredSVM
 
@@ -45,6 +45,12 @@ __all__ = ["LatentSSVM"]
 
 # A table of transitions between the states of one label then has 10^8 entries.
 MOST_STATES = 10_000
+VALID_VALUES = {
+    "states_per_label": Range(least=1, whole=True),
+    "tol": Range(least=0),
+    "max_rounds": Range(least=1, whole=True),
+    "n_init": Range(least=1, whole=True),
+}
 
 
 def _has(name):
@@ -84,14 +90,14 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         :class:`MultilabelSSVM`, or :class:`StructuredSVM` with an oracle that implements
         ``complete``. It is cloned.
     states_per_label : int, default=1
-        Number of hidden states of each label, for chains, graphs and images. Initial states are
+        Range of hidden states of each label, for chains, graphs and images. Initial states are
         k-means clusters of the features of the nodes of each label.
     tol : float, default=0.001
         Stop once the relative decrease of the objective is smaller.
     max_rounds : int, default=20
         Maximum number of rounds, each of which is a fit.
     n_init : int, default=1
-        Number of starts; the result with the lowest objective is returned. The first one starts
+        Range of starts; the result with the lowest objective is returned. The first one starts
         from a model of the known labels, the others from such models with random sample weights.
     init : estimator or None, default=None
         Model that completes the hidden labels before the first round: an estimator of this package
@@ -116,15 +122,15 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         number of hidden labels (with states, of all states) that change with the new model; passes;
         oracle_calls; seconds since the start.
     n_rounds_ : int
-        Number of rounds of the best start.
+        Range of rounds of the best start.
     n_hidden_ : int
-        Number of hidden labels.
+        Range of hidden labels.
     converged_ : bool
         Whether the rounds have converged to `tol`.
     classes_ : ndarray of shape (K,)
         All labels.
     n_features_in_ : int
-        Number of features.
+        Range of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X has names.
 
@@ -211,10 +217,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "estimator must be an estimator of this package, found "
                 f"{shortened(self.estimator)}{hint * isinstance(self.estimator, Pipeline)}"
             )
-        check_number("states_per_label", self.states_per_label, least=1, whole=True)
-        check_number("tol", self.tol, least=0)
-        check_number("max_rounds", self.max_rounds, least=1, whole=True)
-        check_number("n_init", self.n_init, least=1, whole=True)
+        check_values(vars(self), VALID_VALUES)
         structure = self.estimator._structure()
         if structure.checkpoint is not None:
             raise ValueError(
@@ -228,7 +231,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             )
         if structure.couple_windows:
             raise ValueError(
-                "couple_windows=True is not supported by LatentSSVM; set couple_windows=False"
+                "couple_windows=True of the solver is not supported by LatentSSVM; use "
+                "couple_windows=False"
             )
         if self.init is not None:
             self._check_init()
@@ -411,7 +415,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features."""
+        """Range of features."""
         return self._of_fitted("n_features_in_")
 
     @property

@@ -6,12 +6,12 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.parameters import check_number
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit_warnings import warn_of_data
 from sstruct._estimators.path.along_lambda import AlongLambda, Sweep, check_sweep
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._estimators.path.path_state import PATH_STATE
-from sstruct._input.ragged import check_number
 from sstruct._solvers.path.segment import Segment
 
 __all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
+from sstruct._checks.parameters import FLAG, check_number, check_values
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
 from sstruct._checks.warn import warn_user
@@ -38,13 +39,18 @@ from sstruct._estimators.core.partitions import Partitions
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.path_state import SEARCH_STATE
 from sstruct._input.frames import items_of
-from sstruct._input.ragged import NoNodesError, check_choice, check_number, sliceable_weights
+from sstruct._input.ragged import NoNodesError, sliceable_weights
 from sstruct.path import KAPPA, RegularizationPath, path_options
 from sstruct.sequences import Sequences
 
 __all__ = ["PathCV"]
 
 # Entries of the result of a fold that are used only by the search.
+VALID_VALUES = {
+    "warm_start": ("primal", "dual", False),
+    "rule": ("best", "one-se"),
+    "refit": FLAG,
+}
 FOR_SEARCH = "empty", "data_warnings", "is_scored"
 SCORERS = (
     "None (the estimator's score), a scorer of sstruct.metrics such as flat_accuracy_scorer, "
@@ -288,9 +294,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """Raise if parameters are out of range."""
         check_parameters(self)
         check_sweep(self.eps, KAPPA if self.kappa is None else self.kappa, self.lam_min)
-        check_choice("warm_start", self.warm_start, ("primal", "dual", False))
-        check_choice("rule", self.rule, ("best", "one-se"))
-        check_choice("refit", self.refit, (True, False))
+        check_values(vars(self), VALID_VALUES)
         if isinstance(self.cv, bytes | bytearray):  # has a method split, but is not a splitter
             raise TypeError(
                 f"cv must be a number of folds or a splitter, found {shortened(self.cv)}"

@@ -12,8 +12,8 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.parameters import FLAG, Range, check_values
 from sstruct._checks.shown import shortened
-from sstruct._input.ragged import check_choice, check_number
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, SAMPLINGS, STEPS
 from sstruct._solvers.frank_wolfe.constants import Constants
 
@@ -42,9 +42,11 @@ class BaseSolver(BaseEstimator):
     """Base class of solvers; `name` is the string that estimators accept for a solver."""
 
     name: ClassVar[str] = ""
+    _valid_values: ClassVar[dict] = {}
 
     def _check(self):
         """Raise TypeError or ValueError if an option is out of range or has no effect."""
+        check_values(vars(self), self._valid_values, f" of {type(self).__name__}")
 
     def _refused_for_partitions(self):
         """Yield an option and advice for each option that partitions do not support."""
@@ -61,12 +63,6 @@ class BaseSolver(BaseEstimator):
         """
         return {}
 
-    def _check_choice(self, option, choices):
-        check_choice(self._shown(option), getattr(self, option), choices)
-
-    def _shown(self, option):
-        return f"{option} of {type(self).__name__}"
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BlockCoordinate(BaseSolver):
@@ -82,36 +78,40 @@ class BlockCoordinate(BaseSolver):
     cache_mean_gap_share: float = Constants.cache_mean_gap_share
     gap_refresh_every: int = Constants.gap_refresh_every
     sequential_visits: bool = Constants.sequential_visits
+    couple_windows: bool = False
 
-    # Lower bounds of numeric options.
-    _least: ClassVar[dict] = {
-        "cache_lifetime": 0,
-        "max_working_set": 2,  # the true labeling and one more
-        "max_approximate_passes": 0,
-        "full_pass_every": 1,
-        "cache_gap_share": 0,
-        "cache_mean_gap_share": 0,
-        "gap_refresh_every": 1,
+    _valid_values: ClassVar[dict] = {
+        "step": ("auto", *STEPS),
+        "sampling": ("auto", *SAMPLINGS),
+        "cache": ("auto", *FLAG),
+        "average": ("auto", *FLAG),
+        "sequential_visits": FLAG,
+        "couple_windows": FLAG,
+        "schedule": ("work", "clock"),
+        "cache_lifetime": Range(least=0, whole=True),
+        "max_working_set": Range(least=2, whole=True),  # the true labeling and one more
+        "max_approximate_passes": Range(least=0, whole=True),
+        "full_pass_every": Range(least=1, whole=True),
+        "cache_gap_share": Range(least=0),
+        "cache_mean_gap_share": Range(least=0),
+        "gap_refresh_every": Range(least=1, whole=True),
     }
     # Options that use gaps of samples or of cached labelings.
     _of_gaps: ClassVar[tuple] = ("cache_gap_share", "cache_mean_gap_share", "gap_refresh_every")
 
     def _check(self):
-        self._check_choice("step", ("auto", *STEPS))
-        self._check_choice("sampling", ("auto", *SAMPLINGS))
-        self._check_choice("cache", ("auto", True, False))
-        self._check_choice("average", ("auto", True, False))
-        self._check_choice("sequential_visits", (True, False))
-        for option, least in self._least.items():
-            if hasattr(self, option):
-                whole = isinstance(getattr(Constants, option), int)
-                check_number(self._shown(option), getattr(self, option), least=least, whole=whole)
+        super()._check()
+        if self.couple_windows and self.average is True:
+            raise ValueError(
+                f"couple_windows=True of {type(self).__name__} cannot be combined with "
+                "average=True; use average='auto'"
+            )
         for option in self._changed():
             reason, advice = self._without_effect(option)
             if reason:
                 raise ValueError(
-                    f"{self._shown(option)} has no effect with {reason}; leave its default, or set "
-                    f"{advice}"
+                    f"{option} of {type(self).__name__} has no effect with {reason}; leave its "
+                    f"default, or set {advice}"
                 )
 
     def _changed(self):
@@ -142,6 +142,7 @@ class BlockCoordinate(BaseSolver):
             ("sampling", ("auto", *EACH_ONCE)),
             ("cache", ("auto", False)),
             ("average", ("auto", False)),
+            ("couple_windows", (False,)),
         ):
             value = getattr(self, option)
             if not any(value is fine or value == fine for fine in values):
@@ -219,7 +220,7 @@ class MPBCFW(BlockCoordinate):
         ``w_`` is the average or the last iterate, whichever has the lower objective; with early
         stopping it is always the average, if there is one.
     cache_lifetime : int, default=2
-        Number of passes that an unused cached labeling is kept (T of [1]_), at least 0.
+        Range of passes that an unused cached labeling is kept (T of [1]_), at least 0.
     max_working_set : int, default=1000
         From this number of cached labelings of a sample on, new ones replace unused ones (N of
         [1]_), at least 2. Labelings with dual weight are always kept.
@@ -232,6 +233,16 @@ class MPBCFW(BlockCoordinate):
     sequential_visits : bool, default=False
         Whether each visit sees the steps of all visits before it. By default some visits, and calls
         of the oracle, are concurrent and use slightly older weights.
+    couple_windows : bool, default=False
+        Whether to enforce that two windows, or tiles, agree on the labels of shared nodes, for
+        :class:`~sstruct.ChainSSVM` and :class:`~sstruct.GridCRFSSVM`. Multipliers are added to the
+        scores of such a label in one window and subtracted in the other, and optimized together
+        with the weights, which makes the upper bound ``objective_`` as small as possible. It is
+        tight, up to `tol`, for sequences, and for images with two labels and neighbors that do not
+        repel each other; for images, training takes several times as long. Has no effect on samples
+        that are not split. Cannot be combined with ``average=True``, `early_stopping`, partitions
+        on a cluster, paths over `lam` and :class:`~sstruct.LatentSSVM`. See
+        :doc:`/how_to/long_recordings`.
     schedule : {"work", "clock"}, default="work"
         Whether counted operations (reproducible) or the clock, as in [1]_, determine when passes
         over cached labelings stop.
@@ -269,10 +280,6 @@ class MPBCFW(BlockCoordinate):
     full_pass_every: int = Constants.full_pass_every
 
     name: ClassVar[str] = "mp-bcfw"
-
-    def _check(self):
-        super()._check()
-        self._check_choice("schedule", ("work", "clock"))
 
     def _without_effect(self, option):
         if option == "full_pass_every" and self.max_approximate_passes < 2:
@@ -320,6 +327,9 @@ class BCFW(BlockCoordinate):
         Largest number of passes after which ``sampling="gap"`` and `cache` recompute all gaps.
     sequential_visits : bool, default=False
         Whether each visit sees the steps of all visits before it.
+    couple_windows : bool, default=False
+        Whether to enforce that two windows agree on the labels of shared nodes, as in
+        :class:`MPBCFW`.
 
     See Also
     --------
@@ -409,10 +419,10 @@ class Online(BaseSolver):
     """Base class of solvers that make one step per sample; `sampling` is their order."""
 
     sampling: str = "auto"
-    _samplings: ClassVar[tuple] = ("auto", "permutation", "given")
-
-    def _check(self):
-        self._check_choice("sampling", self._samplings)
+    _valid_values: ClassVar[dict] = {
+        "sampling": ("auto", "permutation", "given"),
+        "aggressiveness": Range(above=0),
+    }
 
     def _settled(self, problem, early_stopping):
         sampling = self.sampling
@@ -448,7 +458,9 @@ class Subgradient(Online):
     """
 
     name: ClassVar[str] = "ssg"
-    _samplings: ClassVar[tuple] = ("auto", "uniform", "permutation", "given")
+    _valid_values: ClassVar[dict] = {
+        "sampling": ("auto", "uniform", "permutation", "given"),
+    }
 
 
 @explains_arguments
@@ -514,10 +526,6 @@ class PassiveAggressive(Online):
 
     name: ClassVar[str] = "pa"
 
-    def _check(self):
-        super()._check()
-        check_number(self._shown("aggressiveness"), self.aggressiveness, above=0)
-
     def _settled(self, problem, early_stopping):
         found = super()._settled(problem, early_stopping)
         return found | {"aggressiveness": float(self.aggressiveness)}
@@ -538,7 +546,7 @@ class GDMM(BaseSolver):
         Penalty on disagreement between factors, positive. ``"auto"`` adapts it by residual
         balancing.
     parts : int, default=1
-        Number of parts into which the labels are divided; each visit searches one part, drawn at
+        Range of parts into which the labels are divided; each visit searches one part, drawn at
         random. At most the number of labels.
 
     References
@@ -558,13 +566,10 @@ class GDMM(BaseSolver):
     parts: int = 1
 
     name: ClassVar[str] = "gdmm"
-
-    def _check(self):
-        check_number(self._shown("parts"), self.parts, least=1, whole=True)
-        if isinstance(self.rho, str):
-            self._check_choice("rho", ("auto",))
-        else:
-            check_number(self._shown("rho"), self.rho, above=0)
+    _valid_values: ClassVar[dict] = {
+        "rho": Range(above=0, other=("auto",)),
+        "parts": Range(least=1, whole=True),
+    }
 
     def _settled(self, problem, early_stopping):
         return {"rho": self.rho, "parts": int(self.parts)}

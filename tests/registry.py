@@ -380,7 +380,6 @@ _chain = COMMON | OF_LABELS | SLACK | ALSO_GDMM | {
     "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
                         masks.bio_transitions),
     "window_size": ("auto", "auto", None, 1, 2),
-    "couple_windows": (False, False, True),
 }  # fmt: skip
 _graph = COMMON | OF_LABELS | SLACK | {
     "pairwise": ("potts", "full", 0.5),
@@ -411,7 +410,7 @@ EXAMPLES = {
         checked=({}, {"rescaling": "slack"}),
         checked_online=({"solver": "perceptron"},),
         refitted={"boundaries": False},
-        more=({"window_size": 2}, {"window_size": 2, "couple_windows": True}),
+        more=({"window_size": 2}, {"window_size": 2, "solver": MPBCFW(couple_windows=True)}),
     ),
     "chain with edge features": Example(
         sstruct.ChainSSVM,
@@ -444,12 +443,11 @@ EXAMPLES = {
             "connectivity": (4, 8),
             "pairwise": ("potts", "contrast", "full", "directed", 0.5),
             "window_size": ("auto", "auto", None, 1, 2),
-            "couple_windows": (False, False, True),
-        },
+                },
         make_varied=images_or_array,
         checked=({},),
         refitted={"pairwise": "directed", "connectivity": 8},
-        more=({"window_size": 2}, {"window_size": 2, "couple_windows": True}),
+        more=({"window_size": 2}, {"window_size": 2, "solver": MPBCFW(couple_windows=True)}),
     ),
     "typed graph": Example(
         sstruct.TypedGraphCRFSSVM,

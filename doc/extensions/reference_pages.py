@@ -14,7 +14,7 @@ GROUPS = {
     ),
     "Objective": (
         *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search"),
-        *("window_size", "couple_windows"),
+        "window_size",
     ),
     "Solver": ("solver",),
     "Stopping": (

@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import signature
 from typing import TypeVar
 
-from sstruct._checks.scalars import is_real
+from sstruct._checks.parameters import is_real
 
 T = TypeVar("T")
 
@@ -94,6 +94,7 @@ SOLVER_OPTIONS = {
             *("step", "sampling", "cache", "schedule", "average", "cache_lifetime"),
             *("max_working_set", "max_approximate_passes", "full_pass_every", "cache_gap_share"),
             *("cache_mean_gap_share", "gap_refresh_every", "sequential_visits"),
+            "couple_windows",
         ),
         "MPBCFW({name}=...)",
     ),

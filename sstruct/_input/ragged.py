@@ -3,7 +3,6 @@
 Everything here runs before any computation and does not change the estimator.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +26,6 @@ from sstruct._checks.arrays import (
 )
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
-from sstruct._checks.scalars import is_integer, is_real
 from sstruct._checks.shown import brief, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
@@ -818,30 +816,3 @@ def known_labels(structure, nodes, labels, sample_weight):
     codes[~labeled.used] = -1
     n_known = np.bincount(sample[labeled.used], minlength=len(nodes))
     return KnownLabels(codes, (n_known > 0)[sample], labeled.classes, nodes.flat, nodes.empty)
-
-
-def check_choice(name, value, choices):
-    """Raise unless a parameter has one of the given values; True and 1 are distinguished."""
-    for kind in (str, bool | np.bool_):
-        if isinstance(value, kind):
-            if any(isinstance(choice, kind) and choice == value for choice in choices):
-                return
-    raise ValueError(f"{name} must be one of {choices}, found {shortened(value)}")
-
-
-def check_number(name, value, *, above=None, least=None, whole=False):
-    """Raise unless a parameter is a finite number in its range."""
-    if not (is_integer if whole else is_real)(value):
-        expected = "an integer" if whole else "a number"
-        raise TypeError(f"{name} must be {expected}, found {shortened(value)}")
-    try:
-        finite = math.isfinite(value)
-    except OverflowError:  # an integer that exceeds the range of floats
-        finite = False
-    if finite and not whole:
-        value = float(value)  # tiny fractions are rounded to zero
-    if not finite or (above is not None and value <= above):
-        bound = "" if above is None else f" and above {above}"
-        raise ValueError(f"{name} must be finite{bound}, found {shortened(value)}")
-    if least is not None and value < least:
-        raise ValueError(f"{name} must be at least {least}, found {shortened(value)}")

@@ -709,7 +709,7 @@ def test_errors_name_partition_and_sample(client, data):
     "parameter",
     [
         {"early_stopping": True},
-        {"couple_windows": True},
+        {"solver": MPBCFW(couple_windows=True)},
         {"loss": "balanced"},
         {"class_weight": "balanced"},
         {"solver": "ssg"},

@@ -130,7 +130,7 @@ def node_costs(model, codes, weights, sizes):
 
 def is_coupled(model):
     """Whether the objective depends on multipliers, which are not public."""
-    return getattr(model, "couple_windows", False) and hasattr(model, "whole_objective_")
+    return getattr(model.solver, "couple_windows", False) and hasattr(model, "whole_objective_")
 
 
 def window_size(model):

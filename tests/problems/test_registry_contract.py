@@ -22,7 +22,7 @@ VARIANTS = [
         example,
         parameters,
         id=f"{name}-{parameters}",
-        marks=[FORKS_DIFFER] if name == "grid" and "couple_windows" in parameters else [],
+        marks=[FORKS_DIFFER] if name == "grid" and "solver" in parameters else [],
     )
     for name, example in TRAINED.items()
     for parameters in example.variants()

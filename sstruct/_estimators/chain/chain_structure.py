@@ -3,16 +3,17 @@
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.parameters import FLAG
 from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
 from sstruct._estimators.chain.chain_training import LabeledChains
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
-from sstruct._estimators.core.structure import NodeStructure
+from sstruct._estimators.core.structure import NodeStructure, Structure
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
-from sstruct._estimators.core.windowed import Windowed
+from sstruct._estimators.core.windowed import VALID_WINDOWS, Windowed
 from sstruct._input.partial import known_codes
-from sstruct._input.ragged import check_choice, known_labels, refuse_lengths
+from sstruct._input.ragged import known_labels, refuse_lengths
 from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
@@ -36,14 +37,12 @@ class ChainStructure(Windowed, NodeStructure):
 
     state = CHAIN_STATE
     solvers = CHAIN_SOLVERS
+    valid_values = (
+        Structure.valid_values | VALID_WINDOWS | {"transitions": FLAG, "boundaries": FLAG}
+    )
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
     fits_partitions = refuses_lengths = True
-
-    def check(self):
-        super().check()
-        check_choice("transitions", self.transitions, (True, False))
-        check_choice("boundaries", self.boundaries, (True, False))
 
     def pack(self, X, model=None):
         return pack_chains(self.expected_input(model), X, model)

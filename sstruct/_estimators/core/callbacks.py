@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._compat import CallbackSupportMixin, callbacks_of, open_context
-from sstruct._input.ragged import check_number
 from sstruct._solvers.core.history import COLUMNS as HISTORY
 
 PASS = "pass"  # name of the task of a pass; the task of the whole fit is named "fit"

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sstruct._checks.shown import shortened
+from sstruct._estimators.core.threads import n_threads
 from sstruct._problems.core._block_problem import WrappedProblem
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import MultilabelProblem
@@ -16,7 +17,7 @@ LEAST_NODES = 50
 LEAST_MISSED = 10
 
 
-def constant_prediction(structure, training, w, n_threads):
+def constant_prediction(structure, training, w):
     """Return a warning if every node, or every set of labels, has the same prediction; else None.
 
     Parameters
@@ -25,7 +26,6 @@ def constant_prediction(structure, training, w, n_threads):
     training : Training
     w : ndarray of shape (n_weights,)
         The weights of the fit.
-    n_threads : int
     """
     problem, classes = training.problem, training.attributes.get("classes_")
     if isinstance(problem, PartitionedBlocks) or not isinstance(classes, np.ndarray):
@@ -47,7 +47,7 @@ def constant_prediction(structure, training, w, n_threads):
     n_nodes = n if sets else sum(map(len, truths))
     if n_nodes < LEAST_NODES or n_missed < LEAST_MISSED:
         return None
-    codes = decode(problem, w, n_threads)
+    codes = decode(problem, w, n_threads(structure.n_jobs))
     if ((codes.reshape(n, -1) if sets else codes) != constant).any():
         return None
     name = structure.estimator_name

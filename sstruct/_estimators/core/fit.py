@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from sstruct._checks.scalars import is_integer
+from sstruct._checks.parameters import is_integer
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.fit_warnings import fit_warnings, warn_of_data
 from sstruct._estimators.core.fitted_model import FittedModel
@@ -18,7 +18,7 @@ from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.progress import progress
-from sstruct._solvers.core.seed import random_of
+from sstruct._solvers.core.seed import drawn_seed
 from sstruct._solvers.core.solver import Options, Setup, objective_at
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
@@ -40,7 +40,7 @@ def chosen_options(structure, solver, problem, threads=None):
         certificate_every=structure.certificate_every,
         max_iter=structure.max_iter,
         max_time=None if structure.max_time is None else float(structure.max_time),
-        seed=random_of(structure.random_state).randint(np.iinfo(np.int32).max),
+        seed=drawn_seed(structure.random_state),
     )
 
 

@@ -7,7 +7,6 @@ from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.constant_predictions import constant_prediction
 from sstruct._estimators.core.scales import Scales
-from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
 from sstruct._problems.core._rows import is_mapped
 from sstruct._solvers.core.solver import relative
@@ -75,7 +74,7 @@ def fit_warnings(structure, solution, training):
     elif unscaled is not None:
         found.append((f"{name}: {unscaled}", UserWarning))
     elif solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
-        constant = constant_prediction(structure, training, solution.w, n_threads(structure.n_jobs))
+        constant = constant_prediction(structure, training, solution.w)
         if constant is not None:
             found.append((constant, UserWarning))
     if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:

@@ -16,7 +16,6 @@ from sstruct._checks.partitioned import is_partitioned
 from sstruct._compat import num_samples, safe_indexing
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._input.indicator import is_indicator
-from sstruct._input.ragged import check_number
 from sstruct._problems.core._rows import is_mapped
 from sstruct._solvers.core._state import aligned_zeros
 from sstruct._solvers.core.seed import random_of
@@ -56,17 +55,6 @@ def _taken(values, name, chosen):
         check_compressed(values, name)
         values = as_csr(values)
     return safe_indexing(values, chosen)
-
-
-def check_early_stopping(structure):
-    """Raise if a parameter of early stopping is out of range."""
-    check_number("validation_fraction", structure.validation_fraction, above=0)
-    if not structure.validation_fraction < 1:
-        raise ValueError(
-            "validation_fraction must be below 1, found "
-            f"{structure.validation_fraction!r}; the remaining samples are used for training"
-        )
-    check_number("n_iter_no_change", structure.n_iter_no_change, least=1, whole=True)
 
 
 def train_validation_split(structure, samples, validation):

@@ -308,8 +308,6 @@ def _check_goes_with_partitions(structure):
         )
     if structure.early_stopping:
         raise ValueError(f"early_stopping=True is not supported for {name}; use False")
-    if structure.couple_windows:
-        raise ValueError(f"couple_windows=True is not supported for {name}; use False")
     chosen = structure.chosen_solver
     for option, advice in () if chosen is None else chosen._refused_for_partitions():
         raise ValueError(

@@ -7,13 +7,13 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import check_depth
+from sstruct._checks.parameters import check_values
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.held_out import check_early_stopping, train_validation_split
+from sstruct._estimators.core.held_out import train_validation_split
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, pairwise_from_scale, scale_of
 from sstruct._estimators.core.rescaling import check_rescaling, slack_rescaled
 from sstruct._estimators.core.threads import check_n_jobs
-from sstruct._input.ragged import check_choice, check_number
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core.checkpoint import check_place
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
@@ -23,29 +23,7 @@ from sstruct.solvers import MPBCFW
 def check_parameters(structure):
     """Raise TypeError or ValueError if a parameter is out of range. The data are not read."""
     parameters = structure.parameters
-    for name in ("lam", "pairwise_scale"):
-        value = parameters.get(name)
-        if not isinstance(value, str):
-            if name in parameters:
-                check_number(name, value, above=0)
-        elif value != "auto":
-            raise ValueError(
-                f'{name} must be a positive number or "auto", found {shortened(value)}'
-            )
-    if "rescaling" in parameters:
-        check_rescaling(structure)
-    chosen = structure.chosen_solver or MPBCFW()
-    chosen._check()
-    if "fit_intercept" in parameters:
-        check_choice("fit_intercept", structure.fit_intercept, (True, False))
-    check_number("tol", structure.tol, least=0)
-    check_number("certificate_every", structure.certificate_every, least=1, whole=True)
-    check_number("max_iter", structure.max_iter, least=1, whole=True)
-    if structure.max_time is not None:
-        check_number("max_time", structure.max_time, above=0)
-    check_choice("early_stopping", structure.early_stopping, (False, True))
-    check_early_stopping(structure)
-    check_choice("warm_start", structure.warm_start, (False, True, "dual", "primal"))
+    check_values(parameters, structure.valid_values)
     check_n_jobs(structure.n_jobs)
     if structure.checkpoint is not None:
         if not isinstance(structure.checkpoint, str | os.PathLike):
@@ -53,6 +31,10 @@ def check_parameters(structure):
                 f"checkpoint must be a path or None, found {shortened(structure.checkpoint)}"
             )
         check_place(structure.checkpoint)
+    if "rescaling" in parameters:
+        check_rescaling(structure)
+    chosen = structure.chosen_solver or MPBCFW()
+    chosen._check()
     solver = structure.solvers[chosen.name]
     solver.check_installed()
     for name, values in solver.refused(parameters):
@@ -65,8 +47,12 @@ def check_parameters(structure):
             f"{name}={shortened(parameters[name])} is not supported by solver={chosen.name!r}; "
             f"use {name}={values[0]!r} or solver={' or '.join(others[:3])}"
         )
-    if structure.verbose is not True:
-        check_number("verbose", structure.verbose, least=0, whole=True)
+    if structure.couple_windows and not structure.has_windows:
+        raise ValueError(
+            f"couple_windows=True of {type(chosen).__name__} is not supported by "
+            f"{structure.estimator_name}, which does not split samples into windows; use "
+            "couple_windows=False"
+        )
     structure.check()
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from sstruct._estimators.core.training import Quality
-from sstruct._input.ragged import check_choice
 from sstruct._problems.slack._slack_problem import SlackProblem
 
 SEARCHES = ("auto", "angular", "bisecting", "binary")
@@ -19,9 +18,7 @@ DIRECT = {
 
 
 def check_rescaling(structure):
-    """Raise if `rescaling` or `search` is invalid, or if they cannot be combined."""
-    check_choice("rescaling", structure.rescaling, ("margin", "slack"))
-    check_choice("search", structure.search, SEARCHES)
+    """Raise ValueError if `search` cannot be combined with `rescaling` or the structure."""
     if structure.rescaling == "margin" and structure.search != "auto":
         raise ValueError(
             f'search={structure.search!r} requires rescaling="slack"; with rescaling="margin" use '

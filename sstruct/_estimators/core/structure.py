@@ -2,9 +2,11 @@
 
 from copy import copy
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from sstruct._checks.parameters import FLAG, Range
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.rescaling import SEARCHES
 from sstruct._estimators.core.solvers_by_name import SOLVERS
@@ -36,6 +38,23 @@ class Structure:
     state = BASE_STATE
     # Classes of the supported solvers by name.
     solvers = SOLVERS
+    # Valid values of parameters by name; other parameters are checked by methods.
+    valid_values: ClassVar[dict] = {
+        "lam": Range(above=0, other=("auto",)),
+        "pairwise_scale": Range(above=0, other=("auto",)),
+        "rescaling": ("margin", "slack"),
+        "search": SEARCHES,
+        "fit_intercept": FLAG,
+        "tol": Range(least=0),
+        "certificate_every": Range(least=1, whole=True),
+        "max_iter": Range(least=1, whole=True),
+        "max_time": Range(above=0, other=(None,)),
+        "early_stopping": FLAG,
+        "validation_fraction": Range(above=0, below=1),
+        "n_iter_no_change": Range(least=1, whole=True),
+        "warm_start": (*FLAG, "dual", "primal"),
+        "verbose": Range(least=0, whole=True, other=FLAG),
+    }
     # Values of the parameter `search` that the decoder supports.
     searches = SEARCHES
     # Code that puts a scaler, "{}", into a pipeline; None if no scaler supports such samples.
@@ -48,6 +67,8 @@ class Structure:
     samples_are_rows = False
     # Whether sample weights that are integers and equal the lengths of the samples are an error.
     refuses_lengths = False
+    # Whether training can split samples into windows.
+    has_windows = False
     # Whether the parameter `classes` has a list of labels for each type of nodes.
     classes_by_type = False
     # Whether the samples are only one partition of the samples of the fit.
@@ -59,7 +80,6 @@ class Structure:
     rescaling = "margin"
     search = "auto"
     pairwise_scale = None
-    couple_windows = False
 
     def __init__(self, estimator_name, parameters):
         self.estimator_name, self.parameters = estimator_name, parameters
@@ -74,10 +94,6 @@ class Structure:
         return other
 
     # Methods to implement -------------------------------------------------------------------------
-
-    def check(self):
-        """Raise TypeError or ValueError if a parameter of this structure is out of range."""
-        raise NotImplementedError
 
     def pack(self, X, model=None):
         """Validate X and return samples in the form that the other methods take.
@@ -126,6 +142,9 @@ class Structure:
         return {"feature": names}
 
     # Methods that some structures replace ---------------------------------------------------------
+
+    def check(self):
+        """Raise TypeError or ValueError for parameters that `valid_values` does not check."""
 
     def score(self, model, samples, truth):
         """Return the score of a model; `truth` is the result of the method `truth`."""
@@ -182,6 +201,11 @@ class Structure:
     def solver_name(self):
         """The name of the chosen solver, or "auto"."""
         return "auto" if self.chosen_solver is None else self.chosen_solver.name
+
+    @property
+    def couple_windows(self):
+        """Whether the solver is asked to let windows agree on the labels of shared nodes."""
+        return bool(getattr(self.chosen_solver, "couple_windows", False))
 
     @property
     def has_objective(self):

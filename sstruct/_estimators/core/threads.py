@@ -6,8 +6,8 @@ import sys
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, get_active_backend
 
+from sstruct._checks.parameters import check_number
 from sstruct._compat import most_threads
-from sstruct._input.ragged import check_number
 
 # More than the cores of any machine; this many processes would exhaust its memory.
 MOST_JOBS = 4096

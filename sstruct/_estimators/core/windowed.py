@@ -2,47 +2,32 @@
 
 import numpy as np
 
-from sstruct._checks.shown import shortened
-from sstruct._input.ragged import check_choice, check_number
+from sstruct._checks.parameters import Range
 
 # Solvers that support windows as blocks.
 SOLVERS = ("mp-bcfw", "bcfw")
 
 
+# Valid values of its parameters.
+VALID_WINDOWS = {"window_size": Range(least=1, whole=True, other=("auto", None))}
+
+
 class Windowed:
     """Mixin for structures whose samples can be split into windows: checks of parameters."""
 
+    has_windows = True
+
     def check(self):
         super().check()
-        if not isinstance(self.couple_windows, bool | np.bool_):
-            raise TypeError(
-                f"couple_windows must be True or False, found {shortened(self.couple_windows)}"
+        if self.couple_windows and self.early_stopping:
+            raise ValueError(
+                "couple_windows=True of the solver cannot be combined with early_stopping=True; "
+                "set one of them to False"
             )
-        if self.couple_windows:
-            self._check_coupling()
-        if self.window_size is None:
-            return
-        if isinstance(self.window_size, str):
-            check_choice("window_size", self.window_size, ("auto",))
-            return
-        check_number("window_size", self.window_size, least=1, whole=True)
-        if self.rescaling != "margin":
+        if not (self.window_size in (None, "auto") or self.rescaling == "margin"):
             raise ValueError(
                 f"window_size={self.window_size} cannot be combined with rescaling='slack', which "
                 "does not split into windows; use window_size='auto' or rescaling='margin'"
-            )
-
-    def _check_coupling(self):
-        """Raise if other parameters do not allow multipliers on the copies of windows."""
-        average = getattr(self.solver, "average", "auto")
-        if average != "auto" and average:
-            raise ValueError(
-                "couple_windows=True cannot be combined with average=True; use average='auto'"
-            )
-        if self.early_stopping:
-            raise ValueError(
-                "couple_windows=True cannot be combined with early_stopping=True; set one of them "
-                "to False"
             )
 
     def window_sizes(self, longest, size):

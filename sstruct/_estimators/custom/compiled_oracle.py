@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import LowLevelCallable
 
-from sstruct._input.ragged import check_number
+from sstruct._checks.parameters import check_number
 from sstruct._problems.core._block_problem import BlockProblem
 from sstruct._problems.custom._compiled import CompiledProblem
 from sstruct._problems.custom.c_functions import PackedSamples, check_function

@@ -4,28 +4,26 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstruct._checks.parameters import Range
 from sstruct._checks.partitioned import is_partitioned
-from sstruct._checks.shown import shortened
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.hidden import KnownLabelings
 from sstruct._estimators.custom.oracle_adapters import adapter_of
 from sstruct._estimators.custom.oracle_samples import CallOptions, some_samples
-from sstruct._input.ragged import check_number, check_weights
+from sstruct._input.ragged import check_weights
 from sstruct._problems.custom.oracle_calls import frozen, samples_of
 
 
 class CustomStructure(Structure):
     """Samples of a user-defined structure, with the parameters of a StructuredSVM."""
 
+    valid_values = Structure.valid_values | {
+        "batch_size": Range(least=1, whole=True, other=("auto",))
+    }
+
     def check(self):
-        if not isinstance(self.batch_size, str):
-            check_number("batch_size", self.batch_size, least=1, whole=True)
-        elif self.batch_size != "auto":
-            raise ValueError(
-                f'batch_size must be a number or "auto", found {shortened(self.batch_size)}'
-            )
         adapter_of(self.oracle).check()
         sequential = getattr(self.solver, "sequential_visits", False)
         if sequential and self.batch_size not in ("auto", 1):

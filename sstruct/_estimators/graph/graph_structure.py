@@ -3,9 +3,9 @@
 import numpy as np
 
 from sstruct._checks.magnitudes import LARGEST
-from sstruct._checks.scalars import is_real
+from sstruct._checks.parameters import Range, check_choice, is_real
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.structure import NodeStructure
+from sstruct._estimators.core.structure import NodeStructure, Structure
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
@@ -21,7 +21,7 @@ from sstruct._estimators.graph.graph_state import GRAPH_STATE, INFERENCE
 from sstruct._estimators.graph.graph_training import LabeledGraphs, check_feature_need
 from sstruct._input.padding import refuse_padding
 from sstruct._input.partial import known_codes
-from sstruct._input.ragged import check_choice, check_number, known_labels
+from sstruct._input.ragged import known_labels
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.graph._max_marginals import max_marginals
@@ -35,15 +35,17 @@ class GraphStructure(NodeStructure):
     """Nodes of graphs with the parameters of a GraphCRFSSVM."""
 
     state = GRAPH_STATE
+    valid_values = Structure.valid_values | {
+        "inference": INFERENCE,
+        "pairwise": Range(least=0, other=MODELS),
+    }
     searches = ("auto", "bisecting", "binary")
     one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
     fits_partitions = True
 
     def check(self):
         super().check()
-        check_choice("inference", self.inference, INFERENCE)
-        if is_real(self.pairwise) or isinstance(self.pairwise, bool):
-            check_number("pairwise", self.pairwise, least=0)
+        if not isinstance(self.pairwise, str):
             if self.pairwise > LARGEST:
                 raise ValueError(
                     f"pairwise must be at most {LARGEST:g}, found {shortened(self.pairwise)}; "
@@ -55,8 +57,6 @@ class GraphStructure(NodeStructure):
                     'cost is supported only by margin rescaling; use pairwise="potts", which '
                     "learns the cost, or pairwise=0.0"
                 )
-        else:
-            check_choice("pairwise", self.pairwise, MODELS)
         if isinstance(self.bounds, str):
             check_choice("bounds", self.bounds, ("submodular",))
 

@@ -24,7 +24,7 @@ from sstruct._estimators.graph.typed_training import (
 )
 from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
 from sstruct._input.padding import check_reserved
-from sstruct._input.ragged import check_choice, check_weights
+from sstruct._input.ragged import check_weights
 from sstruct._problems.core._decode import decode
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._solvers.core.seed import random_of
@@ -36,12 +36,9 @@ class TypedGraphStructure(Structure):
     """Graphs with several types of nodes, with the parameters of a TypedGraphCRFSSVM."""
 
     state = TYPED_STATE
+    valid_values = Structure.valid_values | {"loss": LOSSES, "inference": INFERENCE}
     scaling = None
     classes_by_type = fits_partitions = True
-
-    def check(self):
-        check_choice("loss", self.loss, LOSSES)
-        check_choice("inference", self.inference, INFERENCE)
 
     def _check_lists(self, n_types):
         """Raise unless parameters with an entry per type are lists of length `n_types`."""

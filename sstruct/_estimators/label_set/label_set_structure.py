@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
+from sstruct._checks.parameters import check_choice
 from sstruct._compat import num_samples
 from sstruct._estimators.core.fit import fitted_model
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
-from sstruct._estimators.core.structure import NodeStructure, weighted_accuracy
+from sstruct._estimators.core.structure import NodeStructure, Structure, weighted_accuracy
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.label_set.interactions import (
     INFERENCE,
@@ -45,7 +46,7 @@ from sstruct._input.indicator import (
 )
 from sstruct._input.labels import find_classes
 from sstruct._input.losses import LABEL_SET_NAMES, check_loss, node_costs
-from sstruct._input.ragged import check_choice, check_weights, labels_of_rows, pack_rows
+from sstruct._input.ragged import check_weights, labels_of_rows, pack_rows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import label_marginals
 
@@ -83,12 +84,11 @@ class LabelSetStructure(ClassStructure):
 
     state = LABEL_SET_STATE
     solvers = LABEL_SET_SOLVERS
+    valid_values = Structure.valid_values | {"pairwise": ("and", "full"), "inference": INFERENCE}
 
     def check(self):
         check_loss(self.loss, LABEL_SET_NAMES)
         check_edges_parameter(self.edges)
-        check_choice("pairwise", self.pairwise, ("and", "full"))
-        check_choice("inference", self.inference, INFERENCE)
         if self.solver_name == "gdmm":
             self._check_relaxed()
         if isinstance(self.bounds, str):

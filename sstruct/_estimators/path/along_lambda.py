@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM
@@ -18,7 +19,6 @@ from sstruct._estimators.core.preparation import prepared
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._input.packed_names import pack_names, unpack_names
-from sstruct._input.ragged import check_number
 from sstruct._solvers.core.solver import Setup, Solution
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.path.path_solver import PathSolver
@@ -60,7 +60,8 @@ class Sweep:
             raise ValueError("checkpoint is not supported by paths over lam; use checkpoint=None")
         if structure.couple_windows:
             raise ValueError(
-                "couple_windows=True is not supported by paths over lam; set couple_windows=False"
+                "couple_windows=True of the solver is not supported by paths over lam; use "
+                "couple_windows=False"
             )
         self.estimator = clone(estimator)
         self.structure = self.estimator._structure()

@@ -9,7 +9,7 @@ from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.tree_samples import pack_known_states, pack_states, pack_trees
 from sstruct._estimators.tree.tree_state import TREE_STATE
 from sstruct._input.completion import KnownLabels
-from sstruct._input.ragged import NoNodesError, check_choice, check_weights
+from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
 from sstruct._problems.tree._tree_problem import max_marginals
@@ -22,12 +22,10 @@ class TreeStructure(Structure):
     """Parts of a tree with the parameters of a TreeSSVM."""
 
     state = TREE_STATE
+    valid_values = Structure.valid_values | {"loss": ("distance", "hamming", "hamming-count")}
     searches = ("auto", "bisecting", "binary")
     scaling = None
     fits_partitions = True
-
-    def check(self):
-        check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
 
     def pack(self, X, model=None):
         if model is None:

@@ -21,7 +21,7 @@ from scipy import sparse
 from sstruct._checks.compressed import check_compressed
 from sstruct._kernels._interruption cimport look_after
 from sstruct._checks.arrays import real_array
-from sstruct._checks.scalars import is_integer
+from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 
 

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sstruct._checks.arrays import array_of, generator_of, real_array
-from sstruct._checks.scalars import is_integer
+from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import check_finite, checked_simple_edges
 from sstruct._oracles.cut._binary_energy import checked_node_costs, with_finite_costs

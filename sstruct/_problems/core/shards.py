@@ -46,9 +46,11 @@ def shards_of(problem, most):
         In order, covering all blocks. A single shard if there are no rows of features in the order
         of the blocks. O(n_blocks).
     """
-    features = problem.feature_rows()
     n = problem.n_blocks
-    if most == np.inf or any((np.diff(start) < 0).any() for _, start in features):
+    if most == np.inf:
+        return [Shard(0, n, [], 0)]
+    features = problem.feature_rows()
+    if any((np.diff(start) < 0).any() for _, start in features):
         features = []
     ends = [np.append(start, rows.n_rows) for rows, start in features]
     before = np.zeros(n + 1, dtype=np.int64)

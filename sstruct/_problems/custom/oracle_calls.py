@@ -12,7 +12,7 @@ from scipy import sparse
 from sstruct._checks.arrays import contiguous
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.magnitudes import LARGEST, first_beyond
-from sstruct._checks.scalars import is_real
+from sstruct._checks.parameters import is_real
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 
 METHODS = ("joint_feature", "loss", "argmax")

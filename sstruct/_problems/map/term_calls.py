@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from sstruct._checks.scalars import is_real
+from sstruct._checks.parameters import is_real
 from sstruct._oracles.core.incidence import checked_nodes
 
 METHODS = ("minimize", "cost")

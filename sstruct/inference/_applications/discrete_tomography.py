@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._input.ragged import check_number
+from sstruct._checks.parameters import check_number
 from sstruct._oracles.mrf._ray_walk import RayWalk
 from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms

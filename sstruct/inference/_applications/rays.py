@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import check_compressed
-from sstruct._checks.scalars import is_integer
+from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core.incidence import checked_nodes
 

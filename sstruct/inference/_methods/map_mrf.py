@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sstruct._checks.arrays import listed
-from sstruct._input.ragged import check_choice, check_number
+from sstruct._checks.parameters import Range, check_choice, check_values
 from sstruct._oracles.mrf._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems.map._user_terms import UserTerms
 from sstruct._problems.map.term_calls import TermCalls
@@ -43,6 +43,15 @@ MOST_ENTRIES = 2**23
 MOST_PROPAGATIONS = 100
 # Time limit in seconds of HiGHS after the other methods of "auto", without `max_time`.
 SECONDS_OF_BRANCHING = 10.0
+VALID_OPTIONS = {
+    "tol": Range(least=0),
+    "max_time": Range(above=0, other=(None,)),
+    "max_iter": Range(least=1, whole=True),
+    "proximal_weight": Range(above=0, other=(None, "paper")),
+    "step": ("exact", "published"),
+    "schedule": ("work", "clock"),
+    "start": ("trws", "zero"),
+}
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
 
@@ -380,14 +389,5 @@ class _Run:
 
 def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work", start="trws"):
     """Raise ValueError or TypeError if an option is invalid."""
-    check_number("tol", tol, least=0)
-    if max_time is not None:
-        check_number("max_time", max_time, above=0)
-    check_number("max_iter", max_iter, least=1, whole=True)
-    if isinstance(proximal_weight, str):
-        check_choice("proximal_weight", proximal_weight, ("paper",))
-    elif proximal_weight is not None:
-        check_number("proximal_weight", proximal_weight, above=0)
-    check_choice("step", step, ("exact", "published"))
-    check_choice("schedule", schedule, ("work", "clock"))
-    check_choice("start", start, ("trws", "zero"))
+    values = dict(tol=tol, max_time=max_time, max_iter=max_iter, proximal_weight=proximal_weight)
+    check_values(values | dict(step=step, schedule=schedule, start=start), VALID_OPTIONS)

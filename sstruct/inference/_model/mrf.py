@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sstruct._checks.arrays import array_of
-from sstruct._checks.scalars import is_integer
+from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct.inference._model.packing import (

@@ -267,7 +267,7 @@ def test_clone_and_parameters():
     mask = np.ones((2, 2), dtype=bool)
     model = ChainSSVM(lam=0.5, loss=[1, 2], transition_mask=mask, classes=["a", "b"])
     parameters = model.get_params()
-    assert len(parameters) == 28
+    assert len(parameters) == 27
     assert parameters["transition_mask"] is mask  # stored as it came
     copy = clone(model)
     assert copy.lam == 0.5

@@ -45,10 +45,10 @@ class Problem:
 
     def __init__(self, estimator, X, y, sample_weight, windows, whole, box=None):
         self.lam, self.windows, self.whole, self.box = estimator.lam, windows, whole, box
-        estimator = clone(estimator).set_params(couple_windows=True)
+        estimator = clone(estimator).set_params(solver=MPBCFW(couple_windows=True))
         structure = estimator._structure()
         self.training = prepared(structure, Samples(X, y, sample_weight))
-        self.setup = Fit(structure, self.training, MPBCFW()).setup
+        self.setup = Fit(structure, self.training, MPBCFW(couple_windows=True)).setup
 
     def public(self, w):
         """Return weights in the order of the terms' vectors."""
@@ -264,10 +264,10 @@ def sequences(rng, lengths=(300, 200, 90)):
 
 def estimators(rng):
     X, y = sequences(rng)
-    model = ChainSSVM(lam=0.1, window_size=7, random_state=0, couple_windows=True)
-    yield model, X, y
+    solver = MPBCFW(couple_windows=True)
+    yield ChainSSVM(lam=0.1, window_size=7, random_state=0, solver=solver), X, y
     X, y = datasets.make_grids(4, shape=(9, 11), n_labels=2, random_state=0)
-    yield GridCRFSSVM(lam=0.1, window_size=20, random_state=0, couple_windows=True), X, y
+    yield GridCRFSSVM(lam=0.1, window_size=20, random_state=0, solver=clone(solver)), X, y
 
 
 def test_the_bound_of_a_fit_is_close_to_whole_samples(rng):
@@ -275,7 +275,7 @@ def test_the_bound_of_a_fit_is_close_to_whole_samples(rng):
         model.fit(X, y)
         assert model.converged_
         assert model.whole_objective_ <= model.objective_ <= 1.01 * model.whole_objective_
-        loose = clone(model).set_params(couple_windows=False).fit(X, y)
+        loose = clone(model).set_params(solver__couple_windows=False).fit(X, y)
         assert loose.objective_ > 1.05 * loose.whole_objective_
         whole = clone(model).set_params(window_size=None).fit(X, y)
         assert model.objective_ == pytest.approx(whole.objective_, rel=0.02)
@@ -294,16 +294,16 @@ def test_warm_starts(rng):
         assert again.n_iter_ < n_passes
         again.set_params(lam=0.05, warm_start="primal").fit(X, y)
         assert again.whole_objective_ <= again.objective_ <= 1.01 * again.whole_objective_
-        model.set_params(couple_windows=False).fit(X, y)
+        model.set_params(solver__couple_windows=False).fit(X, y)
         assert model.objective_ > 1.05 * model.whole_objective_
-        model.set_params(couple_windows=True).fit(X, y)
+        model.set_params(solver__couple_windows=True).fit(X, y)
         assert model.objective_ <= 1.01 * model.whole_objective_
 
 
 def test_warm_starts_from_fits_without_multipliers(rng):
     for model, X, y in estimators(rng):
-        model.set_params(warm_start=True, couple_windows=False).fit(X, y)
-        model.set_params(couple_windows=True)
+        model.set_params(warm_start=True, solver__couple_windows=False).fit(X, y)
+        model.set_params(solver__couple_windows=True)
         if isinstance(model, GridCRFSSVM):  # whose planes hold losses
             with pytest.raises(ValueError, match="warm_start continues from the last fit"):
                 model.fit(X, y)
@@ -315,7 +315,7 @@ def test_warm_starts_from_fits_without_multipliers(rng):
 def test_samples_that_are_not_cut_need_no_multipliers(rng):
     for model, X, y in estimators(rng):
         model.set_params(window_size=1000)
-        other = clone(model).set_params(couple_windows=False)
+        other = clone(model).set_params(solver__couple_windows=False)
         assert_same_bits(model.fit(X, y), other.fit(X, y))
         assert not hasattr(model, "whole_objective_")
 
@@ -323,12 +323,15 @@ def test_samples_that_are_not_cut_need_no_multipliers(rng):
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        ({"couple_windows": "yes"}, "couple_windows must be True or False, found 'yes'"),
+        ({"solver__couple_windows": "yes"}, "couple_windows of MPBCFW must be one of"),
         (
-            {"solver": MPBCFW(average=True)},
-            "couple_windows=True cannot be combined with average=True",
+            {"solver__average": True},
+            "couple_windows=True of MPBCFW cannot be combined with average=True",
         ),
-        ({"early_stopping": True}, "couple_windows=True cannot be combined with early_stopping"),
+        (
+            {"early_stopping": True},
+            "cannot be combined with early_stopping",
+        ),
     ],
 )
 def test_other_parameters_are_refused(rng, parameters, message):
@@ -340,7 +343,7 @@ def test_other_parameters_are_refused(rng, parameters, message):
 
 def test_paths_and_hidden_labels_are_refused(rng):
     for model, X, y in estimators(rng):
-        message = "couple_windows=True is not supported by"
+        message = "couple_windows=True of the solver is not supported by"
         for fit in (partial(ssvm_path, model), PathCV(model, cv=2).fit, LatentSSVM(model).fit):
             with pytest.raises(ValueError, match=message):
                 fit(X, y)

@@ -1,0 +1,104 @@
+"""Valid values of parameters, declared in tables of name and values, and their validation."""
+
+import math
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstruct._checks.shown import shortened
+
+FLAG = (False, True)
+
+
+@dataclass(frozen=True)
+class Range:
+    """A finite number in a range.
+
+    Attributes
+    ----------
+    above, below, least : float or None
+        Bounds; the number may be equal only to `least`.
+    whole : bool
+        Whether it must be an integer.
+    other : tuple
+        Other valid values: strings, None, True or False.
+    """
+
+    above: float | None = None
+    below: float | None = None
+    least: float | None = None
+    whole: bool = False
+    other: tuple = ()
+
+    def check(self, name, value):
+        """Raise TypeError or ValueError if a value is invalid."""
+        if value is None or isinstance(value, str | bool):
+            for each in self.other:
+                if value is each or (isinstance(value, str) and value == each):
+                    return
+        if not (is_integer if self.whole else is_real)(value):
+            kinds = ["an integer" if self.whole else "a number", *map(repr, self.other)]
+            error = ValueError if isinstance(value, str) and self.other else TypeError
+            raise error(f"{name} must be {' or '.join(kinds)}, found {shortened(value)}")
+        try:
+            finite = math.isfinite(value)
+        except OverflowError:  # an integer that exceeds the range of floats
+            finite = False
+        if finite and not self.whole:
+            value = float(value)  # tiny fractions are rounded to zero
+        if not finite or (self.above is not None and value <= self.above):
+            bound = "" if self.above is None else f" and above {self.above}"
+            raise ValueError(f"{name} must be finite{bound}, found {shortened(value)}")
+        if self.least is not None and value < self.least:
+            raise ValueError(f"{name} must be at least {self.least}, found {shortened(value)}")
+        if self.below is not None and value >= self.below:
+            raise ValueError(f"{name} must be below {self.below}, found {shortened(value)}")
+
+
+def check_values(values, valid, owner=""):
+    """Raise TypeError or ValueError if a parameter is invalid.
+
+    Parameters
+    ----------
+    values : dict
+        Values by name.
+    valid : dict
+        By name, a Range or the tuple of valid strings and bools; other names in `values` are not
+        checked, and names that are not in `values` are ignored.
+    owner : str
+        Text after the name in errors.
+    """
+    for name, expected in valid.items():
+        if name not in values:
+            continue
+        if isinstance(expected, Range):
+            expected.check(name + owner, values[name])
+        else:
+            check_choice(name + owner, values[name], expected)
+
+
+def check_choice(name, value, choices):
+    """Raise unless a parameter has one of the given values; True and 1 are distinguished."""
+    for kind in (str, bool | np.bool_):
+        if isinstance(value, kind):
+            for choice in choices:
+                if isinstance(choice, kind) and choice == value:
+                    return
+    raise ValueError(f"{name} must be one of {choices}, found {shortened(value)}")
+
+
+def check_number(name, value, **limits):
+    """Raise unless a parameter is a Range with these limits."""
+    Range(**limits).check(name, value)
+
+
+def is_real(value):
+    """Return True if a value is a real number, but not a bool."""
+    # NumPy treats timedelta as an integer.
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_integer(value):
+    """Return True if a value is an integer, but not a bool."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
