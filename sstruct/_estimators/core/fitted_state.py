@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import is_sized
-from sstruct._input.packed_names import pack_names, unpack_names
+from sstruct._input.packed_state import pack_state, unpack_state
 from sstruct._problems.core.weight_layout import WeightLayout
 
 # Design: compiled code uses fitted attributes as indices, so they are validated like X. A class
@@ -417,7 +417,7 @@ class CheckedState:
 
     def _stored_state(self):
         """Return the state for pickles and files; called on a copy that no fit modifies."""
-        return pack_names(super().__getstate__())
+        return pack_state(super().__getstate__())
 
     def __setstate__(self, state):
         try:
@@ -435,7 +435,7 @@ class CheckedState:
 
     def _attributes_of(self, state):
         """Return the attributes from a state made by ``__getstate__``."""
-        return unpack_names(state)
+        return unpack_state(state)
 
     def _is_fitted(self):
         """Whether any fitted attribute is set."""

@@ -18,7 +18,7 @@ from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
-from sstruct._input.packed_names import pack_names, unpack_names
+from sstruct._input.packed_state import pack_state, unpack_state
 from sstruct._solvers.core.solver import Setup, Solution
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.path.path_solver import PathSolver
@@ -252,7 +252,7 @@ class AlongLambda(CheckedState):
     def __getstate__(self):
         state = super().__getstate__()
         state["_template"] = self._template._template(self._attributes)
-        state["_attributes"] = pack_names(self._attributes)
+        state["_attributes"] = pack_state(self._attributes)
         return state | {"_sstruct_format": FORMAT}
 
     def __setstate__(self, state):
@@ -260,7 +260,7 @@ class AlongLambda(CheckedState):
 
     def _attributes_of(self, state):
         state = super()._attributes_of(state)
-        return state | {"_attributes": unpack_names(state.get("_attributes"))}
+        return state | {"_attributes": unpack_state(state.get("_attributes"))}
 
 
 class LambdaGrid(AlongLambda):
