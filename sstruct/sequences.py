@@ -406,8 +406,13 @@ class Sequences:
 
     def _named(self, flat, offsets, edge_features):
         """Return Sequences of other rows with the same names, which are not validated again."""
-        out = type(self).__new__(type(self))
-        out.flat, out.offsets, out.feature_names = flat, offsets, self.feature_names
+        return self._of(flat, offsets, self.feature_names, edge_features)
+
+    @classmethod
+    def _of(cls, flat, offsets, feature_names=None, edge_features=None):
+        """Return Sequences of valid parts."""
+        out = cls.__new__(cls)
+        out.flat, out.offsets, out.feature_names = flat, offsets, feature_names
         out.edge_features = edge_features
         return out
 

@@ -188,7 +188,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
             named, so that estimators set ``feature_names_in_``.
         """
         encoded, new_columns, dtype = self._fit(X)
-        return self._named(encoded.rows(new_columns, len(self.vocabulary_), dtype))
+        return self._rows(encoded, new_columns, dtype)
 
     @reads_one_fit
     def transform(self, X: Iterable[Any]) -> Sequences:
@@ -208,7 +208,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         seen = _seen_pairs(self) if is_sized(X) and len(X) <= FEW else None
         encoded = _Encoded(X, _KnownNames(self.vocabulary_), seen)
         encoded.warn_of_missing()
-        return self._named(encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype)))
+        return self._rows(encoded, None, _checked_dtype(self.dtype))
 
     @reads_one_fit
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
@@ -242,10 +242,12 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
             state = state | {"vocabulary_": columns}
         return state
 
-    def _named(self, rows):
-        """Attach the column names to rows: always the same array, which compares quickly."""
-        rows.feature_names = self._column_names
-        return rows
+    def _rows(self, encoded, new_columns, dtype):
+        flat = encoded.rows(new_columns, len(self.vocabulary_), dtype)
+        offsets = np.zeros(len(encoded.lengths) + 1, dtype=np.int64)
+        np.cumsum(encoded.lengths, out=offsets[1:])
+        # The names are always the same array, which compares quickly.
+        return Sequences._of(flat, offsets, self._column_names)
 
     def _fit(self, X):
         check_parameters(self)
@@ -569,7 +571,7 @@ class _Encoded:
         return np.bincount(self.codes[self.codes != ABSENT], minlength=n_columns)
 
     def rows(self, new_columns, n_columns, dtype):
-        """Return Sequences of CSR rows, renumbering columns unless `new_columns` is None."""
+        """Return CSR rows, renumbering columns unless `new_columns` is None."""
         indices = self.codes if new_columns is None else new_columns[self.codes]
         present = indices != ABSENT
         indptr, weights = self.offsets, self.weights
@@ -584,7 +586,7 @@ class _Encoded:
             indptr = indptr.astype(np.int32)
         flat = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_columns))
         flat.sum_duplicates()
-        return Sequences.from_lengths(flat, self.lengths)
+        return flat
 
 
 def _is_missing(value):
