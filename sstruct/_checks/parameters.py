@@ -39,8 +39,10 @@ class Range:
                     return
         if not (is_integer if self.whole else is_real)(value):
             kinds = ["an integer" if self.whole else "a number", *map(repr, self.other)]
-            error = ValueError if isinstance(value, str) and self.other else TypeError
-            raise error(f"{name} must be {' or '.join(kinds)}, found {shortened(value)}")
+            text = isinstance(value, str) and any(isinstance(each, str) for each in self.other)
+            raise (ValueError if text else TypeError)(
+                f"{name} must be {' or '.join(kinds)}, found {shortened(value)}"
+            )
         try:
             finite = math.isfinite(value)
         except OverflowError:  # an integer that exceeds the range of floats

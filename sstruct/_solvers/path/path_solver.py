@@ -216,6 +216,11 @@ class PathSolver(FrankWolfeFit):
             if lower is None:  # the path will find the reason
                 self.status = Status.CONVERGED
                 break
+            if self._is_rounding(lower, eps):  # w = 0 is within eps for all larger lambda
+                self.status = Status.CONVERGED
+                keep_dual_weights(self.state, point.lam)
+                self.lam = point.lam
+                break
             if self.hinge_at_zero - lower.linear <= eps * (1 - SHY) and self.unbounded:
                 point = lower
             else:

@@ -115,7 +115,6 @@ def test_paths(example):
     assert search.best_estimator_.lam_ == search.best_lam_
 
 
-@pytest.mark.xfail(strict=True, reason="the path ends at lam=inf (ROUNDING) without any lambda")
 @pytest.mark.parametrize("name", ["graph", "featured graph", "maps"])
 def test_paths_without_lam_min_are_not_empty(name):
     example = TRAINED[name]
