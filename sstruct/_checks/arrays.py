@@ -99,7 +99,10 @@ def concatenated(arrays, name):
 
     Rows are copied in chunks, between which Python handles signals.
     """
-    kinds = {array.dtype: array[:0] for array in arrays}
+    kinds = {}
+    for array in arrays:  # a view of each would take most of the time
+        if array.dtype not in kinds:
+            kinds[array.dtype] = array[:0]
     try:
         dtype = np.concatenate(list(kinds.values())).dtype
         ends = np.cumsum([len(array) for array in arrays]).tolist()

@@ -91,7 +91,7 @@ def test_the_default_solver_is_mpbcfw(data):
         (Perceptron(sampling="uniform"), ValueError, "^sampling of Perceptron must be one of"),
         (PassiveAggressive(aggressiveness=0), ValueError, "^aggressiveness of PassiveAggressive"),
         (GDMM(rho=0), ValueError, "^rho of GDMM must be finite and above 0"),
-        (GDMM(rho="large"), ValueError, "^rho of GDMM must be one of"),
+        (GDMM(rho="large"), ValueError, "^rho of GDMM must be a number or 'auto'"),
         (GDMM(parts=0), ValueError, "^parts of GDMM must be at least 1"),
     ],
 )

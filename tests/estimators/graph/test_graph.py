@@ -479,7 +479,7 @@ def test_bad_graphs_are_named(graph, message):
         ({}, [[0, 1]], "X has 2 samples but y has 1"),
         ({"classes": [0, 1]}, [[0, 1], [0, 2]], r"y\[1\] contains 2, which is not in classes"),
         ({}, [[-1, -1], [-1, -1]], "no labeled node"),
-        ({"pairwise": "ising"}, None, "pairwise must be one of"),
+        ({"pairwise": "ising"}, None, "pairwise must be a number or"),
         ({"pairwise": -0.5}, None, "pairwise must be at least 0"),
         ({"pairwise": np.nan}, None, "pairwise must be finite"),
         ({"pairwise": True}, None, "pairwise must be a number"),
