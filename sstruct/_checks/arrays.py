@@ -17,6 +17,7 @@ NO_ARRAY = TypeError, ValueError, ArithmeticError, NotImplementedError, np.ma.Ma
 AT_ONCE = 2**20
 # Limit on the nesting of lists, which NumPy traverses in full; a list may contain itself.
 MOST_DEEP = 8
+PLAIN = (list, tuple, np.ndarray)
 # Valid seeds of NumPy's generators, except for lists and arrays of integers.
 GENERATORS = (
     Integral, np.random.Generator, np.random.BitGenerator, np.random.SeedSequence,
@@ -189,8 +190,42 @@ def check_depth(values, name):
 
 
 def without_view(items):
-    """Convert a memoryview to an array, since its items may not be accessible otherwise."""
-    return np.asarray(items) if isinstance(items, memoryview) else items
+    """Convert a memoryview or a tensor to an array, since its items may not be numbers."""
+    if type(items) in PLAIN:
+        return items
+    if isinstance(items, memoryview):
+        return np.asarray(items)
+    return array_of_tensor(items) if is_tensor(items) else items
+
+
+def is_tensor(values):
+    """Return True for an array of another library, such as a torch tensor."""
+    return hasattr(type(values), "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
+
+
+def array_of_tensor(tensor):
+    """Return a tensor as an array, without a copy if possible."""
+    convert = np.asarray if hasattr(type(tensor), "__array__") else np.from_dlpack
+    try:
+        return convert(tensor)
+    except (*NO_ARRAY, RuntimeError, BufferError) as error:
+        raise TypeError(
+            f"a {type(tensor).__name__} cannot be converted to an array: {brief(error)}"
+        ) from None
+
+
+def as_floats(array, name):
+    """Return an array of real numbers as float32 or float64, without a copy if it is one of these.
+
+    Arrays of float16, and of bfloat16 as defined by ml_dtypes, become float32.
+    """
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if array.dtype.name in ("float16", "bfloat16"):
+        return array.astype(np.float32)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
+    return array.astype(np.float64)
 
 
 def is_sized(value):

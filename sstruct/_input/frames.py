@@ -9,11 +9,10 @@ from importlib import import_module
 
 import numpy as np
 
-from sstruct._checks.arrays import is_empty, is_sized
+from sstruct._checks.arrays import PLAIN, array_of_tensor, is_empty, is_sized, is_tensor
 from sstruct._checks.shown import plain, shortened
 
 LIBRARIES = ("pandas", "polars")
-PLAIN = (list, tuple, np.ndarray)
 FEW = 20  # limit on the number of names in an error
 
 
@@ -29,13 +28,15 @@ def library_of(table):
 def items_of(values):
     """Return a column (series) of arrays, lists or other nested items as a list.
 
-    Memoryviews and PIL images are converted to arrays. Other objects, such as a column of numbers
-    or strings, are returned unchanged.
+    Memoryviews, tensors and PIL images are converted to arrays. Other objects, such as a column of
+    numbers or strings, are returned unchanged.
     """
     if type(values) in PLAIN:
         return values
     if isinstance(values, memoryview) or _is_image(values):
         return np.asarray(values)
+    if is_tensor(values):
+        return array_of_tensor(values)
     if not hasattr(values, "to_list") or hasattr(values, "columns"):
         return values
     if len(values) == 0:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from sstruct._checks.arrays import without_view
+from sstruct._checks.arrays import is_tensor, without_view
 from sstruct._checks.shown import plain, shortened
 
 NUMERIC = (float, np.floating)
@@ -32,7 +32,12 @@ def object_array(items):
 
 
 def is_hashable(value):
-    """Return True if a value can be a label; arrays and sparse matrices and containers cannot."""
+    """Return True if a value can be a label; arrays, tensors and containers cannot.
+
+    The hash of a tensor does not depend on its values.
+    """
+    if is_tensor(value):
+        return False
     try:
         hash(value)
     except (TypeError, ValueError):  # memoryviews raise the latter
@@ -122,6 +127,8 @@ def label_array(labels, place=None):
     if not types <= EQUAL_TO_THEMSELVES:
         try:  # hash only, since comparing sparse matrices would read them
             deque(map(hash, labels), maxlen=0)
+            if any(is_tensor(label) for label in labels):
+                raise TypeError
         except (TypeError, ValueError):
             for at, label in enumerate(labels):
                 if label is not np.ma.masked and not is_hashable(label):

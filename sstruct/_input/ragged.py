@@ -16,6 +16,7 @@ from sklearn.utils import column_or_1d
 from sstruct._checks.arrays import (
     NUMBERS,
     array_of,
+    as_floats,
     check_depth,
     check_unmasked,
     concatenated,
@@ -337,9 +338,7 @@ def _item_array(item, i, numeric):
         if not numeric:  # do not convert numbers to strings in mixed lists
             mixed = array.dtype.kind in "US" and not hasattr(item, "dtype")
             return np.asarray(item, dtype=object) if mixed else array
-        if array.dtype.kind not in "fiubO":
-            raise TypeError(f"dtype {array.dtype}, expected real numbers")
-        return array.astype(np.float64)
+        return array.astype(np.float64) if array.dtype == object else as_floats(array, "it")
     except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"X[{i}] is not a numeric 2-D array: {brief(error)}") from None
@@ -363,11 +362,7 @@ def numeric_rows(array, name):
             array = array.copy()
             array.sum_duplicates()
         return array
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    return contiguous(array)
+    return contiguous(as_floats(array, name))
 
 
 def _as_it_is(array, name):

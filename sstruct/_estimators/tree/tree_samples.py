@@ -6,7 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import NUMBERS, array_of, check_depth, is_sized
+from sstruct._checks.arrays import (
+    NUMBERS,
+    array_of,
+    as_floats,
+    check_depth,
+    is_sized,
+    without_view,
+)
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.sample_data import SampleData
@@ -187,14 +194,12 @@ def _check_keys(i, sample):
 
 def _numbers(value, what):
     """Return a float array; float32 is not converted."""
-    array = array_of(value, what, NUMBERS)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{what} has dtype {array.dtype}, expected real numbers")
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    return as_floats(array_of(value, what, NUMBERS), what)
 
 
 def _features(i, value):
     """Return P arrays (S_p, F), the height and width of maps or None, and the number of types."""
+    value = without_view(value)
     if isinstance(value, np.ndarray) and value.dtype != object and value.ndim in (4, 5):
         maps = _numbers(value, f"'features' of X[{i}]")
         if 0 in maps.shape:
