@@ -1,30 +1,26 @@
 """PathCV: lambda by cross-validation along regularization paths."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.metrics import check_scoring
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._checks.arrays import array_of, is_sized, real_array
-from sstruct._checks.compressed import as_csr, check_compressed
+from sstruct._checks.arrays import array_of
 from sstruct._checks.parameters import FLAG, check_number, check_values
 from sstruct._checks.partitioned import is_partitioned
-from sstruct._checks.shown import brief, shortened
+from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
@@ -37,25 +33,30 @@ from sstruct._estimators.core.fitted_state import (
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.core.partitions import Partitions
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
+from sstruct._estimators.path.folds import (
+    as_rows,
+    best_of,
+    check_scoring_of,
+    check_splits,
+    n_samples_of,
+    scores_along,
+    scores_at,
+    splits_of,
+    warn_of_unscored,
+)
 from sstruct._estimators.path.path_state import SEARCH_STATE
-from sstruct._input.frames import items_of
 from sstruct._input.ragged import NoNodesError, sliceable_weights
 from sstruct.path import KAPPA, RegularizationPath, path_options
-from sstruct.sequences import Sequences
 
 __all__ = ["PathCV"]
 
-# Entries of the result of a fold that are used only by the search.
 VALID_VALUES = {
     "warm_start": ("primal", "dual", False),
     "rule": ("best", "one-se"),
     "refit": FLAG,
 }
+# Entries of the result of a fold that are used only by the search.
 FOR_SEARCH = "empty", "data_warnings", "is_scored"
-SCORERS = (
-    "None (the estimator's score), a scorer of sstruct.metrics such as flat_accuracy_scorer, "
-    "chunk_f1_scorer or make_flat_scorer(flat_f1_score), or a function of estimator, X and y"
-)
 
 
 def _has(name):
@@ -237,7 +238,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check()
-        self._check_scoring(y)
+        check_scoring_of(self, y)
         partitions = None
         if is_partitioned(X):
             if sample_weight is not None:
@@ -250,13 +251,13 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             )
             partitions = Partitions.of(X, y, rows)
             X, y = partitions.X, partitions.y
-        X, y = _as_rows(X, "X"), _as_rows(y, "y")
-        n_samples = _n_samples(X)
+        X, y = as_rows(X, "X"), as_rows(y, "y")
+        n_samples = n_samples_of(X)
         weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         reads_labels = is_classifier(self.estimator) and partitions is None
-        splits = _splits(self.cv, reads_labels, X, y, groups)
-        _check_splits(splits, n_samples, self.cv)
+        splits = splits_of(self.cv, reads_labels, X, y, groups)
+        check_splits(splits, n_samples, self.cv)
         if partitions is None:
             folds = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
@@ -270,7 +271,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             warn_of_empty(np.unique(np.concatenate(found)))
             for message in dict.fromkeys(chain.from_iterable(data_warnings)):
                 warn_user(message)
-        _warn_of_unscored(np.flatnonzero(~np.array(scored)), len(folds))
+        warn_of_unscored(np.flatnonzero(~np.array(scored)), len(folds))
         fitted = {
             "scorer_": scorer,
             "n_splits_": len(folds),
@@ -278,7 +279,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             "certified_": all(fold["certified"] for fold in folds),
             "lam_end_": max(fold["end"] for fold in folds),
         }
-        fitted |= self._best_of(folds, fitted["lam_end_"], np.array(scored))
+        fitted |= best_of(folds, fitted["lam_end_"], np.array(scored), self.rule)
         try:
             if self.refit:
                 begin = time.perf_counter()
@@ -308,26 +309,6 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             for lam in lams.tolist():
                 check_number("lams", lam, above=0)
 
-    def _check_scoring(self, y):
-        """Raise if `scoring` is not a scorer, or a scikit-learn name and y has sequences."""
-        if self.scoring is None or callable(self.scoring):
-            return
-        if not isinstance(self.scoring, str):
-            kind = type(self.scoring).__name__
-            raise TypeError(f"scoring must be one scorer, found a {kind}; expected {SCORERS}")
-        if self.scoring not in get_scorer_names():
-            near = get_close_matches(self.scoring, get_scorer_names(), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(
-                f"scoring={shortened(self.scoring)} is not a scorer of scikit-learn; expected "
-                f"{SCORERS}, or a name of sklearn.metrics.get_scorer_names(){hint}"
-            )
-        if not is_classifier(self.estimator) and _are_sequences(y):
-            raise ValueError(
-                f"scoring={self.scoring!r} requires one label per sample, but y has sequences; "
-                f"expected {SCORERS}"
-            )
-
     def _stored_state(self):
         state = super()._stored_state()
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
@@ -336,51 +317,6 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             if self.scoring is None:  # the scorer then contains the estimator
                 state["scorer_"] = check_scoring(state["estimator"])
         return state
-
-    def _best_of(self, folds, end, scored):
-        """Return ``cv_results_`` and the attributes of the best lambda.
-
-        end : float
-            The smallest lambda.
-        scored : ndarray of bool of shape (n_splits,)
-            Whether the test samples of a fold have a labeled node.
-        """
-        ends = np.unique(np.concatenate([fold["lams"] for fold in folds]))[::-1]
-        lams = ends[ends >= end]
-        if len(lams) == 0:
-            raise ValueError(
-                "no lambda has been reached in every fold: increase max_iter or max_time of the "
-                "estimator, or eps"
-            )
-        scores = real_array([_scores_at(folds, lam) for lam in lams], "the result of scoring")
-        if not scored.any():
-            raise ValueError("y has no labeled node in the test samples of any split of cv")
-        of_scored = scores[:, scored]
-        mean, std = of_scored.mean(axis=1), of_scored.std(axis=1)
-        if np.isnan(mean).all():
-            raise ValueError("scoring returned NaN for every lambda")
-        known = np.where(np.isnan(mean), -np.inf, mean)
-        best = int(known.argmax())
-        if self.rule == "one-se" and scored.sum() > 1:
-            error = of_scored[best].std(ddof=1) / np.sqrt(scored.sum())
-            best = int(np.argmax(known >= known[best] - error))
-        seconds = [[fold["seconds"][_segment(fold, lam)] for fold in folds] for lam in lams]
-        results = {
-            "mean_fit_time": np.mean(seconds, axis=1),
-            "param_lam": np.ma.array(lams, mask=False),
-            "params": [{"lam": lam} for lam in lams.tolist()],
-            **{f"split{k}_test_score": scores[:, k] for k in range(len(folds))},
-            "mean_test_score": mean,
-            "std_test_score": std,
-            "rank_test_score": np.array([1 + (known > value).sum() for value in known], np.int32),
-        }
-        return {
-            "best_index_": best,
-            "best_lam_": float(lams[best]),
-            "best_score_": float(mean[best]),
-            "best_params_": {"lam": float(lams[best])},
-            "cv_results_": results,
-        }
 
     def split_scores(self, lam: float) -> np.ndarray:
         """Return the score of each fold at any lambda; for a grid, at the next larger value.
@@ -402,7 +338,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         check_number("lam", lam, above=0)
         if lam < fitted.lam_end_:
             raise ValueError(f"lam={lam:g} is below the end of the paths, {fitted.lam_end_:g}")
-        return _scores_at(fitted._folds, lam)
+        return scores_at(fitted._folds, lam)
 
     @available_if(_has("predict"))
     def predict(self, X: Any) -> Any:
@@ -505,76 +441,6 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return getattr(best, name)
 
 
-def _as_rows(values, name):
-    """Return X or y in a form that can be split; sparse matrices are validated CSR."""
-    values = items_of(values)
-    if not sparse.issparse(values):
-        listed = is_sized(values) and not isinstance(values, Mapping)
-        if not listed and not (values is None and name == "y"):
-            raise TypeError(f"{name} must have an item per sample, found {type(values).__name__}")
-        return values
-    check_compressed(values, name)
-    return as_csr(values)
-
-
-def _splits(cv, is_classifier, X, y, groups):
-    """Return the splits of a `cv` parameter, as in scikit-learn."""
-    try:
-        return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
-    except (TypeError, ValueError, NotImplementedError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"cv={shortened(cv)} cannot split X and y: {brief(error)}") from error
-
-
-def _check_splits(splits, n_samples, cv):
-    """Raise unless there are splits, each with valid rows for training and for testing."""
-    if not splits:
-        raise ValueError(f"cv yields no splits, expected at least one; found {shortened(cv)}")
-    for i, split in enumerate(splits):
-        if not isinstance(split, list | tuple) or not is_sized(split) or len(split) != 2:
-            raise TypeError(f"split {i} of cv is not a pair of rows for training and for testing")
-        for rows in split:
-            rows = array_of(rows, f"the rows of split {i} of cv")
-            if rows.ndim != 1 or rows.dtype.kind not in "iub":
-                raise TypeError(
-                    f"the rows of split {i} of cv have {rows.ndim} dimensions and dtype "
-                    f"{rows.dtype}, expected a list of integers"
-                )
-            beyond = rows[(rows < -n_samples) | (rows >= n_samples)] if rows.dtype != bool else ()
-            if len(beyond):
-                raise ValueError(f"split {i} of cv has row {beyond[0]} of {n_samples} samples")
-
-
-def _warn_of_unscored(unscored, n_splits):
-    """Warn about splits whose test samples have no labeled node."""
-    if len(unscored):
-        warn_user(
-            f"the test samples of {len(unscored)} of {n_splits} splits have no labeled node, and "
-            f"mean_test_score excludes these splits; the first is split {unscored[0]}"
-        )
-
-
-def _are_sequences(y):
-    """Whether y has labels of structures instead of one label per row."""
-    if isinstance(y, list | tuple | np.ndarray):
-        return any(isinstance(labels, list | np.ndarray) for labels in y)
-    return isinstance(y, Sequences)
-
-
-def _scores_at(folds, lam):
-    """Return the score of each fold at a lambda."""
-    return np.array([fold["scores"][_segment(fold, lam)] for fold in folds])
-
-
-def _segment(fold, lam):
-    """Return the index of the segment of a path that contains lambda; 0 above the first one."""
-    return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
-
-
-def _n_samples(X):
-    return X.shape[0] if sparse.issparse(X) else len(X)
-
-
 def _fold(search, X, y, weights, train, test, scorer):
     """Select the samples of a fold, and return the result of `_path_and_scores`."""
     samples = [(safe_indexing(X, rows), safe_indexing(y, rows)) for rows in (train, test)]
@@ -599,7 +465,7 @@ def _path_and_scores(train, test, search, scorer, weights=None):
         path = LambdaGrid(sweep, search.lams, float(search.eps), search.warm_start)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
     try:
-        scores = _scores_along(path, scorer, test)
+        scores = scores_along(path, scorer, test)
     except NoNodesError:
         scores = None
     return {
@@ -612,16 +478,3 @@ def _path_and_scores(train, test, search, scorer, weights=None):
         "empty": sweep.training.empty,
         "data_warnings": sweep.training.data_warnings,
     }
-
-
-def _scores_along(path, scorer, test):
-    """Return the score of each segment of a path or grid."""
-    scores, last = [], None
-    for lam, w in zip(path.lams_, path.ws_, strict=True):
-        # Breakpoints of a path may share their weights; points of a grid differ at least in lam.
-        if last is None or not np.array_equal(w, last):
-            scores.append(scorer(path.estimator(lam), *test))
-        else:
-            scores.append(scores[-1])
-        last = w
-    return scores
