@@ -1,42 +1,25 @@
 """The problem of examples/compiled_problem, built as a user builds it."""
 
-import os
-import shutil
-import subprocess
-import sys
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import sstruct
 from sstruct import StructuredSVM
 from sstruct.solvers import BCFW, MPBCFW
+from tests.package.compiled_examples import build
 from tests.reference import brute_force
 from tests.reference.brute_force import Block
 from tests.reference.dual_qp import optimum
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "compiled_problem"
 LAM = 0.1
 
 
 @pytest.fixture(scope="module")
 def intervals(tmp_path_factory):
-    """The module, compiled in a directory of its own with what the installed package ships."""
-    pytest.importorskip("Cython")
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler")
+    """The compiled module."""
     here = tmp_path_factory.mktemp("intervals")
-    for path in EXAMPLE.glob("*.py*"):
-        shutil.copy(path, here)
-    package = Path(sstruct.__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": str(package), "CFLAGS": "-O1"}
-    done = subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
-        cwd=here, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    build("compiled_problem", here)
     (path,) = [path for path in here.iterdir() if path.suffix in (".so", ".pyd")]
     spec = spec_from_file_location("intervals", path)
     module = module_from_spec(spec)
