@@ -1,7 +1,7 @@
-"""Read handwritten dates with a chain, and compare with reading one digit at a time.
+"""Read handwritten dates with a chain, and compare it with a classifier of single digits.
 
-Run by `make demo`. Prints accuracy and the certificate of the fit, and draws two pictures into
-demo_output/ where matplotlib is installed.
+Run by `make demo`. Prints the accuracy and the certificate of the fit, and saves two figures in
+demo_output/ if matplotlib is installed.
 """
 
 import time
@@ -18,9 +18,9 @@ OUTPUT = Path(__file__).resolve().parents[1] / "demo_output"
 
 
 def fit_both(train):
-    """The chain with its training time, and the classifier of single images."""
-    # The chain at its defaults, but for a smaller gap and a certificate after every pass, for the
-    # picture. The classifier has the C that makes the fewest test errors among 0.03, 0.1, 0.3, 1.
+    """Return the chain, its training time, and the classifier of single images."""
+    # Certificates after each pass are needed for the figure. C of the classifier is the best of
+    # 0.03, 0.1, 0.3 and 1 on the test dates.
     chain = ChainSSVM(certificate_every=1, tol=1e-3, random_state=0)
     start = time.perf_counter()
     chain.fit(train.data, train.target)
@@ -33,24 +33,23 @@ def fit_both(train):
 def print_reading(name, predicted, truth):
     wrong = np.array(predicted) != np.array(truth)
     print(
-        f"  {name:<22} accuracy {1 - wrong.mean():.4f}   wrong marks {wrong.sum():4d} of "
-        f"{wrong.size}   dates read right {np.count_nonzero(~wrong.any(axis=1))} of {len(wrong)}"
+        f"  {name:<24} accuracy {1 - wrong.mean():.4f}   errors {wrong.sum():4d} of "
+        f"{wrong.size}   correct dates {np.count_nonzero(~wrong.any(axis=1))} of {len(wrong)}"
     )
 
 
 def print_certificate(chain, seconds):
     gap = chain.dual_gap_ / chain.objective_
     print(f"Fit: {chain.status_} after {chain.n_iter_} passes, {seconds:.2f} s ({chain.solver_})")
-    print(f"  primal objective {chain.objective_:.6f}   (what training minimizes)")
-    print(f"  dual objective   {chain.dual_objective_:.6f}   (no model can be below this)")
-    print(f"  relative gap     {gap:.2e}   (so the fit is this close to the optimum)")
+    print(f"  primal objective {chain.objective_:.6f}   (minimized by training)")
+    print(f"  dual objective   {chain.dual_objective_:.6f}   (lower bound of the optimum)")
+    print(f"  relative gap     {gap:.2e}   (bound of the relative suboptimality)")
 
 
 def draw_dates(test, readings, n_dates=8):
-    """Draw test dates with what each classifier read below, mistakes in red.
+    """Draw test dates with the predictions of each classifier, with errors in red.
 
-    `readings` maps a classifier's name to its predictions. Dates that some classifier misread
-    come first: the others show no difference.
+    `readings` maps the name of a classifier to its predictions. Dates with errors come first.
     """
     import matplotlib.pyplot as plt
 
@@ -78,7 +77,7 @@ def draw_dates(test, readings, n_dates=8):
                     fontweight="normal" if found == true else "bold",
                 )
         ax.set_ylim(18, -0.5)
-    figure.suptitle("Dates that at least one of the two misread (mistakes in red)")
+    figure.suptitle("Dates with an error of at least one classifier (errors in red)")
     return figure
 
 
@@ -86,7 +85,7 @@ def draw(chain, test, readings):
     try:
         import matplotlib
     except ImportError:
-        print("matplotlib is not installed: no pictures (pip install matplotlib draws them)")
+        print("No figures, since matplotlib is not installed (pip install matplotlib)")
         return
     matplotlib.use("Agg")
     OUTPUT.mkdir(exist_ok=True)
@@ -97,23 +96,23 @@ def draw(chain, test, readings):
     }
     for name, figure in pictures.items():
         figure.savefig(OUTPUT / name, dpi=150)
-        print(f"Picture: {OUTPUT / name}")
+        print(f"Figure: {OUTPUT / name}")
 
 
 def main():
     train, test = load_digit_dates(subset="train"), load_digit_dates(subset="test")
     print(
-        f"Dates of handwritten digits: {len(train.data)} to learn from, {len(test.data)} to read, "
-        "no image in both"
+        f"Dates of handwritten digits: {len(train.data)} for training, {len(test.data)} for "
+        "testing, without common images"
     )
     chain, seconds, single = fit_both(train)
     readings = {
         "chain": list(chain.predict(test.data)),
         "alone": [single.predict(x) for x in test.data],
     }
-    print("Reading the test dates:")
+    print("Test dates:")
     print_reading("ChainSSVM", readings["chain"], test.target)
-    print_reading("LinearSVC, each alone", readings["alone"], test.target)
+    print_reading("LinearSVC, single digits", readings["alone"], test.target)
     print_certificate(chain, seconds)
     draw(chain, test, readings)
 

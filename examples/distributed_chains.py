@@ -1,12 +1,11 @@
 """
-Chains where the data are
-=========================
+Fit a ChainSSVM to partitions on a Dask cluster
+===============================================
 
-Sequences that are on the workers of a Dask cluster, here two processes of this machine, train a
-:class:`~sstruct.ChainSSVM` there: each worker makes passes over its own partitions, and what
-travels is how the weights change.
+The sequences are partitions on the workers of a Dask cluster, here two processes on this machine.
+Each worker makes passes over its partitions, and only changes of the weights are sent.
 
-Run it as a script: ``python examples/distributed_chains.py``. It needs ``sstruct[distributed]``.
+Run it as a script: ``python examples/distributed_chains.py``. It requires ``sstruct[distributed]``.
 """
 
 from sstruct import ChainSSVM
@@ -14,7 +13,7 @@ from sstruct.datasets import make_sequences
 
 
 def sequences(part, n_parts=2):
-    """Pairs of a sequence and its labels: one of the partitions."""
+    """Return one partition: a list of pairs of a sequence and its labels."""
     X, y = make_sequences(800, random_state=0)
     return list(zip(X[part::n_parts], y[part::n_parts]))
 

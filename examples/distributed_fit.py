@@ -1,12 +1,12 @@
 """
-A fit on a Dask cluster
-=======================
+Fit a StructuredSVM on a Dask cluster
+=====================================
 
-An oracle of your own, on the workers of a cluster: here two processes of this machine. Samples go
-to the workers once, or are made there; a round of oracle calls sends what has changed in w and gets
-planes back. The result has the bits of a fit without a cluster.
+A user-defined oracle runs on the workers of a cluster, here two processes on this machine. Samples
+are sent to the workers once, or created there. Each round of oracle calls sends the changes of the
+weights and receives planes. The result is bitwise identical to a fit without a cluster.
 
-Run it as a script: ``python examples/distributed_fit.py``. It needs ``sstruct[distributed]``.
+Run it as a script: ``python examples/distributed_fit.py``. It requires ``sstruct[distributed]``.
 """
 
 import joblib
@@ -16,12 +16,12 @@ from sstruct import StructuredSVM
 
 
 class Ranking:
-    """x: an array (m, d) of items; y: their order, as an array of positions."""
+    """Samples are arrays (m, d) of items; labelings are the positions of the items."""
 
-    work = 5e5  # about half a millisecond a call
+    work = 5e5  # about half a millisecond per call
 
     def joint_feature(self, x, y):
-        # Items in front of others: sum over pairs (a before b) of x_a - x_b.
+        # Sum over pairs of items (a before b) of x_a - x_b.
         return (len(y) - 1 - 2 * y) @ x
 
     def loss(self, y_true, y):
@@ -39,7 +39,7 @@ class Ranking:
 
 
 def samples(seed, n=30, m=6, d=10):
-    """Pairs of items and their order by a hidden score, with noise."""
+    """Return pairs of items and their positions, ranked by a hidden score with noise."""
     hidden = np.random.default_rng(0).standard_normal(d)
     rng = np.random.default_rng([1, seed])
     X = [rng.standard_normal((m, d)) for _ in range(n)]
@@ -57,17 +57,17 @@ def main():
         Client(cluster) as client,
     ):
         model = StructuredSVM(Ranking(), lam=0.01, random_state=0)
-        # Lists: sent to the workers, in parts.
+        # Lists are sent to the workers in parts.
         X, y = zip(*[pair for seed in range(4) for pair in samples(seed)])
         with joblib.parallel_config(backend="dask"):
             model.fit(list(X), list(y))
         print(f"from lists: gap {model.dual_gap_:.4f}, {model.n_oracle_calls_} oracle calls")
-        # Partitions: made on the workers, and made again there should one of them die.
+        # Partitions are created on the workers, and created again if a worker is lost.
         parts = client.map(samples, range(4))
         there = StructuredSVM(Ranking(), lam=0.01, random_state=0).fit(parts)
         print(f"from partitions: same bits: {np.array_equal(model.w_, there.w_)}")
         X, y = zip(*samples(4))
-        print(f"loss of new samples: {1 - there.score(list(X), list(y)):.3f}")
+        print(f"loss of test samples: {1 - there.score(list(X), list(y)):.3f}")
 
 
 if __name__ == "__main__":

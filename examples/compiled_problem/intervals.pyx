@@ -1,10 +1,10 @@
 # Design:
-# (a) A structure that sstruct does not have: each sample is a sequence of L feature rows, and its
-#     labeling one interval [a, b) of them, perhaps empty. phi(x, y) = sum of the rows inside, and
-#     L(y) = the share of positions that are inside one interval and outside the other.
-# (b) A code is (a, b); that of the empty interval is (0, 0), so that no labeling has two codes.
-# (c) The max-oracle is the interval of largest sum (Kadane's algorithm), in O(L).
-"""The interval of a sequence: a problem compiled outside of sstruct."""
+# (a) Each sample is a sequence of L feature rows, and its labeling is one interval [a, b), which may be
+#     empty. phi(x, y) is the sum of the rows inside the interval, and L(y) the fraction of positions
+#     that are inside one of the two intervals and outside the other.
+# (b) A code is (a, b). The code of the empty interval is (0, 0), so that each labeling has one code.
+# (c) The max-oracle finds the interval with the largest sum (Kadane's algorithm), in O(L).
+"""Intervals of sequences: a problem that is compiled outside of sstruct."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -21,13 +21,13 @@ cdef class IntervalProblem(BlockProblem):
     Parameters
     ----------
     X : list of float64 arrays of shape (L_i, d)
-    y : list of (a, b) with 0 <= a < b <= L_i, or a == b == 0; None: to decode alone
+    y : list of (a, b) with 0 <= a < b <= L_i, or a == b == 0; None for prediction
     """
 
-    cdef const double[:, ::1] rows       # of all sequences, one after another
+    cdef const double[:, ::1] rows       # of all sequences, concatenated
     cdef const int64_t[::1] offsets
     cdef const int32_t[:, ::1] truths
-    cdef double[::1] score, difference   # scratch: of positions; of weights
+    cdef double[::1] score, difference   # scratch, per position and per weight
     cdef double outside                  # value of the empty interval
 
     def __init__(self, X, y):
@@ -61,7 +61,7 @@ cdef class IntervalProblem(BlockProblem):
         return 0
 
     cdef double loss_at(self, Py_ssize_t i, Py_ssize_t l, bint inside) noexcept nogil:
-        """Share of the loss of position l, which is inside the labeling's interval or not."""
+        """Return the loss of position l, given whether it is inside the interval of the labeling."""
         cdef bint truly = self.truths[i, 0] <= l < self.truths[i, 1]
         return (inside != truly) / <double> (self.offsets[i + 1] - self.offsets[i])
 
@@ -76,22 +76,22 @@ cdef class IntervalProblem(BlockProblem):
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
         cdef Py_ssize_t l, first = self.offsets[i], L = self.offsets[i + 1] - first
-        cdef Py_ssize_t begin = 0
+        cdef Py_ssize_t start = 0
         cdef double best = 0, sum = 0, base
         self.outside = 0
         code[0] = code[1] = 0
         for l in range(L):
-            # Relative to leaving the position outside.
+            # Scores are relative to the position being outside.
             base = loss_weight * self.loss_at(i, l, False)
             self.outside += base
             self.score[l] = (
                 self.row_score(first + l, w) + loss_weight * self.loss_at(i, l, True) - base)
             if sum <= 0:
-                begin, sum = l, 0
+                start, sum = l, 0
             sum += self.score[l]
             if sum > best:
                 best = sum
-                code[0], code[1] = <int32_t> begin, <int32_t> l + 1
+                code[0], code[1] = <int32_t> start, <int32_t> l + 1
         answer.value = self.outside + best
         answer.work = L * (self.n_weights + 10.0)
         answer.exact = True
@@ -102,7 +102,7 @@ cdef class IntervalProblem(BlockProblem):
             Py_ssize_t count, double* out, double* work) except -1 nogil:
         cdef Py_ssize_t k, l, first = self.offsets[i], L = self.offsets[i + 1] - first
         for k in range(count):
-            # w NULL: from what the last `maximize` has left.
+            # If w is NULL, use the scores of the last `maximize`.
             out[k] = self.outside if w == NULL else 0
             for l in range(codes[k][0], codes[k][1]):
                 out[k] += self.score[l] if w == NULL else self.row_score(first + l, w)
@@ -143,12 +143,12 @@ cdef class IntervalProblem(BlockProblem):
         BlockProblem.check_code(self, i, code)
         empty = code[0] == code[1] == 0
         if not empty and not 0 <= code[0] < code[1] <= self.offsets[i + 1] - self.offsets[i]:
-            raise ValueError(f"sample {i}: no interval [{code[0]}, {code[1]})")
+            raise ValueError(f"sample {i}: [{code[0]}, {code[1]}) is not an interval")
         return 0
 
 
 class Intervals:
-    """The oracle that StructuredSVM takes: what it asks of one in compiled code."""
+    """The oracle for StructuredSVM: the methods that it requires of compiled problems."""
 
     def problem(self, X, y, rows):
         return IntervalProblem(X, y)

@@ -1,4 +1,4 @@
-"""Build the module beside this file: python setup.py build_ext --inplace."""
+"""Compile the module in this folder: python setup.py build_ext --inplace."""
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup

@@ -3,10 +3,11 @@
 Early stopping, or a fit to the optimum?
 ========================================
 
-Chains read handwritten dates. Where ``lam`` is small the optimum of the objective follows the
-training dates closely, and the weights on the way there may read new dates better. With
-``early_stopping=True`` a tenth of the training dates takes no part in training, and the weights of
-the pass that reads these best are kept. Both are trained at eight values of ``lam``.
+Chains read handwritten dates. If ``lam`` is small, the optimum of the objective follows the
+training dates closely, and weights from earlier passes may generalize better. With
+``early_stopping=True``, a tenth of the training dates is used for validation, and the fit returns
+the weights of the pass with the best validation score. This example compares both for eight values
+of ``lam``.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +21,7 @@ lams = np.geomspace(2e-5, 0.05, 8)
 
 
 def fit(lam, **parameters):
-    """A chain, trained on the training dates."""
+    """Return a chain that is fitted to the training dates."""
     return ChainSSVM(lam=lam, random_state=0, **parameters).fit(train.data, train.target)
 
 
@@ -30,7 +31,7 @@ kinds = {
 }
 
 # %%
-# Numbers are passes over the training dates.
+# The numbers are passes over the training dates.
 
 errors = {}
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -50,7 +51,7 @@ for (kind, models), marker, above in zip(kinds.items(), "os", (6, -14)):
 ax.set(
     xscale="log",
     xlabel="lam",
-    ylabel="Misread marks of the test dates (%)",
+    ylabel="Test errors (%)",
     title="Errors with and without early stopping",
     ylim=(0, 1.8),
 )
@@ -59,8 +60,8 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# With early stopping ``lam`` hardly matters as long as it is not too large, and small values take
-# few passes. The certificate says how far from the optimum the weights are that were kept:
+# With early stopping, ``lam`` has little influence as long as it is not too large, and small values
+# take few passes. The certificate bounds the distance of the returned weights from the optimum:
 
 for kind, models in kinds.items():
     gap = models[0].dual_gap_ / models[0].objective_

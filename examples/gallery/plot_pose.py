@@ -1,12 +1,12 @@
 """
-=======================================================
-Can a tree of joints find what no detector finds alone?
-=======================================================
+============================================================
+Can a tree of joints correct the errors of single detectors?
+============================================================
 
-A stick figure stands somewhere in an image. For each joint there are maps of two detectors, but
-they cannot tell right from left and respond to other places too. :class:`sstruct.TreeSSVM` learns
-from 60 figures how much to trust the detectors and how each joint lies relative to the one before
-it in the tree of the body.
+An image contains one stick figure. For each joint, there are maps of two detectors, which cannot
+distinguish right from left and also respond at wrong positions. :class:`sstruct.TreeSSVM` learns
+from 60 figures the weight of each detector, and the typical position of each joint relative to its
+parent in the tree of the body.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ X, y, parents = figures.data, figures.target, figures.parents
 X_test, y_test = X[60:], y[60:]
 
 # %%
-# The fit's certificate says how far from the optimum it stopped. Without the tree every joint goes
-# where its own detectors respond most.
+# The certificate bounds the distance of the fit from the optimum. Without the tree, each joint is
+# placed at the highest response of its detectors.
 
 model = TreeSSVM(parents=parents, lam=1e-3, random_state=0).fit(X[:60], y[:60])
 print(f"{model.inference_}, relative gap {model.dual_gap_ / model.objective_:.3f}")
@@ -33,8 +33,8 @@ found = {
 }
 
 # %%
-# Three figures that were not in training: as they are drawn, what the detector of the right hand
-# sees, and the joints that are found.
+# Three test figures: the image, the response of the detector of the right hand, and the predicted
+# joints.
 
 
 def draw_skeleton(ax, states, size):
@@ -58,11 +58,11 @@ for row, ax_row in enumerate(axes):
         ax.imshow(image, cmap="gray_r", alpha=0.35)
         draw_skeleton(ax, states[row], size)
 axes[0, 0].set_title("figure")
-axes[0, 1].set_title("detector of the right hand\n(circle: where it is)")
+axes[0, 1].set_title("detector of the right hand\n(circle: true position)")
 for ax, (name, states) in zip(axes[0, 2:], found.items()):
     # Distances are in units of the scale, a tenth of the image.
     pixels = mean_joint_distance(X_test, y_test, states) * X[0]["scale"]
-    ax.set_title(f"{name}\n{pixels:.1f} pixels off on average")
+    ax.set_title(f"{name}\n{pixels:.1f} pixels mean error")
 for ax in axes.ravel():
     ax.set(xticks=[], yticks=[], xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5))
 plt.show()

@@ -1,11 +1,11 @@
 """
-===================================================
-Do the neighbors help to read a handwritten digit?
-===================================================
+=============================================
+Do neighbors help to read handwritten digits?
+=============================================
 
-Handwritten dates, YYYY-MM-DD, are read twice from the same pixels: by a linear classifier of
-single images, and by a chain, which also learns what follows what. No image occurs in both the
-training and the test dates.
+Handwritten dates, YYYY-MM-DD, are read from the same pixels by a linear classifier of single images
+and by a chain, which also learns transitions. No image occurs in both the training and the test
+dates.
 """
 
 import matplotlib.pyplot as plt
@@ -21,11 +21,11 @@ chain = ChainSSVM(tol=1e-3, random_state=0).fit(train.data, train.target)
 single = LinearSVC(C=0.1, random_state=0).fit(np.vstack(train.data), np.concatenate(train.target))
 
 # %%
-# The dates have ten marks each, so errors can be counted by position.
+# Each date has ten marks, so errors can be counted by position.
 
 truth = np.array(test.target)
 errors = {
-    "each image alone": np.array([single.predict(x) for x in test.data]) != truth,
+    "single images": np.array([single.predict(x) for x in test.data]) != truth,
     "chain": np.array(list(chain.predict(test.data))) != truth,
 }
 
@@ -35,13 +35,13 @@ for shift, (name, wrong) in zip((-0.2, 0.2), errors.items()):
     label = f"{name}: {wrong.sum()} errors"
     ax.bar(positions + shift, 100 * wrong.mean(axis=0), width=0.4, label=label)
 ax.set_xticks(positions, "YYYY-MM-DD")
-ax.set(ylabel="Misread marks (%)", title="Where a chain reads better")
+ax.set(ylabel="Errors (%)", title="Errors by position")
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend()
 plt.show()
 
-# %%
-# They do: the chain makes about half the errors. All dates are of 1998 and 1999, and it gains most
-# in the last digit of the year, which can only be 8 or 9. What it still misreads are mostly the
-# last digits of month and day, where almost anything is possible. It knows pairs of marks and not
-# their places, so the second digit, always 9 here, is read no better.
+# %% They do: the chain makes about half as many errors. All dates are in 1998 and 1999, and the
+# largest gain is in the last digit of the year, which can only be 8 or 9. The remaining errors are
+# mostly in the last digits of month and day, where almost all digits are possible. The chain models
+# pairs of marks, but not their positions, so there is no gain in the second digit, which is always
+# 9.

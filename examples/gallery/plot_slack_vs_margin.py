@@ -1,12 +1,12 @@
 """
-=================================================================
+=============================================================
 Does slack rescaling read dates better than margin rescaling?
-=================================================================
+=============================================================
 
-Both are hinge losses for chains that read handwritten dates. With margin rescaling the true reading
-must score higher than a wrong one by as much as the wrong one has errors. With slack rescaling the
-margin is always 1, and a violation is multiplied by the number of errors. Each is trained at seven
-values of ``lam``.
+Both are hinge losses for chains, here for reading handwritten dates. With margin rescaling, the
+required margin between the true and a wrong labeling is the number of errors of the latter. With
+slack rescaling, the required margin is 1, and a violation is multiplied by the number of errors.
+Both are trained with seven values of ``lam``.
 """
 
 import matplotlib.pyplot as plt
@@ -21,14 +21,14 @@ lams = np.geomspace(0.001, 1, 7)
 
 
 def fit(rescaling, lam):
-    """A chain, and its accuracy in cross-validation on the training dates and on the test dates."""
+    """Return the accuracy in cross-validation on the training dates, and on the test dates."""
     chain = ChainSSVM(rescaling=rescaling, loss="hamming", lam=lam, random_state=0)
     validated = cross_val_score(chain, train.data, train.target, cv=3).mean()
     return validated, chain.fit(train.data, train.target).score(test.data, test.target)
 
 
 # %%
-# Circles mark the lam that cross-validation on the training dates chooses.
+# Circles mark the values of lam chosen by cross-validation on the training dates.
 
 chosen = {}
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -45,7 +45,7 @@ ax.plot(
 ax.set(
     xscale="log",
     xlabel="lam",
-    ylabel="Misread marks of the test dates (%)",
+    ylabel="Test errors (%)",
     title="Errors of both hinge losses",
     ylim=(0, None),
 )
@@ -53,10 +53,9 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend()
 plt.show()
 
-# %%
-# No: where cross-validation chooses ``lam`` the two differ by less than other test dates would
-# change them. Slack rescaling needs a smaller ``lam``: it multiplies by the loss, which here is a
-# share of ten marks.
+# %% No: at the values of ``lam`` chosen by cross-validation, the difference is smaller than the
+# variation between test sets. Slack rescaling requires a smaller ``lam``, because violations are
+# multiplied by the loss, which is the fraction of wrong marks.
 
 for rescaling, errors in chosen.items():
-    print(f"{rescaling} rescaling: {errors:.2f} % of the marks misread")
+    print(f"{rescaling} rescaling: {errors:.2f} % errors")

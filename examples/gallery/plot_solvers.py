@@ -3,9 +3,9 @@
 How many calls of the decoder does each solver need?
 ====================================================
 
-Training asks again and again which labeling of a sample violates its margin most. If such a call of
-the decoder is slow, the number of calls is what a fit costs. Here three solvers train the same
-chain on handwritten dates. The gap says how far each is from the optimum.
+Training repeatedly calls the decoder to find the labeling of a sample that violates its margin
+most. If the decoder is slow, the number of calls determines the time of a fit. Here three solvers
+train the same chain on handwritten dates. The gap bounds the distance from the optimum.
 """
 
 import warnings
@@ -20,14 +20,13 @@ from sstruct.solvers import BCFW
 
 X, y = load_digit_dates(n_train=200, return_X_y=True)
 solvers = {
-    "fw: one step for all samples": {"solver": "fw"},
-    "bcfw: a step for each sample": {"solver": BCFW(step="fw")},
-    "mp-bcfw: labelings are cached (default)": {"solver": "mp-bcfw"},
+    "fw: one step per pass": {"solver": "fw"},
+    "bcfw: one step per sample": {"solver": BCFW(step="fw")},
+    "mp-bcfw: cached labelings (default)": {"solver": "mp-bcfw"},
 }
 
-# %%
-# A certificate after each pass, for the picture, and at most 300 passes, which two of the three
-# would exceed.
+# %% Certificates are computed after each pass, for the figure. Two of the three solvers would
+# exceed the limit of 300 passes.
 
 fits = {}
 for name, parameters in solvers.items():
@@ -43,7 +42,6 @@ ConvergenceDisplay.from_estimators(fits, ax=ax, x="oracle_calls")
 ax.set(xscale="log", title="Three solvers of the same problem")
 plt.show()
 
-# %%
-# The default reaches a gap of 0.001 with a sixth of the calls, with which the second is at 0.03.
-# It keeps the labelings that the decoder has returned, and makes cheap steps over them between two
-# passes. :doc:`/explanation/solvers` says how.
+# %% The default reaches a gap of 0.001 with a sixth of the calls after which the second solver has
+# a gap of 0.03. It caches the labelings returned by the decoder, and makes cheap steps over them
+# between two passes. See :doc:`/explanation/solvers`.

@@ -1,12 +1,12 @@
 """
-==================================================
-How many projections does it take to see a head?
-==================================================
+========================================================
+How many projections are needed to reconstruct an image?
+========================================================
 
-An image in three grey levels (a simple Shepp-Logan phantom) is known only by its sums along
-parallel rays. From two, four and six directions we search for an image that has those sums and in
-which neighboring pixels differ little. The lower bound says how small that difference can be at
-best. If no image with all of the sums was found, the result is the nearest one that was.
+The input is the sums of an image with three grey levels (a simplified Shepp-Logan phantom) along
+parallel rays. From two, four and six directions, we reconstruct an image with these sums in which
+neighboring pixels differ little. The lower bound is a bound on the smallest possible difference. If
+no image with all of the sums is found, the result is the closest image found.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ import numpy as np
 
 from sstruct.inference import discrete_tomography, projection_rays
 
-# Ellipses by centre, half axes, degrees and grey level, later ones over earlier ones.
+# Ellipses: center, semi-axes, angle in degrees, grey level. Later ones cover earlier ones.
 ellipses = [
     (0.0, 0.0, 0.7, 0.9, 0, 2),
     (0.0, 0.0, 0.6, 0.8, 0, 1),
@@ -31,7 +31,7 @@ for cx, cy, a, b, degrees, level in ellipses:
     phantom[(along / a) ** 2 + (across / b) ** 2 <= 1] = level
 
 # %%
-# The only input is the sums: 64 numbers from two directions, 264 from six.
+# The only input is the sums: 64 numbers for two directions, 264 for six.
 
 results = {}
 for n in (2, 4, 6):
@@ -60,5 +60,5 @@ for ax, (n, result) in zip(axes[1:], results.items(), strict=True):
 plt.show()
 
 # %%
-# Six directions are enough: the image is found again, and the bound is close to its difference.
-# Two directions leave too much open: another, smoother image has the same sums.
+# Six directions are enough: the image is reconstructed exactly, and the bound is close to its
+# difference. Two directions are not: a smoother image has the same sums.

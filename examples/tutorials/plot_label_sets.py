@@ -2,13 +2,14 @@
 Predict sets of labels that depend on each other
 ================================================
 
-At the end of this page you have two models of the tags of photographs:
-one that learns which tags come together, and one that knows which tag is
-a kind of which. Both give a photograph any number of tags.
+This tutorial trains two models of the tags of photographs: one learns
+which tags occur together, and one knows which tag is a subclass of
+which. Both predict any number of tags per photograph.
 
-A classifier for each tag ignores that a beach often comes with the sea, and that
-here a car never comes with a bus. :class:`~sstruct.MultilabelSSVM` learns a weight
-for pairs of tags and decides on the set as a whole.
+Independent classifiers of the tags ignore that a beach often occurs with
+the sea, and that in these data a car never occurs with a bus.
+:class:`~sstruct.MultilabelSSVM` learns weights of pairs of tags, and
+predicts the best set.
 """
 
 import matplotlib.pyplot as plt
@@ -19,17 +20,17 @@ from sstruct import MultilabelSSVM
 from sstruct.preprocessing import hierarchical_labels
 
 names = "beach sea boat sun snow ski ice fir street car bus night".split()
-scene = np.repeat(["coast", "winter", "town"], 4)  # of each tag
+scene = np.repeat(["coast", "winter", "town"], 4)  # the scene of each tag
 K, rng = len(names), np.random.default_rng(0)
 
 
 def photographs(n):
-    """Noisy evidence of each tag, and the tags of up to three scenes."""
+    """Return noisy evidence of each tag, and the tags, of up to three scenes."""
     shown = np.repeat(rng.random((n, 3)) < 0.35, 4, axis=1)
     chance = np.where(shown, 0.95, 0.02)
     Y = (rng.random((n, K)) < chance).astype(int)
-    # Car and bus exclude each other: if both occur, one of them, drawn anew for
-    # each photograph, is removed. Each row of the permuted array is 9, 10 or 10, 9.
+    # Car and bus exclude each other: if both occur, a random one is removed.
+    # Each row of the permuted array is (9, 10) or (10, 9).
     first, second = rng.permuted(np.tile([9, 10], (n, 1)), axis=1).T
     Y[np.arange(n), first] &= 1 - Y[np.arange(n), second]
     return Y + rng.normal(scale=1.0, size=Y.shape), Y
@@ -44,16 +45,16 @@ print("first photograph:", *(name for name, on in zip(names, Y[0]) if on))
 # Pairs of labels
 # ---------------
 #
-# X and Y are what scikit-learn takes for multilabel problems: a row of
+# X and Y have the format of multilabel problems in scikit-learn: a row of
 # features and a row of zeros and ones for each :term:`sample`. Each label
-# is a :term:`node`, each pair with weights an :term:`edge`. ``edges`` says
-# which pairs those are: None, all of them (``"full"``), a tree of the most
-# informative pairs (``"tree"``), or pairs of your own. It also takes a
-# hierarchy, further down. With ``pairwise="full"`` a pair has a weight for
-# each of its four outcomes.
+# is a :term:`node`, and each pair with weights is an :term:`edge`.
+# ``edges`` defines these pairs: None, all of them (``"full"``), a tree of
+# the most informative pairs (``"tree"``), or an array of pairs. It also
+# accepts a hierarchy (see below). With ``pairwise="full"``, a pair has a
+# weight for each of its four outcomes.
 
 models = {
-    "each alone": MultilabelSSVM(edges=None, random_state=0),
+    "independent": MultilabelSSVM(edges=None, random_state=0),
     "pairs": MultilabelSSVM(edges="full", pairwise="full", random_state=0),
 }
 for name, model in models.items():
@@ -64,20 +65,20 @@ for name, model in models.items():
     print("   decoder:", model.inference_)
 
 # %%
-# ``score`` is strict: a set counts if all of its twelve labels are
-# right. ``inference_`` says how the best set is found. Up to 20 labels
-# all sets are looked at, which is exact. For more labels all pairs are
-# decided by a relaxation, which is not; ``edges="tree"`` is exact for
-# any number.
+# ``score`` is the fraction of sets in which all twelve labels are
+# correct. ``inference_`` describes the decoder. For at most 20 labels, all
+# sets are enumerated, which is exact. For more labels, ``edges="full"``
+# uses a relaxation, which is not exact; ``edges="tree"`` is exact for any
+# number of labels.
 #
 # A hierarchy
 # -----------
 #
-# Sometimes it is known beforehand which label is a kind of which. A
-# label then comes with all labels above it. Names with dots can say so:
-# :func:`~sstruct.preprocessing.hierarchical_labels` adds the labels
-# above and returns the parent of each label (-1: none), which is what
-# ``edges`` takes.
+# If labels have a known hierarchy, each label implies all of its
+# ancestors. The hierarchy can be encoded in names with dots:
+# :func:`~sstruct.preprocessing.hierarchical_labels` adds the ancestors
+# and returns the parent of each label (-1 for roots), in the format that
+# ``edges`` accepts.
 
 paths = [f"{where}.{name}" for where, name in zip(scene, names)]
 Y_tree, all_names, parents = hierarchical_labels(Y, paths)
@@ -90,15 +91,17 @@ broken = found[:, :K] > found[:, parents[:K]]
 print(f"{tree.inference_}; labels without their parent: {broken.sum()}")
 
 # %%
-# All predicted sets keep to the hierarchy. Your own parents work as
-# well: ``edges=[2, 2, -1]`` puts labels 0 and 1 under label 2.
+# All predicted sets agree with the hierarchy. Parents can also be passed
+# directly: ``edges=[2, 2, -1]`` makes label 2 the parent of labels 0 and 1.
 #
-# What the pairs have learned
-# ---------------------------
+# Learned interactions
+# --------------------
 #
-# The weights where the two labels agree, minus those where they differ,
-# are the interaction: positive attracts, negative repels. That of car and
-# bus is far larger than most, so colors end at 0.3 on either side.
+# The interaction of two labels is the sum of the weights for equal values
+# minus the sum of the weights for different values: labels attract each
+# other if it is positive, and repel each other if it is negative. The
+# color scale is limited to 0.3, since the interaction of car and bus is
+# much larger than the others.
 
 weights = np.zeros((K, K))
 for (u, v), weight in zip(models["pairs"].edges_, models["pairs"].edge_coef_):
@@ -122,17 +125,17 @@ scores = [
 ]
 bars = right.bar(list(predictions), scores, color=["0.7", "tab:blue", "tab:orange"])
 right.bar_label(bars, fmt="%.0f")
-right.set_title("New photographs with\nall tags right, in %")
+right.set_title("Test photographs with\nall tags correct (%)")
 right.set(ylim=(0, 100))
 right.tick_params(axis="x", rotation=90)
 right.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The three scenes show as three blocks of tags that attract each other;
-# car and bus, which exclude each other, repel. The hierarchy knows
-# nothing of that pair. What it adds is that its answers always fit
-# together.
+# The three scenes are visible as three blocks of tags that attract each
+# other. Car and bus, which exclude each other, repel each other. The
+# hierarchy has no weight for that pair, but its predictions are always
+# consistent.
 #
-# Where to go from here: :doc:`/how_to/class_imbalance` for rare labels,
+# See :doc:`/how_to/class_imbalance` for rare labels and
 # :doc:`/how_to/read_weights` for names of weights.

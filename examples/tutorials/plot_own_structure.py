@@ -2,14 +2,14 @@
 Train a model of rankings
 =========================
 
-At the end of this page you have a model of a structure that the package
-does not have, in 60 lines. The same steps serve matchings, parse trees or
+This tutorial trains a model of a structure that the package does not
+contain, in 60 lines. The same steps apply to matchings, parse trees or
 routes.
 
-A query lists documents, of which some matter more than others; the model
-puts them into order. There are as many rankings as permutations. But if
-each document has a score, the best ranking is found without trying them
-all, and that is what a structured SVM needs.
+A query has documents of different relevance; the model ranks them. The
+number of rankings is exponential. But if each document has a score, the
+best ranking can be computed without enumeration, which is the
+requirement for a structured SVM.
 """
 
 from itertools import permutations
@@ -24,32 +24,32 @@ from sstruct import StructuredSVM
 # Write three methods
 # -------------------
 #
-# What the model predicts is called a :term:`labeling`; here it is a
-# tuple with the rank of each document, 0 the best.
-# :class:`~sstruct.StructuredSVM` takes an object with three methods:
+# The prediction for a sample is called a :term:`labeling`; here it is a
+# tuple with the rank of each document, 0 for the best.
+# :class:`~sstruct.StructuredSVM` requires an object with three methods:
 #
-# * ``joint_feature(x, y)`` describes a sample and a labeling together by
-#   a vector; its product with the weights is the score of the labeling;
-# * ``loss(y_true, y)`` says how wrong a labeling is, 0 for the true one;
-# * ``argmax(x, w, y_true, loss_weight)`` returns the labeling of the
-#   highest score; in training, where ``y_true`` is given, the highest
-#   sum of score and ``loss_weight`` times loss. This is the
+# * ``joint_feature(x, y)`` returns a feature vector of a sample and a
+#   labeling; its product with the weights is the score of the labeling;
+# * ``loss(y_true, y)`` returns the cost of a labeling, 0 for the true one;
+# * ``argmax(x, w, y_true, loss_weight)`` returns the labeling with the
+#   highest score or, if ``y_true`` is given (in training), the highest
+#   sum of the score and ``loss_weight`` times the loss. This is the
 #   :term:`max-oracle`.
 
 
 def gains(m):
-    """Gain of the ranks 0 to m - 1, as search engines are judged by."""
+    """Return the gains of ranks 0 to m - 1, as in the NDCG score."""
     return 1 / np.log2(2 + np.arange(m))
 
 
 class Ranking:
-    """x: documents (m, d); a labeling: the rank of each, 0 the best."""
+    """Samples are documents (m, d); labelings are their ranks, 0 for the best."""
 
     def joint_feature(self, x, y):
         return gains(len(x))[list(y)] @ x
 
     def loss(self, y_true, y):
-        """Gain that is lost, as a share of what the worst ranking loses."""
+        """Return the lost gain, divided by the lost gain of the worst ranking."""
         gain, relevance = gains(len(y)), gains(len(y))[list(y_true)]
         lost = (relevance - gain[list(y)]) @ relevance
         return float(max(lost, 0) / self.worst(gain))
@@ -67,11 +67,11 @@ class Ranking:
 
 
 # %%
-# Check the max-oracle on something small
-# ---------------------------------------
+# Test the max-oracle
+# -------------------
 #
-# The certificate of a fit rests on ``argmax`` being right. Five
-# documents have 120 rankings, few enough to try them all.
+# The certificate of a fit is only valid if ``argmax`` is correct. Five
+# documents have 120 rankings, which can be enumerated.
 
 oracle, rng = Ranking(), np.random.default_rng(0)
 for _ in range(20):
@@ -84,15 +84,15 @@ for _ in range(20):
     assert np.isclose(
         value(oracle.argmax(x, w, y_true)), max(map(value, permutations(range(5))))
     )
-print("20 times the best of 120")
+print("correct in 20 of 20 cases")
 
 # %%
 # Fit
 # ---
 #
-# The data: queries of six documents with eight features each, ranked by
-# a hidden score with noise. X and y are lists of whatever the three
-# methods take.
+# The data are queries of six documents with eight features each, ranked
+# by a hidden score with noise. X and y are lists of arguments of the
+# three methods.
 
 hidden = rng.standard_normal(8)
 X = [rng.standard_normal((6, 8)) for _ in range(580)]
@@ -104,18 +104,19 @@ model = StructuredSVM(Ranking(), lam=0.1, random_state=0).fit(X[:80], y[:80])
 print("predicted:", model.predict(X[80:81])[0], " true:", tuple(map(int, y[80])))
 print(f"{model.status_} after {model.n_oracle_calls_} calls of argmax")
 print(f"relative gap {model.dual_gap_ / model.objective_:.4f}")
-print(f"1 - mean loss of 500 new queries: {model.score(X[80:], y[80:]):.3f}")
+print(f"1 - mean loss of 500 test queries: {model.score(X[80:], y[80:]):.3f}")
 
 # %%
-# Everything else is as with other estimators: ``GridSearchCV``,
-# ``clone``, pickles, ``n_jobs`` for several processes. What the methods
-# return is checked, and errors name the sample and the call.
+# ``GridSearchCV``, ``clone``, pickles and ``n_jobs``, for several
+# processes, are supported as for other estimators. The results of the
+# methods are validated, and errors name the sample and the method.
 #
-# How many samples does it take?
-# ------------------------------
+# Learning curve
+# --------------
 #
-# Fits of a few queries vary with the queries. So the 80 queries are cut
-# into parts of 5, of 10 and so on, and each part trains a model.
+# The scores of fits with few queries vary. Therefore, the 80 queries are
+# split into parts of 5, 10 and more queries, and a model is trained on
+# each part.
 
 
 def score_of_part(first, size):
@@ -137,9 +138,9 @@ fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for size, of_size in zip(sizes, parts):
     ax.plot([size] * len(of_size), of_size, "o", color="tab:blue", alpha=0.3)
 ax.plot(sizes, scores, "o-", color="tab:blue", label="learned (mean of the dots)")
-ax.axhline(1 - noise, color="grey", linestyle="--", label="the hidden score itself")
+ax.axhline(1 - noise, color="grey", linestyle="--", label="hidden score")
 ax.set(
-    xlabel="queries to learn from", ylabel="score of 500 new queries", xscale="log",
+    xlabel="training queries", ylabel="score of 500 test queries", xscale="log",
     ylim=(0.4, 1),
 )  # fmt: skip
 ax.set_xticks(sizes, sizes)
@@ -149,9 +150,10 @@ ax.legend()
 plt.show()
 
 # %%
-# A random order scores 0.4, where the axis begins. From twenty queries
-# on the learned order is nearly as good as the noise allows.
+# Random rankings have a score of 0.4, the lower end of the axis. With 20
+# or more queries, the model is nearly as good as the hidden score, which
+# is limited by the noise.
 #
-# Where to go from here: :doc:`/how_to/own_oracle` for sparse features,
-# several processes and slack rescaling; :doc:`/how_to/compiled_oracle`
-# if Python is too slow; :doc:`/how_to/cluster` if one machine is.
+# See :doc:`/how_to/own_oracle` for sparse features, several processes and
+# slack rescaling, :doc:`/how_to/compiled_oracle` for faster oracles in
+# compiled code, and :doc:`/how_to/cluster` for several machines.

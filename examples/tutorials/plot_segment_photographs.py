@@ -2,14 +2,14 @@
 Segment photographs by superpixels
 ==================================
 
-At the end of this page you have a model that cuts flowers out of a noisy
-photograph, and its answer for pictures that it has not seen, pixel by
-pixel.
+This tutorial trains a model that segments flowers in a noisy photograph,
+and predicts a label for each pixel of unseen images.
 
-A photograph has many pixels, so it is first cut into small regions of
-similar color, called superpixels. They are the :term:`nodes <node>` of
-a graph, and an :term:`edge` joins two that touch.
-:class:`~sstruct.GraphCRFSSVM` labels all nodes of a graph together.
+A photograph has many pixels, so it is first divided into small regions of
+similar color, called superpixels. They are the :term:`nodes <node>` of a
+graph, and an :term:`edge` connects two adjacent superpixels.
+:class:`~sstruct.GraphCRFSSVM` predicts the labels of all nodes of a graph
+jointly.
 """
 
 import matplotlib.pyplot as plt
@@ -23,28 +23,28 @@ from sstruct.plotting import SegmentationDisplay
 from sstruct.preprocessing import pixel_labels, superpixel_graph, superpixel_labels
 
 photograph = load_sample_image("flower.jpg")[::3, ::3] / 255.0
-# The flowers are where the clean picture has more red than blue.
+# The flowers have more red than blue in the picture without noise.
 redder = gaussian_filter(photograph[..., 0] - photograph[..., 2], 1) > 0.15
 truth = np.where(binary_fill_holes(redder), "flower", "ground")
 noisy = photograph + np.random.default_rng(0).normal(size=photograph.shape)
 
-# Eight tiles, column by column: four on the left to learn from, four on
-# the right to be labeled.
+# Eight tiles, column by column: four on the left for training, four on
+# the right for testing.
 tiles = [np.s_[r : r + 71, c : c + 53] for c in range(0, 212, 53) for r in (0, 71)]
 images, masks = ([noisy[tile] for tile in tiles], [truth[tile] for tile in tiles])
 print(len(images), "images of shape", images[0].shape)
 
 # %%
-# Cut each image into superpixels
-# -------------------------------
+# Compute superpixels
+# -------------------
 #
-# Any array of integers, one number for each region, will do.
-# ``skimage.segmentation.slic`` of scikit-image makes them; where that is
-# not installed, k-means on places and colors does nearly the same.
+# Superpixels are an array with an integer per pixel, the number of its
+# region, for example the result of ``skimage.segmentation.slic``. Without
+# scikit-image, k-means clustering of positions and colors is similar.
 
 
 def cut(image, n_segments=150):
-    """Number the superpixels: near pixels of similar color."""
+    """Return the superpixel of each pixel."""
     height, width, _ = image.shape
     side = np.sqrt(height * width / n_segments)
     places = np.stack(np.mgrid[:height, :width], axis=-1) / side
@@ -64,15 +64,15 @@ def cut(image, n_segments=150):
 segments = [cut(image) for image in images]
 
 # %%
-# Make graphs of them
-# -------------------
+# Convert superpixels to graphs
+# -----------------------------
 #
-# :func:`~sstruct.preprocessing.superpixel_graph` returns what the
-# estimator takes as a :term:`sample`: the mean color of each
-# superpixel, which of them touch, features of these edges (length of the
-# border, and how alike the colors are), and how many pixels each
-# superpixel has. :func:`~sstruct.preprocessing.superpixel_labels` gives
-# each superpixel the label that most of its pixels have.
+# :func:`~sstruct.preprocessing.superpixel_graph` returns a
+# :term:`sample` of the estimator: the mean color of each superpixel, the
+# edges between adjacent superpixels, the features of these edges (length
+# of the border and similarity of the colors), and the number of pixels of
+# each superpixel. :func:`~sstruct.preprocessing.superpixel_labels`
+# returns the most frequent label of the pixels of each superpixel.
 
 X = [superpixel_graph(image, cuts) for image, cuts in zip(images, segments)]
 y = [superpixel_labels(cuts, mask) for cuts, mask in zip(segments, masks)]
@@ -84,12 +84,12 @@ print("labels:", *y[4][:5])
 # Fit, with and without neighbors
 # --------------------------------
 #
-# ``pairwise="contrast"`` learns how much it costs when neighbors
-# differ, the more so where their colors are alike. ``pairwise=0.0``
-# leaves the neighbors out.
+# ``pairwise="contrast"`` learns the cost of different labels of
+# neighbors, depending on the similarity of their colors.
+# ``pairwise=0.0`` ignores the neighbors.
 
 models = {
-    "each region alone": GraphCRFSSVM(pairwise=0.0, random_state=0),
+    "independent": GraphCRFSSVM(pairwise=0.0, random_state=0),
     "with neighbors": GraphCRFSSVM(pairwise="contrast", random_state=0),
 }
 for name, model in models.items():
@@ -97,21 +97,19 @@ for name, model in models.items():
     print(f"{name}: {model.inference_}, {model.status_}")
 
 # %%
-# ``inference_`` says how the best labels of a graph are found, and
-# whether that is exact: for two labels whose neighbors attract each
-# other it is, by a minimum cut. ``CONVERGED`` means that no other
-# weights can be much better on the training data, where "much" is the
-# parameter ``tol``.
+# ``inference_`` describes the decoder. With two labels and attractive
+# pairwise weights, minimum cuts are exact. ``CONVERGED`` means that the
+# objective is within the relative tolerance ``tol`` of its optimum.
 #
-# Look at the other half
+# Predict the other half
 # ----------------------
 #
-# :func:`~sstruct.preprocessing.pixel_labels` takes the labels of
-# superpixels back to pixels.
+# :func:`~sstruct.preprocessing.pixel_labels` converts labels of
+# superpixels to labels of pixels.
 
 
 def join(parts):
-    """Put the four tiles of a half together."""
+    """Return a half of the image from its four tiles."""
     return np.vstack([np.hstack(parts[0::2]), np.hstack(parts[1::2])])
 
 
@@ -122,7 +120,7 @@ for name, model in models.items():
         [pixel_labels(cuts, part) for cuts, part in zip(segments[4:], labels)]
     )
     right = (found[name] == join(masks[4:])).mean()
-    print(f"{name}: {100 * right:.1f} % of the pixels are right")
+    print(f"{name}: {100 * right:.1f} % of the pixels are correct")
 
 SegmentationDisplay.from_predictions(
     join(masks[4:]),
@@ -133,12 +131,12 @@ SegmentationDisplay.from_predictions(
 plt.show()
 
 # %%
-# Yellow is flower. Neighbors mend most of what a region alone gets wrong. What is
-# left lies mostly along borders, where the superpixels themselves are not exact,
-# and in the small flower at the lower right, which its neighbors outvote.
+# The flower is yellow. Smoothing over neighbors corrects most of the
+# errors of independent predictions. The remaining errors are mostly along
+# borders, where the superpixels are not exact, and in the small flower at
+# the lower right, which is smoothed away.
 #
-# Where to go from here: :class:`~sstruct.GridCRFSSVM` labels each pixel
-# and needs no superpixels
-# (:ref:`sphx_glr_gallery_plot_segmentation.py`); with more than two
-# labels the model is the same; :doc:`/how_to/class_imbalance` if one
-# label is rare, :doc:`/how_to/memory` for many images.
+# :class:`~sstruct.GridCRFSSVM` labels pixels directly, without superpixels
+# (:ref:`sphx_glr_gallery_plot_segmentation.py`). The code is the same for
+# more than two labels. See :doc:`/how_to/class_imbalance` if one label is
+# rare, and :doc:`/how_to/memory` for many images.

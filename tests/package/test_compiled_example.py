@@ -123,5 +123,5 @@ def test_what_is_wrong_with_a_problem_is_said(intervals, rng):
     ]:
         with pytest.raises(error, match=message):
             StructuredSVM(kind()).fit(X, y)
-    with pytest.raises(ValueError, match=r"sample 1: no interval \[2, 9\)"):
+    with pytest.raises(ValueError, match=r"sample 1: \[2, 9\) is not an interval"):
         StructuredSVM(intervals.Intervals()).fit(X, [y[0], (2, 9), y[2]])
