@@ -17,7 +17,7 @@ OURS, OURS_TOO, OTHER, OTHER_TOO = "#1b6ca8", "#7fb2d6", "#8a8f98", "#c3c7cd"
 ACCENT = "#d1603d"
 LONGEST = 60  # percent; longer bars of `workloads` are cut
 
-# For each chart, not for all that matplotlib draws: tests import this file.
+# Applied to each chart instead of globally, since tests import this file.
 STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -31,7 +31,7 @@ STYLE = {
 
 
 def read(name):
-    """Rows of a file as dicts; what looks like a number is one, an empty cell is None."""
+    """Return the rows of a file as dicts, with numbers as floats and empty cells as None."""
 
     def value(text):
         try:
@@ -44,7 +44,7 @@ def read(name):
 
 
 def plain(axis, ticks):
-    """Label a logarithmic axis with plain numbers at given places."""
+    """Label a logarithmic axis with plain numbers at given values."""
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
@@ -63,7 +63,7 @@ def bars(axes, names, values, colors, notes):
 
 @mpl.rc_context(STYLE)
 def workloads():
-    """Default fits beside the best baseline: relative loss or gain, and CPU seconds."""
+    """Compare default fits with the best baseline: relative loss or gain, and CPU seconds."""
     summary = runpy.run_path(str(RESULTS.parent / "workload_summary.py"))
     found = summary["compare"](summary["read"]())
     _, (left, right) = plt.subplots(
@@ -206,7 +206,7 @@ def cuts():
 
 
 def equal_times(axes, limits, ticks):
-    """Logarithmic axes with the line on which both take equally long."""
+    """Draw logarithmic axes with the line of equal times."""
     axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits, aspect="equal")
     axes.plot(limits, limits, color="#999999", linewidth=1)
     axes.annotate(
@@ -220,7 +220,7 @@ def equal_times(axes, limits, ticks):
 
 @mpl.rc_context(STYLE)
 def map_inference():
-    """Gaps of bounds and energies to the best of each model, in percent."""
+    """Draw the gaps of bounds and energies to the best value of each model, in percent."""
     methods = (
         ("trws", OTHER, "TRW-S"),
         ("fwmap", OURS, "FWMAP"),
@@ -229,7 +229,7 @@ def map_inference():
     models = {}
     for row in read("map_inference"):
         models.setdefault(row["model"], {})[row["method"]] = row
-    # Models that some method leaves open; of pairs of pictures of the house, two.
+    # Models that some method does not solve, with only two pairs of images of the house.
     rows = [rows for rows in models.values() if is_open(rows, [key for key, *_ in methods])]
     houses = [r for r in rows if r["trws"]["model"].startswith("mgm_house")]
     rows = [each for each in rows if each not in houses[2:]]
@@ -324,7 +324,7 @@ def growth():
 
 
 def power_line(axes, of, name, color):
-    """Draw seconds of growth.csv against what grows, with the slope of a line through them."""
+    """Draw the seconds of growth.csv against a size, with the slope of a fitted line."""
     rows = [row for row in read("growth") if row["of"] == of]
     x, seconds = ([row[key] for row in rows] for key in ("value", "seconds"))
     slope = np.polyfit(np.log(x), np.log(seconds), 1)[0]
@@ -359,7 +359,7 @@ def growth_of_data():
     right.legend(loc="upper right", fontsize=8)
 
 
-# Visits that are made at once (`sstruct._solvers.frank_wolfe.lag`).
+# Number of concurrent visits (`sstruct._solvers.frank_wolfe.lag`).
 MOST_VISITS = 4
 
 
@@ -379,7 +379,7 @@ def speed_up(row, cores):
 
 @mpl.rc_context(STYLE)
 def cores():
-    """Measured speed-ups of two threads, and what they make of more cores: a model."""
+    """Draw measured speed-ups of two threads, and a model for more cores."""
     rows = sorted(read("scaling"), key=lambda row: -row["speed_up"])
     _, (left, right) = plt.subplots(
         1, 2, figsize=(7.6, 3.4), width_ratios=(1, 1.15), layout="constrained"

@@ -31,7 +31,7 @@ extensions = [
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples/tutorials", "../examples/gallery"],
     "gallery_dirs": ["tutorials", "gallery"],
-    # The tutorials have an index of their own: their order matters.
+    # The tutorials have an index, because their order matters.
     "copyfile_regex": r"index\.rst",
     "filename_pattern": r"/plot_",
     "backreferences_dir": "generated/backreferences",
@@ -40,8 +40,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "plot_gallery": True,
 }
-# Offline the manual builds too, only without links to other manuals: an inventory without entries
-# stands in for one that is not reached.
+# An empty inventory replaces those that cannot be downloaded, so that the manual can be built
+# offline, without links to other manuals.
 NO_ENTRIES = Path(__file__).parent / "_build" / "no_entries.inv"
 NO_ENTRIES.parent.mkdir(exist_ok=True)
 NO_ENTRIES.write_bytes(
@@ -67,7 +67,7 @@ plot_rcparams = {"savefig.bbox": "tight"}
 plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_include_source = False
-# Types are in the docstrings, where they can be read.
+# Types are documented in the docstrings.
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 autosummary_generate = True
@@ -79,7 +79,7 @@ html_title = "sstruct"
 html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 html_logo = "_static/logo.svg"
-# A single page has no others to list at its side; those of the gallery and the API do.
+# Single pages have no sidebar, since there are no other pages to list.
 html_sidebars = {
     page: []
     for page in ("install", "which_estimator", "benchmarks", "glossary")
@@ -89,7 +89,7 @@ html_show_sourcelink = False
 
 
 def without_compiled(app):
-    """Leave modules without Python source out of the index of sources: they have no page there."""
+    """Remove modules without Python source, which have no page, from the index of sources."""
     modules = getattr(app.env, "_viewcode_modules", {})
     for name in [name for name, entry in modules.items() if not entry]:
         del modules[name]

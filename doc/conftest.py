@@ -1,4 +1,4 @@
-"""The manual's examples run in an empty folder, so that they may write files by plain names."""
+"""Run the examples of the manual in an empty folder, since some of them write files."""
 
 import pytest
 

@@ -4,10 +4,10 @@
     python tools/expand_docstrings.py          # rewrite what is out of date
     python tools/expand_docstrings.py --check  # fail if anything is out of date
 
-`docstring_texts.py` has each shared text once. To change one, edit it there and run this tool. In a
-docstring listed in TARGETS every entry (parameter, attribute or the section References) whose name
-has a shared text is replaced by it, except for the names in OWN. A line ``<name>`` is replaced by
-the shared text of that name, which is how a new docstring begins.
+`docstring_texts.py` contains each shared text once. To change one, edit it there and run this tool.
+In the docstrings listed in TARGETS, every entry (a parameter, an attribute or the section
+References) with a shared text is replaced by it, except for the names in OWN. A line ``<name>``, in
+a new docstring, is replaced by the shared text of that name.
 """
 
 import argparse
@@ -36,7 +36,7 @@ ENTRY = re.compile(r"^(\w[\w, ]*) : .*\n(?:(?:    .*)?\n)*?(?=\S|\Z)", re.MULTIL
 REFERENCES = re.compile(r"^References\n-+\n.*?(?=\n\n\w+\n-|\s*\Z)", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
 
-# By file and class or function: the shared texts, those later in the list first, and what is added.
+# For each file and class or function: the shared texts (later ones take precedence), and additions.
 TARGETS = {
     ("chain.py", "ChainSSVM"): ([Common], Chains),
     ("multilabel.py", "MultilabelSSVM"): ([Common], LabelSets),
@@ -55,7 +55,7 @@ TARGETS |= {
     ("metrics/_scores.py", "chunk_precision_recall_f1"): ([Metrics], Chunks),
     ("metrics/_scores.py", "chunk_f1_score"): ([Metrics], None),
 }
-# Entries that have a text of their own in spite of a shared one of that name.
+# Entries that differ from the shared text of the same name.
 OWN = {
     ("multilabel.py", "MultilabelSSVM"): (
         *("bounds", "classes", "class_weight", "classes_", "objective_"),
@@ -87,7 +87,7 @@ def entries_of(text):
 
 
 def expanded(text, shared, own=()):
-    """Return a docstring, without indentation, in which shared texts are as they are to be.
+    """Return a docstring, without indentation, with current shared texts.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def expanded(text, shared, own=()):
     shared : dict of str to str
         Entries by name.
     own : collection of str
-        Names of entries that stay as they are.
+        Names of entries that are not replaced.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def expanded(text, shared, own=()):
 
 
 def _references(section, shared):
-    """Return a section of references: the shared ones, then those with higher numbers."""
+    """Return a section of references: the shared ones, then others with higher numbers."""
     first = shared.get("References")
     if first is None:
         return section

@@ -1,4 +1,4 @@
-"""The changelog as a page of the manual: doc/changelog.rst is filled from CHANGELOG.md."""
+"""Generate the content of doc/changelog.rst from CHANGELOG.md."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ UNDERLINES = {1: "=", 2: "-", 3: "~"}
 
 
 def to_rst(text):
-    """Turn the Markdown that the changelog uses into reStructuredText."""
+    """Convert the Markdown of the changelog to reStructuredText."""
     out = []
     for line in text.splitlines():
         line = re.sub(r"\[([^\]]+)\]\((http[^)]+)\)", r"`\1 <\2>`__", line)
@@ -27,7 +27,7 @@ def fill(app, name, source):
 
 
 def note(app, env, added, changed, removed):
-    """Read the page again whenever the manual is built: what it is made of is not in doc/."""
+    """Rebuild the page in every build, since Sphinx does not track CHANGELOG.md."""
     return ["changelog"]
 
 

@@ -1,6 +1,7 @@
-"""Pages of the reference: examples first, and long lists of parameters in groups.
+"""Rearrange reference pages: show examples first, and group long lists of parameters.
 
-Docstrings stay as numpydoc has them. What is moved here is what numpydoc has made of them.
+The order of the docstrings in the sources follows numpydoc. This extension changes the output of
+numpydoc.
 """
 
 import re
@@ -34,30 +35,30 @@ MANY = 10
 def examples_first(lines):
     """Move the examples, with the references below them, before the parameters."""
     try:
-        begin, parameters = lines.index(".. rubric:: Examples"), lines.index(":Parameters:")
+        start, parameters = lines.index(".. rubric:: Examples"), lines.index(":Parameters:")
     except ValueError:
         return lines
     end = next(
-        (at for at in range(begin + 1, len(lines)) if lines[at].startswith((".. rubric::", ":"))),
+        (at for at in range(start + 1, len(lines)) if lines[at].startswith((".. rubric::", ":"))),
         len(lines),
     )
-    examples = [*lines[begin:end], ""]
-    rest = lines[:begin] + lines[end:]
+    examples = [*lines[start:end], ""]
+    rest = lines[:start] + lines[end:]
     return rest[:parameters] + examples + rest[parameters:]
 
 
 def grouped(lines):
     """Insert the name of each group before its first parameter."""
-    begin = lines.index(":Parameters:") if ":Parameters:" in lines else len(lines)
+    start = lines.index(":Parameters:") if ":Parameters:" in lines else len(lines)
     end = next(
-        (at for at in range(begin + 1, len(lines)) if re.match(r"\S", lines[at])), len(lines)
+        (at for at in range(start + 1, len(lines)) if re.match(r"\S", lines[at])), len(lines)
     )
-    found = [re.match(r"    \*\*(\w+)\*\*", line) for line in lines[begin:end]]
+    found = [re.match(r"    \*\*(\w+)\*\*", line) for line in lines[start:end]]
     names = [match[1] for match in found if match]
     if len(names) < MANY or not set(names) <= set(GROUP_OF):
         return lines
-    out, last = lines[: begin + 1], None
-    for match, line in zip(found[1:], lines[begin + 1 : end], strict=True):
+    out, last = lines[: start + 1], None
+    for match, line in zip(found[1:], lines[start + 1 : end], strict=True):
         if match and GROUP_OF[match[1]] != last:
             last = GROUP_OF[match[1]]
             out += ["", f"    .. rubric:: {last}", "       :class: parameter-group", ""]
