@@ -120,7 +120,7 @@ def make_sequences(
     noise = _as_size("noise", noise)
 
     rng = random_of(random_state)
-    # A concentration below one results in uneven, informative transitions.
+    # A concentration below 1 results in uneven, informative transitions.
     transitions = rng.dirichlet(np.full(n_labels, 0.3), size=n_labels)
     centers = rng.standard_normal((n_labels, n_features))
     lengths = rng.randint(min_length, max_length + 1, size=n_samples)

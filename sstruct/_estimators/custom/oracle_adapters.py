@@ -23,7 +23,7 @@ from sstruct._problems.custom.oracle_calls import (
 
 # Default work of an oracle call, in multiply-adds: about a millisecond.
 WORK = 1e6
-# Number of blocks decoded before a fit, to identify a compiled oracle by its results.
+# Number of blocks decoded before a fit to identify a compiled oracle by its results.
 PROBES = 4
 
 
@@ -37,7 +37,7 @@ def adapter_of(oracle):
 class OracleAdapter:
     """Interface between StructuredSVM and an oracle; created for each call of a method.
 
-    A subclass also has:
+    Subclasses define:
 
     ``methods``
         Names of the methods that the oracle must have.
@@ -52,7 +52,7 @@ class OracleAdapter:
     ``check_unchanged(problem)``
         Raises ValueError if the oracle has changed a sample during the fit.
     ``predict(samples, w, n_jobs)``
-        A list of the labelings of largest score at w, not decoded.
+        A list of the labelings with the largest score for weights w, not decoded.
     ``losses(samples, truths, found)``
         The losses of labelings returned by ``predict``; truths are as passed by the user.
     ``largest_losses(samples, truths, n_weights, n_jobs)``
@@ -105,8 +105,8 @@ class PythonOracleAdapter(OracleAdapter):
         )
 
     def n_threads(self, problem, n_jobs):
-        # One, since calls are made in workers. But each search has a thread, which makes its calls
-        # or waits for a worker.
+        # One thread, since workers make the calls. Only searches of slack rescaling have one thread
+        # each, which calls the oracle or waits for a worker.
         return problem.calls.n_threads
 
     def check_unchanged(self, problem):
@@ -187,7 +187,7 @@ class CompiledOracleAdapter(OracleAdapter):
         return problem, SampleData(problem.n_blocks, [self._names()], of_first)
 
     def _answers(self, problem, n):
-        """Return results at two w, which identify the functions of an oracle.
+        """Return results of an oracle for two weight vectors, which identify its functions.
 
         Only some of the first n blocks are decoded.
         """
@@ -206,7 +206,7 @@ class CompiledOracleAdapter(OracleAdapter):
         return n_jobs
 
     def check_unchanged(self, problem):
-        pass  # compiled code is trusted not to change its data
+        pass  # not checked: compiled code must not change its data
 
     def predict(self, samples, w, n_jobs):
         found = self.oracle.predict(samples, w)

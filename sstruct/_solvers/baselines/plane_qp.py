@@ -1,7 +1,7 @@
 """Master problem of the cutting-plane method: the best convex combination of planes, by clarabel.
 
 Both forms return the weights beta of the planes (a_k, b_k). Their lower bound is valid for any beta
-on the simplex, however accurately the QP was solved.
+on the simplex, even if the QP was not solved accurately.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def qp_solver():
         import clarabel
     except ImportError as error:
         raise ImportError(
-            'solver="cutting-plane" needs the QP solver clarabel: install sstruct[cutting-plane].'
+            'solver="cutting-plane" requires clarabel, which is not installed: pip install clarabel'
         ) from error
     return clarabel
 
@@ -68,7 +68,7 @@ def boxed_qp(psi, loss, lam, bounds):
         Nonnegative with sum 1, or None if the QP solver failed because of badly scaled data.
     """
     clarabel = qp_solver()
-    # Fixed weights are moved to the losses, since an interior-point method needs an interior.
+    # Fixed weights are moved to the losses, since interior-point methods require an interior.
     free = bounds[0] < bounds[1]
     loss = loss - psi[:, ~free] @ bounds[0][~free]
     psi, (lower, upper) = psi[:, free], bounds[:, free]

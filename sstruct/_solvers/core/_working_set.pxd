@@ -1,15 +1,15 @@
-# The working set of a block: its cached labelings. Header only where it is hot.
+# The working set of a block: its cached labelings. Frequently called functions are inline.
 from libc.stdint cimport int32_t, uint32_t
 
 cdef struct WorkingSet:
     # Entry 0 is the truth and is never removed. All arrays share one allocation, at `alpha`.
     Py_ssize_t size, capacity, code_size
-    double spread           # sum_{k<l} alpha_k alpha_l |phi(k) - phi(l)|^2; -1: unknown
-    double* alpha           # dual weights: nonnegative, sum 1; 0: cached only
+    double spread           # sum_{k<l} alpha_k alpha_l |phi(k) - phi(l)|^2, or -1 if not computed
+    double* alpha           # dual weights: nonnegative with sum 1; 0 for labelings that are only cached
     double* loss
-    bint has_table          # of distances
-    double* distance        # |phi(a) - phi(b)|^2, `capacity` per row; -1: not computed yet
-    int32_t* last_active    # last pass in which an oracle or the working set found it best
+    bint has_table          # whether `distance` is used
+    double* distance        # |phi(a) - phi(b)|^2, `capacity` per row, or -1 if not computed
+    int32_t* last_active    # last pass in which it was the best labeling
     uint32_t* hash
     int32_t* codes          # capacity x code_size
 
@@ -19,7 +19,7 @@ cdef inline int32_t* labeling(const WorkingSet* working_set, Py_ssize_t k) noexc
 
 
 cdef inline double* distances(const WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
-    """Row k of the table of distances."""
+    """Return row k of the table of distances."""
     return working_set.distance + k * working_set.capacity
 
 

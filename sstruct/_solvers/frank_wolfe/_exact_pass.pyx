@@ -1,7 +1,7 @@
 # Design:
 # (a) n visits, each with an oracle call or a cache hit. A pass draws batches: the oracles of a
-#     batch run at the same w, in threads; then its blocks are stepped in order, each scored at the
-#     current w. The dual rises with every step, and the result does not depend on the number of
+#     batch run at the same w, in threads; then a step is made for each of its blocks in order, scored
+#     at the current w. The dual increases with every step, and the result does not depend on the number of
 #     threads. With batches of 1, the potentials of the oracle are reused. A batch of all blocks may
 #     run at weights other than the state's (`at`), whose hinge losses it measures.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
@@ -92,7 +92,7 @@ cdef int find_hit(
 
 cdef int answer_ticket(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    """Task of an exact pass: find a sufficient labeling in the cache, or else call the oracle."""
+    """Task of an exact pass: find a sufficient labeling in the cache, or call the oracle."""
     cdef Batch* batch = <Batch*> context
     cdef Visit* visit = &batch.visits[ticket]
     cdef Py_ssize_t i = visit.block, count
@@ -226,7 +226,7 @@ cdef int step_exactly(
 cdef Py_ssize_t drop_idle(
         void* context, DualState state, BlockProblem problem, Lane* lane,
         Py_ssize_t i) except? -1 nogil:
-    """Erase labelings of weight 0 that were not the best for `keep` passes; return how many."""
+    """Erase labelings of weight 0 that were not the best for `keep` passes; return their number."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Batch* batch = <Batch*> context
     cdef Py_ssize_t k, count, n_dropped = 0
@@ -309,7 +309,7 @@ cdef Py_ssize_t draw_batch(
 
 
 cdef int ask(DualState state, Batch* batch, Py_ssize_t size) except -1 nogil:
-    """Find the cache hits of a batch and ask the oracles about its other blocks."""
+    """Find the cache hits of a batch, and announce the other blocks to the oracles."""
     cdef Py_ssize_t b, n_asked = 0
     for b in range(size):
         find_hit(batch, state.problem, batch.weights, state.scratch, &batch.visits[b])
@@ -410,7 +410,7 @@ def exact_pass(
     try:
         pool.open(answer_ticket, &batch, batch.size)
         if batch.alone and state.n_boxed == 0:
-            problem.track(batch.weights)   # which `follow` alone changes
+            problem.track(batch.weights)   # changed only by `follow`
         with nogil:
             order_blocks(state, plan.sampling, done, last)
             while done < last and not late:

@@ -3,8 +3,8 @@
 #     stored in a ring buffer, and every lane applies all of them in the order of the visits. There are
 #     no locks, and no vector of the size of w is sent between threads.
 # (b) Visit a sees exactly the moves of the visits before a - lag, whichever lane makes it and however
-#     far the other lanes are. The bits therefore depend on the lag, which is set by the pass, and not
-#     on the number of threads.
+#     far the other lanes are. Results therefore depend on the lag, which is set by the pass, but not on
+#     the number of threads.
 # (c) Up to lag + 1 visits run concurrently. Each block is visited at most once per run, so that a
 #     visit changes only w and the data of its own block.
 # (d) The first lane is the w of the state; it also updates the counts, in the order of the visits.
@@ -14,7 +14,7 @@
 #     them (`_sharing`). The results are the same.
 # (f) Gains are computed at the w of a visit. With a lag, their sum is only an estimate of the gain of
 #     the dual, and block_coordinate.py treats it as such.
-"""Visits of blocks in sequence, possibly several at a time."""
+"""Visits of blocks in sequence, some of them concurrently."""
 
 from libc.stdint cimport int64_t
 
@@ -97,7 +97,7 @@ cdef bint visit_all(
         if not may_share(sharing, visits.alike, visits.work, state.sharing):
             run.n_lanes = 1
     run.ring = visits.lag + 1 if run.n_lanes == 1 else N_MOVES
-    # Two lanes can make two visits each before they need each other's moves.
+    # Two lanes can make two visits each before they require moves of the other lane.
     run.in_a_row = 2 if run.n_lanes == 2 and visits.lag > 1 else 1
     state.reserve_lanes(run.n_lanes)
     run.begin = sstruct_seconds()
@@ -140,7 +140,7 @@ cdef int run_lane(
 cdef int visit_in_lane(
         Run* run, DualState state, BlockProblem problem, Py_ssize_t number) except -1 nogil:
     """Make visits from a lane's w, which nothing else changes meanwhile."""
-    # Bounds of weights change w beside `scatter`.
+    # With bounds, w is also changed by clipping, not only by `scatter`.
     problem.track(state.lanes[number].weights if state.n_boxed == 0 else NULL)
     try:
         return take_visits(run, state, problem, number)
@@ -150,7 +150,7 @@ cdef int visit_in_lane(
 
 cdef int take_visits(
         Run* run, DualState state, BlockProblem problem, Py_ssize_t number) except -1 nogil:
-    """Make visits from a lane's w, each time the next one that nobody has taken."""
+    """Make visits from a lane's w, starting with the next one that no lane has taken."""
     cdef Lane* lane = &state.lanes[number]
     cdef int64_t count = run.visits.count, a = sstruct_add(&run.next, run.in_a_row), b
     while a < count:

@@ -13,7 +13,7 @@ _PATIENCE = 50
 _FIRST_ITERATIONS = 10
 _FIRST_GAIN = 2e-6
 # Limit on the visits of each node by the local search after each sweep.
-_LOOKS = 20
+_VISITS_PER_NODE = 20
 
 
 def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
@@ -31,7 +31,6 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
         True for TRW-S, False for belief propagation.
     is_first : bool
         Stop early, with status STALLED, once another method is likely to gain more.
-        End, as STALLED, already where another method is likely to gain more.
     """
     model, order = pairwise_model(mrf)
     own = PackedMRF(mrf)
@@ -53,7 +52,7 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
             # Late sweeps often repeat the labels of the previous sweep in the same direction.
             if not np.array_equal(seen.get(forward), found):
                 seen[forward] = found.copy()
-                record.offer(found, own.improve(found, _LOOKS * mrf.n_nodes))
+                record.offer(found, own.improve(found, _VISITS_PER_NODE * mrf.n_nodes))
             if record.is_closed():
                 return Status.CONVERGED, sweeps
         record.row()
