@@ -94,7 +94,7 @@ cdef Py_ssize_t keep_leading(
 
 cdef void transition_bounds(
         const double* edge, Py_ssize_t K, Py_ssize_t KP, double* bounds) noexcept nogil:
-    """Write the greatest transition into each label, and the greatest and least out of it: 3 KP."""
+    """Write the largest score into each label, and the largest and smallest out of it: 3 KP."""
     sstruct_transition_bounds(edge, K, KP, bounds, bounds + KP, bounds + 2 * KP)
 
 
@@ -102,11 +102,11 @@ cdef int pruned_forward(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         double* best, int32_t* origin, const double* bounds, double* scratch,
         int32_t* kept) except -1 nogil:
-    """Do what `viterbi_forward` does with one table of transitions, for labels of best paths alone.
+    """As `viterbi_forward` with one table of transitions, only for labels that may be on best paths.
 
-    Other labels of a position have -inf in `best`, or nothing in `origin`. What is computed has the
-    same bits, except for origins if the best score is -inf.
-    bounds : of `transition_bounds`    scratch, kept : 2 KP each
+    For other labels, `best` is -inf, or `origin` is not set. All other entries are bitwise identical,
+    except for origins if the best score is -inf.
+    bounds : result of `transition_bounds`    scratch, kept : 2 KP each
     O(L (K + P^2)) time if P labels of a position are left, at most O(L K^2).
     """
     cdef const double* in_most = bounds
@@ -132,8 +132,8 @@ cdef int pruned_forward(
             out_most = out_least = nothing
         now, back = best + l * KP, origin + l * KP
         previous = now - KP
-        # No label scores more than its `reach`. What one of them scores at least, whatever follows,
-        # is what the others must be able to exceed.
+        # `reach` is an upper bound of the score of each label. Labels are skipped if it is below the
+        # score that another label attains for all following labels.
         highest, least, champion = -INFINITY, -INFINITY, 0
         for p in range(n_before):
             highest = max(highest, previous[before[p]])
@@ -198,7 +198,7 @@ cdef double viterbi_labels(
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
     edge : K x KP tables with a stride of `edge_step` doubles between positions (0: one table for
     all), or NULL for no edges.
-    bounds : those of `transition_bounds` for one table, or wider ones; NULL: not known
+    bounds : result of `transition_bounds` for one table, or wider bounds, or NULL
     Returns the maximum. Time O(L K^2), less if many labels can be skipped, or O(L K) without edges.
     Ties: the lowest last label, then the lowest predecessor.
     """

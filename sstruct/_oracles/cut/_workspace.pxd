@@ -6,7 +6,7 @@ from sstruct._oracles.cut._maxflow cimport MaxFlow
 
 
 cdef inline int set_flow(MaxFlow flow, const GraphCosts* costs) except -1 nogil:
-    """Set the nodes and edges of a flow to those of the costs, as a grid if possible."""
+    """Set the graph of a flow to the graph of the costs, as a grid if possible."""
     if not costs.connectivity:
         flow.set_graph(costs.n_nodes, costs.n_edges, costs.edges)
         return 0

@@ -188,7 +188,7 @@ cdef class GraphDecoder:
     def decode_arrays(self, node_costs, edges, edge_weights, tables, labels, grid=None):
         """Decode arrays (V, K), (E, 2), (E, G), (G, K, K) or None: (labels, cost, work, exact).
 
-        `grid` = (height, width, connectivity) if the edges are those of a grid. Indices and shapes
+        `grid` = (height, width, connectivity) if the edges form a grid. Indices and shapes
         are not validated: for `alpha_expansion`, which validates them, and for tests.
         """
         cdef const double[:, ::1] node = node_costs

@@ -1,6 +1,6 @@
 # Design:
 # (a) Min-marginals: for each node and label, the minimum cost of a labeling with that label at the
-#     node. Those of forests are in _forest.pyx. This file computes those of two attractive labels by
+#     node. _forest.pyx computes them for forests. This file computes them for two attractive labels by
 #     cuts, and upper bounds from single changes of one labeling for all other costs.
 # (b) A maximum flow finds the minimum, which is the entry of each node's own label. To force the
 #     other label, the node is tied to the terminal of the other side with infinite capacity, and the
@@ -162,7 +162,6 @@ cdef class CutMarginals:
 
         Compute the possible flow through each node from the leaves up, and then the actual flow from
         the root down, first from a node's own terminal, then from its children. O(n).
-        first from its own terminal, then from its children. O(n).
         """
         cdef const int32_t* ends = self.costs.edges
         cdef double* reach = self.reach

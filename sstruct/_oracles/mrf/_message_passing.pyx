@@ -52,7 +52,7 @@ cdef class MessagePassing:
         rank = np.empty(costs.n_nodes, dtype=np.int32)
         rank[order] = np.arange(costs.n_nodes)
         self.rank = rank
-        # The labels of a message are those of the receiving node.
+        # A message has an entry for each label of the receiving node.
         start = np.zeros(costs.n_edges + 1, dtype=np.int64)
         np.cumsum(costs.n_labels[costs.edges].max(axis=1, initial=0), out=start[1:])
         self.message_start = start

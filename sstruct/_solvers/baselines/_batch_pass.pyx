@@ -73,7 +73,7 @@ cdef class Plane:
     exact : bool
         Whether every oracle call was exact.
     n_calls : int
-        Number of oracle calls, including those of an incomplete pass.
+        Number of oracle calls, also if the pass was incomplete.
     """
 
     cdef readonly object psi

@@ -43,7 +43,7 @@ cdef class SubgradientState:
     Attributes
     ----------
     n_steps : int
-        Number of visits, and of oracle calls, including those of the state to continue from.
+        Number of visits and of oracle calls, including `n_steps` of the initial state.
     exact : bool
         Whether every oracle call was exact.
     """

@@ -19,7 +19,7 @@ class BatchSolver(Solver):
     A subclass implements ``_accept(primal, exact)``, which stores the results of a pass at the
     current point, ``_move(plane)``, which computes the next point and returns whether there is one,
     and ``_arrive()``, which goes to this point and returns its w. Between passes, ``w`` and its
-    certificate are those of the last pass.
+    certificate belong to the last pass.
     """
 
     def _iterate(self):
@@ -59,7 +59,7 @@ class BatchFrankWolfe(BatchSolver):
     The state consists of the convex combination v of the vectors sum_i q_i psi_i(y_i) / lam of the
     planes, and of the same combination of their losses. With bounds, w = clip(v), and the dual is
     ell - lam <w, v> + lam/2 |w|^2. The step is optimal for its quadratic minoriser, which has the
-    curvature of the dual without bounds, so that the dual never falls.
+    curvature of the dual without bounds, so that the dual never decreases.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class BatchFrankWolfe(BatchSolver):
 
     def _move(self, plane):
         """Compute the next point; return False if the gap is only due to rounding or bounds."""
-        # Use the oracles' answers, whose gap may be smaller than that of the certificate.
+        # Use the labelings of the oracles, whose gap may be smaller than the certified gap.
         gap = max(self.primal - (plane.bound - plane.hinge) - self.dual, 0.0)
         least = ROUNDING if plane.bound == plane.hinge else EXHAUSTED * self.options.tol
         if gap <= max(least, ROUNDING) * self.primal:

@@ -9,8 +9,8 @@ from sstruct._solvers.baselines.batch_frank_wolfe import ROUNDING, BatchSolver
 from sstruct._solvers.baselines.plane_qp import boxed_qp, qp_solver, simplex_qp
 from sstruct._solvers.core._state import squared_norm
 
-# Number of passes that a plane without weight survives, and the largest weight that counts as none:
-# the interior-point method leaves small weights on all planes.
+# A plane is removed after KEEP passes in which its weight is at most NO_WEIGHT. Weights are never
+# exactly zero, since the QP solver is an interior-point method.
 KEEP = 50
 NO_WEIGHT = 1e-8
 
@@ -96,7 +96,7 @@ class CuttingPlaneFit(BatchSolver):
         self.idle = np.append(self.idle, 0)
 
     def _forget(self, beta):
-        """Remove planes that have been idle for long, but never that of the truths."""
+        """Remove planes without weight in the last passes, but never the plane of the truths."""
         self.idle = np.where(beta > NO_WEIGHT, 0, self.idle + 1)
         self.idle[0] = 0
         kept = np.flatnonzero(self.idle < KEEP)

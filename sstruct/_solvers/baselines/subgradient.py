@@ -25,7 +25,7 @@ class StochasticSubgradient(Solver):
     References
     ----------
     S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated sub-GrAdient
-    SOlver for SVM. Mathematical Programming 127, 2011. The average is that of S. Lacoste-Julien,
+    SOlver for SVM. Mathematical Programming 127, 2011. Average: S. Lacoste-Julien,
     M. Schmidt, F. Bach. A simpler approach to obtaining an O(1/t) convergence rate for the
     projected stochastic subgradient method. arXiv:1212.2002.
     """

@@ -6,9 +6,9 @@
 # (c) If such an oracle returns an upper bound, the hinge loss is that bound and the primal is a valid
 #     upper bound. Block gaps are still computed from the labelings found: visiting a block because of
 #     a loose bound gains nothing.
-# (d) Calls leave no trace for later ones: a measuring pass does not change other passes.
+# (d) Oracle calls store no state for later calls, so that a full pass does not change other passes.
 # (e) Threads write to separate entries, and sums run in the order of the blocks.
-"""A pass that measures: hinge losses and block gaps."""
+"""A pass that computes hinge losses and block gaps at fixed weights."""
 
 from libc.stdint cimport int32_t
 
@@ -48,7 +48,7 @@ cdef int evaluate(
 cdef int evaluate_blocks(
         Evaluation* evaluation, BlockProblem problem, Py_ssize_t thread,
         Py_ssize_t ticket) except -1 nogil:
-    """Compute the hinge losses, and gaps where asked for, of a chunk of blocks."""
+    """Compute the hinge losses, and gaps if requested, of a chunk of blocks."""
     cdef Py_ssize_t i, width = problem.max_code_size, count, best
     cdef int32_t* code = evaluation.codes + 2 * width * thread
     cdef int32_t* truth = code + width

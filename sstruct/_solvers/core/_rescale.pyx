@@ -2,8 +2,8 @@
 # (a) Changes that a regularization path makes to a state between two values of lambda. The
 #     mathematics is in path_solver.py.
 # (b) `rescale` preserves w: v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) does not change if lam and
-#     all alphas except those of the truths shrink by the same factor, because the plane of the truth
-#     is zero. The dual shrinks by this factor too, since its linear part and lam do.
+#     the dual weights of all labelings except the truths shrink by the same factor, because the plane
+#     of the truth is zero. The dual shrinks by this factor too, since its linear part and lam do.
 # (c) warm_start.py does the same on exported arrays, for separate fits. A path changes its state in
 #     place, which takes one pass over the dual weights.
 """Changes of lambda and of losses that preserve the rest of a state."""

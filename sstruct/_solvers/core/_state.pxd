@@ -50,7 +50,7 @@ cdef class DualState:
     cdef Py_ssize_t n_scratches
     cdef Lane* lanes                      # the first one holds the weights of the state
     cdef Py_ssize_t n_lanes
-    cdef Py_ssize_t n_in_step             # number of lanes whose weights equal those of the first
+    cdef Py_ssize_t n_in_step             # number of lanes with the same weights as the first lane
     cdef list lane_owners
     cdef Move* moves                      # N_MOVES entries: visit k uses entry k modulo N_MOVES
     cdef int64_t n_visits                 # number of visits so far

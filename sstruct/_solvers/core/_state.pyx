@@ -344,7 +344,7 @@ cdef class DualState:
         self.set_v(v, self.add_planes(v, 0, self.n_blocks))
 
     def add_planes(self, double[::1] rebuilt not None, Py_ssize_t first, Py_ssize_t last):
-        """Accumulate the contribution of blocks [first, last) to v; return that to `linear`."""
+        """Accumulate the contribution of blocks [first, last) to v; return their contribution to `linear`."""
         cdef Py_ssize_t i, k, count
         cdef WorkingSet* working_set
         cdef double linear = 0, sum_others, total

@@ -40,7 +40,7 @@ DEVIATIONS = 8.0
 OF_DUAL_WEIGHTS = 45.0
 # Sums of squares up to this value do not overflow.
 MOST = 1e300
-# From this value on, a sum of squares has lost nothing to underflow.
+# Sums of squares of at least this value are not affected by underflow.
 LEAST = 1e-250
 # Largest error of a product that underflows.
 TINY = np.finfo(np.float64).tiny
@@ -84,7 +84,7 @@ class Rounding:
 
         vectors : w and, if known, the w of the dual value; a dual of NaN means that there is none
         """
-        if self.problem.keeps_planes:  # norms are those of the planes found so far
+        if self.problem.keeps_planes:  # the norms refer to the planes found so far
             self.measure()
         dual = 0.0 if math.isnan(dual) else dual
         norm = max(map(_norm, vectors))

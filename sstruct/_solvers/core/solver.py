@@ -321,7 +321,7 @@ class Solver:
             self._save()
 
     def _certify_unscheduled(self):
-        """Certify in addition to the schedule, without a trace of it in the checkpoint."""
+        """Certify in addition to the schedule, without changing the checkpoint."""
         self._save_now()
         self._certify()
         self._record()

@@ -1,8 +1,8 @@
 # Design:
 # (a) Visits of working sets only (MP-BCFW, [S15]): the approximate oracle returns the best cached
 #     labeling, without a call of the real one.
-# (b) Most blocks have little left to gain. Between passes over all blocks there are passes over the
-#     blocks whose last gap was above the mean.
+# (b) The gaps of most blocks are small. Therefore, most passes visit only the blocks whose last gap was
+#     above the mean.
 """A pass over cached labelings."""
 
 from libc.math cimport INFINITY

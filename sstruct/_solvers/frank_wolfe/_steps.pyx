@@ -330,7 +330,7 @@ cdef int note_move(
     cdef double q = state.block_weight[i]
     cdef double others = 0
     cdef Py_ssize_t k, largest = 0
-    # The changes sum to zero, but those of small dual weights may be lost in the largest by rounding.
+    # The changes sum to zero only up to rounding: small ones may be lost in the largest dual weight.
     for k in range(1, count):
         if working_set.alpha[first + k] > working_set.alpha[first + largest]:
             largest = k

@@ -9,7 +9,7 @@ from sstruct._solvers.core._watch cimport Watch
 # writes the block and its move to `lane.move`. The first pointer is the context of the run.
 ctypedef int (*Find)(
     void* context, DualState state, BlockProblem problem, Lane* lane, Py_ssize_t a) except -1 nogil
-# Drops what the block of a visit no longer needs, after all lanes have applied its move; returns the
+# Removes unused data of the block of a visit, after all lanes have applied its move; returns the
 # number of labelings dropped. May be NULL.
 ctypedef Py_ssize_t (*Tidy)(
     void* context, DualState state, BlockProblem problem, Lane* lane,

@@ -118,7 +118,7 @@ class FrankWolfeFit(Solver):
 
     @property
     def n_oracle_calls(self):
-        """Number of oracle calls, without those of certificates."""
+        """Number of oracle calls, excluding certificates."""
         return self.state.n_oracle_calls
 
     @property

@@ -7,7 +7,7 @@
 # (b) If transitions are forbidden, the remainder is assigned to allowed pairs, one after the other, as
 #     far as possible. Mass for which no path through the chain exists is removed from the whole chain
 #     by a backward sweep, and assigned to the true labeling; node weights then change too.
-# (c) On chains, consistent node and edge marginals are those of a distribution over labelings.
+# (c) On chains, consistent node and edge marginals are marginals of a distribution over labelings.
 """A lower bound from the state of GDMM on chains."""
 
 from libc.math cimport INFINITY
@@ -65,7 +65,7 @@ cdef inline double fitting(double wanted, double present) noexcept nogil:
 cdef int couple(
         Marginals chain, Py_ssize_t l, const Entries* pairs, double C, BoundedPairs allowed
         ) except -1 nogil:
-    """List masses of an edge, of allowed pairs only, that are consistent with those of its nodes.
+    """List masses of an edge, of allowed pairs only, that are consistent with the masses of its nodes.
 
     They stay close to the edge's own masses. Mass that does not fit is removed from the node at
     position l.

@@ -40,8 +40,6 @@ DUST = 1e-13
 
 
 # Values of the parameters of estimators that solvers on factors support.
-
-# What solvers on factors take of an estimator's parameters.
 WITH_FACTORS = Solver.takes | {
     "rescaling": ("margin",),
     "bounds": (None,),

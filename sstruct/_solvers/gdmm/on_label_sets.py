@@ -14,8 +14,8 @@ from sstruct._solvers.gdmm.published import Published
 
 # The penalty changes by the factor RHO_STEP if the residuals differ by more than IMBALANCE, at most
 # once in PASSES_A_RHO passes, and not while labels are still being admitted, because their
-# disagreement says nothing about the penalty. 600 rows of bibtex, 3 s of CPU time: relative gap
-# 0.19 (an older certificate), 0.076, 0.046 and 0.043 with a first rho of 1, 0.3, 0.1 and 0.03.
+# disagreement is not informative about the penalty. 600 rows of bibtex, 3 s of CPU time: relative
+# gap 0.19 (an older certificate), 0.076, 0.046 and 0.043 with a first rho of 1, 0.3, 0.1 and 0.03.
 FIRST_RHO, RHO_STEP, IMBALANCE, PASSES_A_RHO = 0.1, 2.0, 10.0, 5
 MOST_RHO = 1e4
 MOST_GROWTH = 1.01
@@ -34,7 +34,7 @@ class LabelGDMM(Solver):
     Solves the relaxation over the local polytope. A pass visits every sample. A certificate
     computes the value of a consistent dual point and the primal at its weights and, once edges and
     labels nearly agree, at the running weights. ``dual`` is the best dual value, ``w`` the best
-    weights. The counted oracle calls are those of certificates, which also admit labels.
+    weights. Only certificates call oracles; these calls also admit labels.
 
     Parameters
     ----------

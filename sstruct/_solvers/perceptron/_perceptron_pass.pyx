@@ -49,7 +49,7 @@ cdef class PerceptronState:
     Attributes
     ----------
     n_steps : int
-        Number of visits, and of oracle calls, including those of the state to continue from.
+        Number of visits and of oracle calls, including `n_steps` of the initial state.
     n_mistakes : int
         Number of visits of this object whose prediction had a loss.
     exact : bool

@@ -42,7 +42,7 @@ class DistributedFit(Solver):
     In a round, as in CoCoA [1]_, every partition makes an exact or approximate pass over its own
     blocks, starting from the same w. The changes of w are added: in full, or if that gains too
     little, multiplied by the shares in [0, 1] that raise the dual most. Dual weights are then
-    convex combinations of those before and after the pass, so that the dual never falls.
+    convex combinations of those before and after the pass, so that the dual never decreases.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class DistributedFit(Solver):
 
     @property
     def n_oracle_calls(self):
-        """Number of oracle calls, without those of certificates."""
+        """Number of oracle calls, excluding certificates."""
         return self.n_calls
 
     def _updates(self):

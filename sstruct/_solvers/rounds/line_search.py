@@ -1,4 +1,4 @@
-"""Shares of the moves of partitions for which the dual does not fall."""
+"""Shares of the moves of partitions for which the dual does not decrease."""
 
 import numpy as np
 

@@ -19,11 +19,11 @@ from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 class PartitionFit(FrankWolfeFit):
     """The blocks of one partition, with their dual state.
 
-    Between two rounds, v is that of all partitions. In a round, the partition starts from it and
-    multiplies the effect of its own changes by `caution`, since other partitions make similar
-    changes. Its change of v is its move; the next call tells which share of it was applied. Each
-    call depends only on previous calls, so that a partition recreated from `keep` and later calls
-    has the same bits.
+    Between two rounds, v includes the moves of all partitions. In a round, the partition starts
+    from it and multiplies the effect of its own changes by `caution`, since other partitions make
+    similar changes. Its change of v is its move; the next call receives the share of it that was
+    applied. Each call depends only on previous calls, so that a partition recreated from `keep` and
+    later calls is bitwise identical.
 
     Parameters
     ----------
