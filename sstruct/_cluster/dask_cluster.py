@@ -196,7 +196,7 @@ class Cluster:
         self.weights = WeightChanges(self.form[0])
 
     def _addresses(self, parts):
-        """Choose workers for partitions: where they are, or else by the samples per thread."""
+        """Choose workers: the current ones, or those with the fewest samples per thread."""
         threads = self.losses.threads(self.client)
         load = dict.fromkeys(sorted(threads), 0.0)
         for group in self.groups:

@@ -64,8 +64,8 @@ class DaskPartitions:
 
     The state of a partition depends only on its calls. For each partition, the caller stores the
     last copy of its state (``secure``) and the calls since then. If a worker is lost, another one
-    creates the object again, restores the copy and replays these calls, so that results have the
-    same bits.
+    creates the object again, restores the copy and replays these calls, so that results are
+    bitwise identical.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class DaskPartitions:
         return answers
 
     def _addresses(self, parts):
-        """Choose workers: where the partitions are, or else those with the fewest partitions."""
+        """Choose workers: the current ones, or those with the fewest partitions."""
         load = dict.fromkeys(sorted(self.losses.threads(self.client)), 0)
         for part in self.parts:
             if part not in parts and part.group is not None and part.group.address in load:

@@ -1,4 +1,4 @@
-"""Partitions of training data on a Dask cluster: sent from lists, or already there."""
+"""Partitions of training data on a Dask cluster, sent from lists or already on the workers."""
 
 from concurrent.futures import CancelledError
 from itertools import pairwise
@@ -10,8 +10,8 @@ from sstruct._checks.arrays import is_sized
 from sstruct._compat import num_samples
 from sstruct._problems.custom.oracle_calls import samples_of
 
-# Number of partitions per worker of data that are sent, so that those of a lost worker can be
-# divided.
+# Number of partitions per worker if data are sent. With several, the partitions of a lost worker
+# can be divided among the others.
 PARTS = 4
 
 

@@ -1,4 +1,4 @@
-"""Oracle calls in joblib's workers: data are sent once, answers keep the order of the questions."""
+"""Oracle calls in joblib's workers: data are sent once, and answers have the order of the calls."""
 
 import copy
 import os
@@ -80,7 +80,7 @@ class Processes:
     """joblib's loky processes, without its ``Parallel``.
 
     ``Parallel`` takes 11 ms per call instead of 1, because it sleeps while waiting. In searches,
-    where each question depends on the last answer, threads would also wait for each other.
+    in which each call depends on the previous answer, threads would also wait for each other.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Processes:
 
         Only if necessary, because joblib remembers each call until the process ends.
         """
-        # With arguments other than those of `Parallel`, joblib would start other processes.
+        # joblib would start other processes unless the arguments are the same as in `Parallel`.
         arguments = getattr(self.parallel, "_backend_kwargs", {})
         self.backend.configure(n_jobs=self.n_workers, parallel=self.parallel, **arguments)
         # joblib before 1.5 uses another name.

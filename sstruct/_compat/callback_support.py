@@ -1,6 +1,6 @@
 """Callbacks for scikit-learn before 1.9, for estimators without sub-estimators.
 
-For newer versions, ``_compat`` imports those of scikit-learn.
+For newer versions, ``_compat`` imports the names from scikit-learn.
 """
 
 import inspect

@@ -1,1 +1,1 @@
-"""What the public estimators are made of: one folder a structure."""
+"""Implementation of the public estimators, with a folder for each structure."""

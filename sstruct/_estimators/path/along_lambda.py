@@ -75,7 +75,7 @@ class Sweep:
         self.options = chosen_options(self.structure, chosen, self.problem, training.n_threads)
         # Gap and breakpoints refer to the last iterate, not to an average.
         self.options.average = self.options.pass_average = False
-        self.unit = training.pairwise_scale**2  # of lambda, beside the solver's
+        self.unit = training.pairwise_scale**2  # lambda of the user divided by lambda of the solver
 
     def check_zero(self):
         """Raise if w = 0, the solution for lambda to infinity, is out of bounds."""
