@@ -1,4 +1,4 @@
-# Every target makes and reuses its own virtual environment. PYTHON chooses the interpreter.
+# The targets create and reuse a virtual environment. PYTHON selects the interpreter.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -9,18 +9,18 @@ PYTEST_ARGS ?= -n 2
 
 .PHONY: help build ext demo test test-slow test-oldest test-debug test-asan test-tsan fuzz lint bench doc wheel annotate clean
 help:
-	@echo "make demo       train a model on dates of handwritten digits and draw what it reads"
-	@echo "make test       all tests but the slowest (PYTEST_ARGS=... in place of -n 2); test-slow runs those"
-	@echo "make test-oldest  the tests with the oldest dependencies that pyproject.toml allows"
-	@echo "make test-debug the tests on a build with bounds checks"
-	@echo "make test-asan  those of compiled code under AddressSanitizer and UndefinedBehaviorSanitizer"
-	@echo "make test-tsan  passes in threads under ThreadSanitizer"
-	@echo "make fuzz SECONDS=600  attacks everything with hostile values, files and models"
-	@echo "make build      compile what has changed, in place;  make ext PYX=path  one file alone"
-	@echo "make annotate PYX=path  shows what Cython made of one file"
+	@echo "make demo       trains a model on dates of handwritten digits and draws its predictions"
+	@echo "make test       runs all tests except slow ones (PYTEST_ARGS replaces -n 2); test-slow runs those"
+	@echo "make test-oldest  runs the tests with the oldest dependencies of pyproject.toml"
+	@echo "make test-debug runs the tests on a build with bounds checks"
+	@echo "make test-asan  tests compiled code with AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make test-tsan  tests passes in threads with ThreadSanitizer"
+	@echo "make fuzz SECONDS=600  calls everything with hostile values, files and models"
+	@echo "make build      compiles changed files in place;  make ext PYX=path  compiles one file"
+	@echo "make annotate PYX=path  writes annotated HTML of the C code of one file"
 	@echo "make lint doc bench wheel clean"
 
-# Compiling needs neither NumPy nor the others: they are installed meanwhile.
+# Compilation does not require NumPy or other packages, which are installed at the same time.
 build:
 	@$(MAKE) -j 2 $(VENV)/.built $(VENV)/.installed
 
@@ -33,15 +33,15 @@ $(VENV)/.built: $(VENV)/.tools setup.py $(SOURCES)
 	$(BIN)/python setup.py -q build_ext --inplace
 	touch $@
 
-# Without extensions (SSTRUCT_PYX=): pip would build them anew each time. --no-compile: Python
-# compiles what is imported, and all of SciPy beforehand takes longer than the demo.
+# SSTRUCT_PYX= excludes the extensions, which pip would recompile each time. --no-compile: Python
+# compiles modules when they are imported; compiling all of SciPy takes longer than the demo.
 INSTALL = SSTRUCT_PYX= $(PIP) --no-compile --no-build-isolation -e
 
 $(VENV)/.installed: $(VENV)/.tools pyproject.toml
 	$(INSTALL) ".[plot]"
 	touch $@
 
-# Extras, each installed when the first target asks for it.
+# Extras are installed when a target requires them for the first time.
 $(VENV)/.extra-%: $(VENV)/.installed
 	$(INSTALL) ".[$*]"
 	touch $@
@@ -58,8 +58,8 @@ test: build $(VENV)/.extra-test
 test-slow: build $(VENV)/.extra-test
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
-# The build in place with other packages. NumPy 1.26 requires Python 3.11 or 3.12. Old packages warn
-# of what their newer dependencies deprecate.
+# Uses the extensions in place with other packages. NumPy 1.26 requires Python 3.11 or 3.12. Old
+# packages use deprecated features of newer dependencies.
 test-oldest: build/oldest.txt
 	PIP_CONSTRAINT=$(CURDIR)/$< $(MAKE) test VENV=.venv-oldest \
 	  PYTEST_ARGS="$(PYTEST_ARGS) -W ignore::DeprecationWarning"
@@ -68,8 +68,8 @@ build/oldest.txt: pyproject.toml tests/oldest_versions.py
 	mkdir -p build
 	$(PYTHON) tests/oldest_versions.py > $@
 
-# Builds for tests are installed, not editable, each in an environment of its own, so that they
-# never mix with the build in place. INSTALLED says what setup.py is to make of it.
+# Builds for tests are installed, not editable, in separate environments, so that they are never mixed
+# with the build in place. INSTALLED is the environment of setup.py.
 .venv-%/.ready: FORCE
 	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install -q --upgrade pip
@@ -82,8 +82,8 @@ test-debug: INSTALLED = SSTRUCT_DEBUG=1
 test-debug: .venv-debug/.ready
 	cd tests && ../.venv-debug/bin/$(PYTEST) . $(PYTEST_ARGS)
 
-# Reports of sanitizers go into files, those of child processes too; one is enough to fail. The
-# interpreter is not instrumented, so that gcc's library has to be there before it.
+# Reports of sanitizers, also from child processes, are written to files; a single report is a failure.
+# The interpreter is not instrumented, so gcc's library must be preloaded.
 REPORTS = $(CURDIR)/build/$@
 define under_sanitizer
 	rm -rf $(REPORTS) && mkdir -p $(REPORTS)
@@ -91,12 +91,13 @@ define under_sanitizer
 	status=$$? ; ! grep -hv 'WARNING: AddressSanitizer failed to allocate' $(REPORTS)/* 2>/dev/null && exit $$status
 endef
 
-# Leaks: the interpreter keeps what it has at its end. Python's own allocator would hide blocks in
-# its arenas; more memory than there is must be a MemoryError, as it is without the sanitizer, whose
-# note of that is no report. C++ of other packages throws: their library must be there before gcc's
-# wraps its functions. Stacks of calls that have returned are not looked at: up to gcc 13 they are
-# not aligned for wide vectors. One test wants two sums of different kernels to round alike, which
-# they do not at -O1; another one measures memory, and the sanitizer keeps for a while what was freed.
+# Leaks are not detected, since the interpreter does not free all memory at exit. PYTHONMALLOC: Python's
+# allocator would hide blocks in its arenas. Failed allocations must raise a MemoryError, as without the
+# sanitizer, whose message about them is not a failure. libstdc++ must be loaded before gcc's library
+# wraps its functions, since C++ code of other packages throws exceptions. Stack use after return is
+# not detected, since up to gcc 13 such stacks are not aligned for wide vectors. Two tests are excluded:
+# one requires equal rounding of two kernels, which -O1 changes; one measures memory, which the
+# sanitizer frees with a delay.
 ASAN_TESTS = kernels checks oracles problems solvers inference $(notdir $(wildcard tests/hostile)) \
   $(patsubst %,estimators/%.py,input/test_bad_input input/test_compressed_doors custom/test_custom_hostile \
     checkpoint/test_doctored_checkpoints state/test_fitted_state) \
@@ -108,9 +109,9 @@ test-asan: .venv-asan/.ready
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0:log_path=$(REPORTS)/asan \
 	  UBSAN_OPTIONS=print_stacktrace=1:log_path=$(REPORTS)/ubsan,asan,$(ASAN_TESTS))
 
-# Of modules that are not instrumented (the interpreter, NumPy) only locks and threads count. No
-# address randomization: gcc's library wants its places in memory. In one process: those of
-# pytest-xdist may hang at their end.
+# In modules that are not instrumented (the interpreter, NumPy), only locks and threads are considered.
+# setarch -R disables address randomization, which gcc's library does not support. One process, since
+# processes of pytest-xdist may hang at exit.
 TSAN_TESTS = solvers/test_pass_threads.py solvers/test_lag.py problems/test_thread_pool.py estimators/parallel/test_threads.py
 test-tsan: INSTALLED = SSTRUCT_SANITIZE=thread
 test-tsan: override PYTEST_ARGS += -n 0
@@ -119,7 +120,7 @@ test-tsan: .venv-tsan/.ready
 	  TSAN_OPTIONS=ignore_noninstrumented_modules=1:die_after_fork=0:history_size=7:log_path=$(REPORTS)/tsan \
 	  setarch -R,tsan,$(TSAN_TESTS))
 
-# SEED=... repeats a run; what it prints of a finding names the command that repeats one case.
+# SEED=... repeats a run. Each finding is printed with the command that repeats its case.
 SECONDS ?= 60
 fuzz: build $(VENV)/.extra-test
 	$(BIN)/python -m tests.hostile --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))

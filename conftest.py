@@ -8,13 +8,13 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # scikit-learn skips its array API check unless SciPy was imported with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-# What Sphinx writes beside the manual's sources: examples that run as such, and pages that
-# docstrings test.
+# Files that Sphinx writes next to the sources of the manual: examples, which are tested in
+# examples/, and pages of docstrings, which are tested in the package.
 collect_ignore_glob = ["doc/_build/*", "doc/gallery/*", "doc/generated/*", "doc/tutorials/*"]
 
 
 def pytest_runtest_teardown():
-    """Close figures: of examples, which do not, too many in one process are a warning."""
+    """Close the figures of examples, since matplotlib warns if many are open."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close("all")

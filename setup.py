@@ -1,8 +1,8 @@
 """Build the Cython extensions; everything else is declared in pyproject.toml.
 
-Environment: ``SSTRUCT_DEBUG=1`` builds with bounds checks, ``SSTRUCT_SANITIZE=address,undefined``
-(or ``thread``) with gcc's sanitizers, each in a tree of its own; ``SSTRUCT_PYX=path`` builds that
-one file alone, and an empty one nothing.
+Environment variables: ``SSTRUCT_DEBUG=1`` builds with bounds checks,
+``SSTRUCT_SANITIZE=address,undefined`` (or ``thread``) with gcc's sanitizers, in separate trees.
+``SSTRUCT_PYX=path`` builds only that file, and an empty value builds nothing.
 """
 
 import os
@@ -27,27 +27,27 @@ DIRECTIVES = {
     "cdivision": True,
     "embedsignature": True,
     "freethreading_compatible": True,
-    # Nothing pickles extension types, and a state from a file would be read past its end.
+    # Extension types are not pickled, and a state from a file could cause reads out of bounds.
     "auto_pickle": False,
 }
 
-# What every module needs of Cython (memoryviews, functions) is compiled once, in here: 61 % of
-# the C otherwise.
+# The utility code of Cython (memoryviews, functions) is compiled once, in this module. It would be
+# 61 % of the C code otherwise.
 SHARED = "sstruct._kernels._cyutility"
 
-# Loops over labels, nodes and edges gain from -O3; the rest only waits longer for the compiler.
-# The kernels' sums have other bits at -O2, wherever they are inlined.
+# Loops over labels, nodes and edges are faster with -O3; for other code, it only increases the
+# compilation time. Inlined kernels round differently with -O2.
 HOT = ("sstruct/_oracles", "sstruct/_problems", "sstruct/_solvers")
 KERNELS = HERE / "sstruct/_kernels/kernels.h"
 
 
 def compile_args(hot):
-    """Compiler flags for one source.
+    """Return the compiler flags for one source.
 
-    The two -fno flags change no value: errno and floating-point traps are not read anywhere, and
-    compilers vectorize comparisons only without them. No -march, no -ffast-math: the hot kernels
-    choose their instruction set at run time (kernels.h). -g0: Python's own flags bring -g, which
-    takes as long as the code itself.
+    The two -fno flags do not change results, since errno and floating-point traps are not used, and
+    are required for vectorized comparisons. There is no -march and no -ffast-math: kernels select
+    the instruction set at run time (kernels.h). -g0 overrides -g of Python's flags, which doubles
+    the compilation time.
     """
     if sys.platform == "win32":
         return ["/O2"]
@@ -57,9 +57,9 @@ def compile_args(hot):
     return [level, "-g" if DEBUG else "-g0", "-fno-math-errno", "-fno-trapping-math"]
 
 
-# UndefinedBehaviorSanitizer leaves conversions to integers out by itself, and overflow of signed
-# ones where Python's own -fwrapv defines it. -O1 keeps gcc's time bearable, frame pointers the
-# stacks of reports whole.
+# UndefinedBehaviorSanitizer does not check conversions to integers by default, nor signed overflow
+# with Python's flag -fwrapv. -O1 limits the compilation time, and frame pointers are required for
+# complete stacks in reports.
 SANITIZER_ARGS = [f"-fsanitize={SANITIZE}", "-O1", "-g1", "-fno-omit-frame-pointer", "-fno-wrapv"]
 if "undefined" in SANITIZE:
     SANITIZER_ARGS[0] += ",float-cast-overflow"
@@ -67,7 +67,7 @@ if "undefined" in SANITIZE:
 
 @cache
 def headers(path):
-    """Headers of the package that a source or header includes, also by what it cimports."""
+    """Return the headers of the package that a source or header includes, also through cimports."""
     found, text = set(), path.read_text()
     for name in re.findall(r'(?:cdef extern from|#include) "(.+)"', text):
         header = next(p / name for p in (path.parent, HERE) if (p / name).exists())
@@ -81,14 +81,14 @@ def headers(path):
 
 
 def link_args():
-    """Linker flags: release builds carry no symbols."""
+    """Return the linker flags: release builds contain no symbols."""
     if SANITIZE:
         return SANITIZER_ARGS[:1]
     return ["-Wl,--strip-all"] if sys.platform == "linux" and not DEBUG else []
 
 
 def extension(source, depends=()):
-    """The extension of one source of the package."""
+    """Return the extension of one source of the package."""
     return Extension(
         source.rpartition(".")[0].replace("/", "."),
         [source],
@@ -100,7 +100,7 @@ def extension(source, depends=()):
 
 
 def extensions():
-    """One extension for each .pyx, found by walking the package, and what they share."""
+    """Return an extension for each .pyx of the package, and the shared utility module."""
     if ONLY == "":
         return []
     paths = [HERE / ONLY] if ONLY else sorted((HERE / "sstruct").rglob("*.pyx"))
@@ -108,12 +108,12 @@ def extensions():
     return [*modules, extension(SHARED.replace(".", "/") + ".c")]
 
 
-# What is newer than its sources is not built again. So builds of other kinds keep to trees of their
-# own: a release must not take a debug build's extensions.
+# Extensions that are newer than their sources are not rebuilt. Therefore, each kind of build has a
+# separate tree, so that a release does not contain extensions of a debug build.
 KIND = "debug" if DEBUG else "inplace" if "--inplace" in sys.argv else "release"
 BASE = f"build/{SANITIZE.replace(',', '-') or KIND}"
 
-# Guarded: cythonize's processes may import this file again.
+# Guarded, since the processes of cythonize may import this file.
 if __name__ == "__main__":
     setup(
         ext_modules=cythonize(
