@@ -18,7 +18,7 @@ def qp_solver():
         import clarabel
     except ImportError as error:
         raise ImportError(
-            'solver="cutting-plane" requires clarabel, which is not installed: pip install clarabel'
+            'solver="cutting-plane" requires clarabel; install sstruct[cutting-plane]'
         ) from error
     return clarabel
 
