@@ -1,5 +1,8 @@
 """Small chain problems with everything enumerated, for tests of solvers."""
 
+import signal
+from contextlib import contextmanager
+
 import numpy as np
 
 from sstruct._problems.chain._chain_problem import ChainProblem
@@ -29,17 +32,17 @@ class Small:
         terms = kind == "chain"
         model = brute_force.Model(K, True, terms, terms)
         lengths = rng.integers(1, 5, n) if kind == "chain" else np.ones(n, dtype=np.int64)
-        X = [rng.standard_normal((length, 2)) for length in lengths]
-        y = [rng.integers(0, K, length) for length in lengths]
-        weights = rng.integers(1, 5, n).astype(float)
-        self.q = weights / weights.sum()
-        self.terms = brute_force.blocks(X, y, model, "hamming", weights)
+        self.X = [rng.standard_normal((length, 2)) for length in lengths]
+        self.y = [rng.integers(0, K, length) for length in lengths]
+        self.weights = rng.integers(1, 5, n).astype(float)
+        self.q = self.weights / self.weights.sum()
+        self.terms = brute_force.blocks(self.X, self.y, model, "hamming", self.weights)
         offsets = np.r_[0, np.cumsum(lengths)]
         self.problem = ChainProblem(
-            np.vstack(X),
+            np.vstack(self.X),
             ChainRanges(offsets[:-1], lengths),
             ChainModel(K, boundaries=terms, transitions=terms),
-            np.concatenate(y),
+            np.concatenate(self.y),
             loss_scale=1 / lengths,
         )
         self.problem.batch_size = batch
@@ -113,3 +116,32 @@ def make_bounds(rng, box, d):
     else:
         assert box == "free"
     return np.array([lower, upper])
+
+
+def repeated_chain(rng, length=3000, n_features=20, n_labels=200):
+    """Return a problem of 32 blocks with the same rows.
+
+    With the default sizes its oracles take half a second or more together.
+    """
+    return ChainProblem(
+        rng.standard_normal((length, n_features)),
+        ChainRanges(np.zeros(32), np.full(32, length)),
+        ChainModel(n_labels),
+        rng.integers(0, n_labels, length),
+    )
+
+
+@contextmanager
+def alarm(delay=0.05):
+    """Raise KeyboardInterrupt from a signal handler after a delay in seconds."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

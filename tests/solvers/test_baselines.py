@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct._kernels._clock import seconds
-from sstruct._problems.chain._chain_problem import ChainProblem
-from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.baselines import cutting_plane, plane_qp
 from sstruct._solvers.baselines._batch_pass import Plane
@@ -30,9 +28,9 @@ from sstruct.chain import ChainSSVM
 from sstruct.solvers import Subgradient
 from tests.estimators.chain.test_chain_fit import HISTORY, long_chains
 from tests.reference import brute_force, dual_qp
+from tests.solvers.small import Small, alarm, repeated_chain
 
 SOLVERS = {"fw": BatchFrankWolfe, "ssg": StochasticSubgradient, "cutting-plane": CuttingPlaneFit}
-BATCH = ["fw", "cutting-plane"]
 LATER = float("inf")
 # Limits within which each is to reach the optimum; fw and ssg are sublinear.
 TIGHT = {
@@ -42,32 +40,12 @@ TIGHT = {
 }
 
 
-class Case:
-    """Random chains: as arguments of an estimator, as a problem, and enumerated."""
+class Case(Small):
+    """Random chains, and the solvers on them."""
 
-    def __init__(self, rng, n=7, K=3, weighted=True):
-        lengths = rng.integers(1, 4, n)
-        self.X = [rng.standard_normal((length, 2)) for length in lengths]
-        self.y = [rng.integers(0, K, length) for length in lengths]
-        self.y[0][0], self.y[1][0], self.y[2][0] = range(3)
-        self.weights = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
-        self.q = self.weights / self.weights.sum()
-        self.terms = brute_force.blocks(
-            self.X, self.y, brute_force.Model(K), "hamming", self.weights
-        )
-        self.d = self.terms[0].phi.shape[1]
-        offsets = np.r_[0, np.cumsum(lengths)]
-        self.problem = ChainProblem(
-            np.vstack(self.X),
-            ChainRanges(offsets[:-1], lengths),
-            ChainModel(K),
-            np.concatenate(self.y),
-            loss_scale=1 / lengths,
-        )
-
-    def public(self, w):
-        """The weights in the order of the enumerated phi."""
-        return self.problem.layout.public(np.ascontiguousarray(w))
+    @property
+    def d(self):
+        return self.terms[0].phi.shape[1]
 
     def layout(self, box):
         return self.problem.layout.padded_bounds(box)
@@ -100,7 +78,7 @@ def boxes(rng, d):
 
 def check(solution, case, lam, name, box=None):
     """Compare primal, bounds and certificate with their definitions and the QP."""
-    w = case.public(solution.w)
+    w = case.flat(solution.w)
     primal = brute_force.primal(w, lam, case.terms)
     assert solution.primal == pytest.approx(primal, rel=1e-12)
     assert solution.exact
@@ -160,15 +138,6 @@ def test_any_problem_and_weights_that_sum_to_less_than_one(rng, name, bounded):
         assert best * (1 - error) <= solution.dual <= best + 1e-9
 
 
-@pytest.mark.parametrize("name", BATCH)
-def test_boxes_change_the_optimum(rng, name):
-    # Otherwise the test above would not have asked anything.
-    case = Case(rng)
-    box = boxes(rng, case.d)
-    free, boxed = case.solve(name, 0.3), case.solve(name, 0.3, box)
-    assert boxed.dual > free.primal
-
-
 @settings(max_examples=25)
 @given(
     key=st.integers(0, 2**32 - 1),
@@ -220,28 +189,9 @@ def test_batch_frank_wolfe_by_its_definition(rng, bounded):
         w = np.clip(v, *box)
         dual = ell - lam * w @ v + lam / 2 * w @ w
         solution = case.solve("fw", lam, box if bounded else None, max_iter=n_passes)
-        np.testing.assert_allclose(case.public(solution.w), w, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(case.flat(solution.w), w, rtol=0, atol=1e-12)
         assert solution.dual == pytest.approx(dual, rel=1e-10)
     assert gamma < 1  # not only full steps
-
-
-def test_batch_frank_wolfe_dual_from_the_alphas(rng):
-    # The dual weights, kept by the test: products of (1 - gamma) and gamma.
-    case, lam = Case(rng), 0.1
-    alphas = [{block.labelings[block.truth]: 1.0} for block in case.terms]
-    for n_passes in range(1, 7):
-        w = brute_force.weights_of(alphas, lam, case.terms)
-        answers = [tuple(case.answer(i, w)) for i in range(len(case.q))]
-        gap = brute_force.primal(w, lam, case.terms) - brute_force.dual(alphas, lam, case.terms)
-        target = brute_force.weights_of([{y: 1.0} for y in answers], lam, case.terms)
-        gamma = min(gap / (lam * np.sum((target - w) ** 2)), 1)
-        for of_block, answer in zip(alphas, answers, strict=True):
-            for y in of_block:
-                of_block[y] *= 1 - gamma
-            of_block[answer] = of_block.get(answer, 0.0) + gamma
-        solution = case.solve("fw", lam, max_iter=n_passes)
-        dual = brute_force.dual(alphas, lam, case.terms)
-        assert solution.dual == pytest.approx(dual, rel=1e-10)
 
 
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
@@ -253,7 +203,7 @@ def test_subgradient_by_its_definition(rng, bounded):
     state = SubgradientState(*start)
     w = np.zeros(case.d) if box is None else np.clip(np.zeros(case.d), *box)
     for iterate in (state.last, state.average):
-        np.testing.assert_array_equal(case.public(iterate), w)
+        np.testing.assert_array_equal(case.flat(iterate), w)
     order = rng.integers(0, n, 40)
     mean, average = np.zeros(case.d), np.zeros(case.d)
     for t, i in enumerate(order.tolist(), start=1):
@@ -263,8 +213,8 @@ def test_subgradient_by_its_definition(rng, bounded):
         w = mean if box is None else np.clip(mean, *box)
         average = (1 - 2 / (t + 1)) * average + 2 / (t + 1) * w
         assert state.run(np.array([i], dtype=np.intp), LATER)
-        np.testing.assert_allclose(case.public(state.last), w, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(case.public(state.average), average, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(case.flat(state.last), w, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(case.flat(state.average), average, rtol=0, atol=1e-12)
     together = SubgradientState(*start)
     assert together.run(order.astype(np.intp), LATER)
     assert together.n_steps == 40
@@ -296,7 +246,7 @@ def test_subgradient_takes_the_better_iterate(rng):
         fit = StochasticSubgradient(Setup(case.problem, lam, case.q, options))
         solution = fit.solve()
         primals = {
-            name: brute_force.primal(case.public(w), lam, case.terms)
+            name: brute_force.primal(case.flat(w), lam, case.terms)
             for name, w in (("last", fit.state.last), ("average", fit.state.average))
         }
         assert solution.primal == pytest.approx(min(primals.values()), rel=1e-12)
@@ -364,7 +314,7 @@ def test_planes_by_their_definition(rng):
         w = rng.standard_normal(case.d)
         assert plane.compute(ThreadPool(case.problem), case.problem.layout.padded(w), case.q, LATER)
         psi, loss = case.plane([case.answer(i, w) for i in range(len(case.q))])
-        np.testing.assert_allclose(case.public(plane.psi), psi, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(case.flat(plane.psi), psi, rtol=0, atol=1e-14)
         assert plane.loss == pytest.approx(loss, rel=1e-14)
         hinge = brute_force.primal(w, 0.0, case.terms)
         assert plane.hinge == pytest.approx(hinge, rel=1e-13)
@@ -417,34 +367,16 @@ def test_a_deadline_in_the_past_stops_early(rng):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
 @pytest.mark.parametrize("kind", ["batch", "subgradient"])
 def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
-    # All blocks are the same rows, and the oracles of a pass take half a second or more.
-    n, length, n_labels = 32, 3000, 200
-    labels = rng.integers(0, n_labels, length)
-    problem = ChainProblem(
-        rng.standard_normal((length, 20)),
-        ChainRanges(np.zeros(n), np.full(n, length)),
-        ChainModel(n_labels),
-        labels,
-    )
+    n, problem = 32, repeated_chain(rng)
     q = np.full(n, 1 / n)
     plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)
-    w, order = np.zeros(problem.n_weights), np.arange(n, dtype=np.intp)
+    order = np.arange(n, dtype=np.intp)
     visit = {
-        "batch": lambda: plane.compute(ThreadPool(problem), w, q, LATER),
+        "batch": lambda: plane.compute(ThreadPool(problem), np.zeros(problem.n_weights), q, LATER),
         "subgradient": lambda: state.run(order, LATER),
     }[kind]
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            visit()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    with alarm(), pytest.raises(KeyboardInterrupt):
+        visit()
     assert (plane.n_calls if kind == "batch" else state.n_steps) < n
     if kind == "subgradient":
         # The visits made are whole: those of another state that stops there.
@@ -456,47 +388,30 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
 # From here on through the estimator.
 
 
+@pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
 @pytest.mark.parametrize("name", SOLVERS)
-def test_estimator(rng, name):
-    case = Case(rng)
+def test_estimator(rng, name, bounded):
+    case = Case(rng, lam=0.3)
+    box = boxes(rng, case.d) if bounded else None
     model = ChainSSVM(
-        pairwise_scale=1, lam=0.3, loss="hamming", solver=name, random_state=0, **TIGHT[name]
-    )
+        pairwise_scale=1, lam=0.3, loss="hamming", solver=name, bounds=box, classes=range(3),
+        random_state=0, **TIGHT[name],
+    )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(case.X, case.y, case.weights)
     assert model.solver_ == name
     assert list(model.history_) == HISTORY
-    best, _ = dual_qp.optimum(case.terms, 0.3)
+    best, _ = dual_qp.optimum(case.terms, 0.3, box)
     assert model.objective_ == pytest.approx(best, rel=1e-3)
-    assert model.objective_ == pytest.approx(
-        brute_force.primal(model.w_, 0.3, case.terms), rel=1e-12
-    )
+    assert model.objective_ == pytest.approx(case.primal(model.w_), rel=1e-12)
+    if bounded:
+        assert (model.w_ >= box[0]).all()
+        assert (model.w_ <= box[1]).all()
     assert model.converged_ == (name != "ssg")
     assert model.status_ == ("MAX_ITER" if name == "ssg" else "CONVERGED")
     assert np.isnan(model.dual_gap_) == (name == "ssg")
     assert not hasattr(model, "_warm_state")
-    assert len(model.predict(case.X)) == len(case.X)
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_bounds_of_the_estimator(rng, name):
-    case = Case(rng)
-    box = boxes(rng, case.d)
-    model = ChainSSVM(
-        pairwise_scale=1,
-        lam=0.3,
-        loss="hamming",
-        solver=name,
-        bounds=box,
-        random_state=0,
-        **TIGHT[name],
-    )
-    w = model.fit(case.X, case.y, case.weights).w_
-    assert (w >= box[0]).all()
-    assert (w <= box[1]).all()
-    best, _ = dual_qp.optimum(case.terms, 0.3, box)
-    assert model.objective_ == pytest.approx(best, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -540,7 +455,7 @@ def test_a_missing_qp_solver_is_named(rng, monkeypatch):
             ChainSSVM(solver=name, max_iter=2).fit(case.X, case.y)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", [*SOLVERS, "mp-bcfw"])
 def test_max_time(rng, name):
     X, y = long_chains(rng)
     model = ChainSSVM(lam=1e-4, tol=0, max_iter=10**6, max_time=0.2, solver=name)
@@ -594,7 +509,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
     solution = fit.solve()
     assert solution.status == "INTERRUPTED"
     assert isinstance(solution.interruption, KeyboardInterrupt)
-    primal = brute_force.primal(case.public(solution.w), 0.1, case.terms)
+    primal = brute_force.primal(case.flat(solution.w), 0.1, case.terms)
     # The primal is that of w, or unknown.
     assert solution.primal in (np.inf, pytest.approx(primal))
     assert (solution.primal == np.inf) == (name != "cutting-plane")
@@ -603,7 +518,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
         np.testing.assert_array_equal(solution.w, fit.state.average)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", [*SOLVERS, "mp-bcfw"])
 @pytest.mark.parametrize("lam", [5e-324, 1e-308, 1e-200])
 def test_weights_out_of_range_are_an_error_and_no_warning(rng, name, lam):
     case = Case(rng)
@@ -640,7 +555,7 @@ def test_callbacks_see_the_certificate_of_their_pass(rng, name, certificate_ever
 
     def callback(info, solution):
         now = solution()
-        w = case.public(now.w)
+        w = case.flat(now.w)
         if np.isnan(info["primal"]):
             assert name == "ssg"
             assert np.isnan(now.primal)
@@ -654,7 +569,7 @@ def test_callbacks_see_the_certificate_of_their_pass(rng, name, certificate_ever
     solution = SOLVERS[name](Setup(case.problem, lam, case.q, options, callback=callback)).solve()
     assert solution.status == "STOPPED_BY_CALLBACK"
     assert rows == solution.history["passes"].tolist() == [1, 2, 3, 4]
-    primal = brute_force.primal(case.public(solution.w), lam, case.terms)
+    primal = brute_force.primal(case.flat(solution.w), lam, case.terms)
     assert solution.primal == solution.history["primal"][-1] == pytest.approx(primal, rel=1e-12)
 
 

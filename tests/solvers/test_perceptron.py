@@ -23,6 +23,7 @@ from tests.problems import test_multiclass, test_multilabel
 from tests.problems.test_contract import make_chains, make_enumerated, make_graphs
 from tests.problems.trees import make_trees
 from tests.reference import brute_force
+from tests.solvers.small import alarm, repeated_chain
 
 LATER = math.inf
 SOLVERS = {"perceptron": PerceptronFit, "pa": PassiveAggressiveFit}
@@ -221,26 +222,10 @@ def test_a_deadline_in_the_past_stops_early(rng):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
 def test_a_signal_leaves_whole_visits(rng):
-    n, length, n_labels = 32, 3000, 200
-    problem = ChainProblem(
-        rng.standard_normal((length, 20)),
-        ChainRanges(np.zeros(n), np.full(n, length)),
-        ChainModel(n_labels),
-        rng.integers(0, n_labels, length),
-    )
+    n, problem = 32, repeated_chain(rng)
     state, order = PerceptronState(problem, np.ones(n)), np.arange(n, dtype=np.intp)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            state.run(order, LATER)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    with alarm(), pytest.raises(KeyboardInterrupt):
+        state.run(order, LATER)
     assert state.n_steps < n
     twin = PerceptronState(problem, np.ones(n))
     assert twin.run(order[: state.n_steps], LATER)

@@ -7,10 +7,8 @@ from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
-from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._costly import CostlyProblem
-from tests.reference.dual_qp import optimum
 from tests.solvers.small import Small
 
 WORK = 1000.0
@@ -93,18 +91,3 @@ def test_the_way_is_that_of_chains(
     np.testing.assert_allclose(solution.w, w, rtol=0, atol=1e-9)
     for name in ("oracle_calls", "approximate_passes", "working_set_size"):
         np.testing.assert_array_equal(solution.history[name], chain_solution.history[name])
-
-
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("cache", [False, True])
-@pytest.mark.parametrize("step", ["pairwise", "corrective"])
-def test_the_end_is_the_optimum_of_chains(rng, step, cache, batch):
-    small = Small(rng, n=14, lam=0.05, batch=batch)
-    options = Options(step=step, sampling="gap", cache=cache, tol=1e-7)
-    truths = [block.labelings[block.truth] for block in small.terms]
-    calls = OracleCalls(Enumeration(), small.terms, truths, list(range(len(truths))))
-    _, solution = run(CallableProblem(calls), small, options)
-    best, _ = optimum(small.terms, small.lam)
-    assert solution.status is Status.CONVERGED
-    assert best * (1 - 1e-9) <= solution.primal <= best * (1 + 1e-6)
-    assert solution.dual <= best * (1 + 1e-9)

@@ -13,7 +13,6 @@ from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._snapshot import resume, snapshot
-from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
@@ -251,23 +250,6 @@ def test_batch_steps_end_where_only_the_bound_has_a_gap(rng):
     assert n_stalled > 0
 
 
-def without_clock(history):
-    return {name: column for name, column in history.items() if "seconds" not in name}
-
-
-@settings(max_examples=30)
-@given(options=OPTIONS, key=st.integers(0, 2**32 - 1), form=FORMS, batch=st.sampled_from([1, 2, 5]))
-def test_same_bits_for_every_number_of_threads(new_rng, options, key, form, batch):
-    results = []
-    for n_jobs in (1, 2, 3, 1):
-        small = SmallSlack(new_rng(key), *form, lam=0.05, n=40, batch=batch)
-        results.append(solver(small, replace(options, n_jobs=n_jobs), seed=key).solve())
-    for other in results[1:]:
-        np.testing.assert_array_equal(other.w, results[0].w)
-        assert (other.primal, other.dual) == (results[0].primal, results[0].dual)
-        np.testing.assert_equal(without_clock(other.history), without_clock(results[0].history))
-
-
 def test_a_snapshot_keeps_where_searches_begin(new_rng):
     options = Options(tol=0, max_iter=3, step="corrective")
     first = SmallSlack(new_rng(3), "bisecting", lam=0.05, n=20)
@@ -280,10 +262,3 @@ def test_a_snapshot_keeps_where_searches_begin(new_rng):
     for name, array in snapshot(state).items():
         np.testing.assert_array_equal(array, kept[name])
     assert second.problem.counts() == first.problem.counts() != {"queries": 0}
-
-
-def test_states_are_fresh_with_the_truth_alone(rng):
-    small = SmallSlack(rng)
-    state = DualState(small.problem, 0.1, small.q, 0)
-    assert state.n_labelings == small.problem.n_blocks
-    assert state.dual == 0
