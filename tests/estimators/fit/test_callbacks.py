@@ -3,7 +3,6 @@
 import gc
 import math
 import pickle
-import signal
 
 import joblib
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
@@ -227,22 +226,6 @@ def test_an_exception_surfaces_and_leaves_a_model(tiny_chains, error, hook):
     assert model.fit(X, y).status_ == "CONVERGED"
 
 
-@pytest.mark.usefixtures("sigint")
-def test_ctrl_c_inside_a_callback(tiny_chains):
-    X, y = tiny_chains
-
-    def press(info):
-        if info["passes"] == 2:
-            signal.raise_signal(signal.SIGINT)
-
-    model = tight().set_callbacks(press)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert model.status_ == "INTERRUPTED"
-    assert model.n_iter_ == 2
-    certify(model, X, y)
-
-
 def test_an_exception_before_the_first_pass_leaves_the_estimator_unfitted(tiny_chains):
     class Refuses(Recorder):
         def on_fit_task_begin(self, estimator, context):
@@ -344,13 +327,6 @@ def test_monitor_stops(tiny_chains):
             GapMonitor(stop_at=wrong)
 
 
-def test_clones_share_callbacks(tiny_chains):
-    monitor = GapMonitor(stop_at=0.05)
-    model = clone(clone(tight(certificate_every=1).set_callbacks(monitor)))
-    assert model.fit(*tiny_chains).status_ == "STOPPED_BY_CALLBACK"
-    assert len(monitor.histories) == 1
-
-
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_grid_search(tiny_chains, backend):
     X, y = tiny_chains
@@ -367,13 +343,6 @@ def test_grid_search(tiny_chains, backend):
         assert relative[-1] <= 0.05
         assert (relative[:-1] > 0.05).all()
     assert histories[-1]["gap"][-1] == search.best_estimator_.dual_gap_
-
-
-def test_cross_validation_calls_a_function(tiny_chains):
-    ends = []
-    model = tight(classes=[0, 1, 2]).set_callbacks(lambda info: ends.append(info["status"]))
-    cross_val_score(model, *tiny_chains, cv=3)
-    assert ends.count("CONVERGED") == 3
 
 
 def remember(info):

@@ -96,21 +96,6 @@ def test_the_message_counts_nodes(rng):
     assert "class_weight" not in found
 
 
-@pytest.mark.parametrize("warm_start", [False, True])
-def test_fits_keep_their_bits(rng, monkeypatch, warm_start):
-    X, y = chains(rng)
-    models = []
-    for found in (lambda *_: None, None):
-        with monkeypatch.context() as patch, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if found is not None:
-                patch.setattr("sstruct._estimators.core.fit_warnings.constant_prediction", found)
-            model = ChainSSVM(lam=1.0, random_state=0, warm_start=warm_start).fit(X, y)
-            models.append(model.set_params(lam=0.01).fit(X, y))
-    np.testing.assert_array_equal(models[0].w_, models[1].w_)
-    assert models[0].n_oracle_calls_ == models[1].n_oracle_calls_
-
-
 def test_nothing_is_said_of_one_label_or_of_few_errors(rng):
     X, _ = chains(rng)
     same = [np.full(6, "often") for _ in range(N)]

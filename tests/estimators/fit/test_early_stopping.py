@@ -3,13 +3,11 @@
 import pickle
 import signal
 
-import joblib
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
-from sklearn.model_selection import GridSearchCV
 
 from sstruct import (
     ChainSSVM,
@@ -27,7 +25,6 @@ from sstruct._estimators.label_set.label_set_structure import ClassStructure
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct.datasets import make_sequences
 from sstruct.mapped import open_mapped
-from sstruct.preprocessing import PerNode
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force
@@ -103,27 +100,6 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver):
         exact = ChainSSVM(pairwise_scale=1, lam=fitted.lam_, tol=1e-6).fit(*data)
         assert fitted.dual_objective_ <= exact.objective_
         assert history["dual"][-1] == fitted.dual_objective_ == history["dual"].max()
-
-
-def test_without_the_average_it_is_the_last_iterate_that_is_scored(chains):
-    data, held = parts(chains)
-    early = model(solver=MPBCFW(average=False), lam=0.01, n_iter_no_change=50, max_iter=8, tol=0)
-    with pytest.warns(match="max_iter=8 passes were made"):
-        early.fit(*data, **held)
-    scores = early.history_["validation_score"]
-    for k in range(1, 9):
-        plain = ChainSSVM(
-            pairwise_scale=1,
-            solver=MPBCFW(average=False),
-            lam=0.01,
-            random_state=0,
-            tol=0,
-            max_iter=k,
-        )
-        plain.certificate_every = 100
-        with pytest.warns(match="passes were made"):
-            plain.fit(*data)
-        assert plain.score(held["X_val"], held["y_val"]) == scores[k - 1]
 
 
 def test_held_out_samples_take_no_part_in_training(chains):
@@ -244,17 +220,6 @@ def test_ctrl_c_leaves_the_best_so_far(chains):
     assert estimator.objective_ == pytest.approx(primal)
 
 
-def test_a_callback_that_stops_leaves_the_best_so_far(chains):
-    data, held = parts(chains)
-    estimator = model(lam=1e-3, tol=0).set_callbacks(lambda info: info["passes"] == 5)
-    estimator.fit(*data, **held)
-    assert estimator.status_ == "STOPPED_BY_CALLBACK"
-    assert estimator.n_iter_ == 5
-    scores = estimator.history_["validation_score"]
-    assert estimator.score(held["X_val"], held["y_val"]) == scores.max()
-    assert estimator.history_["primal"][-1] == estimator.objective_
-
-
 def test_no_warning_of_an_early_end(chains, recwarn):
     model(tol=0).fit(*chains)
     assert not recwarn
@@ -368,14 +333,6 @@ def test_samples_that_come_later_go_on_without_a_score(chains, solver, lam, monk
     assert early.n_oracle_calls_ == n_steps + 80
 
 
-def test_perceptrons_that_make_no_mistake_end_with_the_best_weights():
-    X, y = make_sequences(30, n_labels=2, noise=0.01, random_state=0)
-    fitted = model(solver="perceptron", n_iter_no_change=50).fit(X, y)
-    assert fitted.status_ == "EARLY_STOPPED"
-    assert not fitted.converged_
-    assert fitted.history_["mistakes"][-1] == 0
-
-
 def test_files_of_skops_are_the_same_models(chains):
     fitted = model().fit(*chains)
     io = pytest.importorskip("skops.io")
@@ -389,16 +346,6 @@ def test_packed_samples_have_the_same_score(chains):
     X, y = chains
     named = [[("label", int(k)) for k in labels] for labels in y]
     assert_same_bits(model().fit(X, named), model().fit(X, y))
-
-
-def test_scikit_learns_tools(chains):
-    grid = GridSearchCV(model(), {"n_iter_no_change": [1, 5]}, cv=2).fit(*chains)
-    assert grid.best_estimator_.status_ in ("EARLY_STOPPED", "CONVERGED")
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    pipeline = make_pipeline(PerNode(StandardScaler()), model()).fit(*chains)
-    assert "validation_score" in pipeline[-1].history_
 
 
 def test_classes_are_those_of_all_samples(chains):
@@ -436,17 +383,6 @@ def test_one_weight_for_all_samples_is_kept(rng):
         assert_same_bits(clone(early).fit(*data, sample_weight=weight), clone(early).fit(*data))
 
 
-def test_held_out_samples_are_packed_once(chains, monkeypatch):
-    packed, pack = [], ChainStructure.pack
-    monkeypatch.setattr(
-        ChainStructure, "pack", lambda *given: packed.append(given[1]) or pack(*given)
-    )
-    data, held = parts(chains)
-    fitted = model().fit(*data, **held)
-    assert fitted.n_iter_ > 2
-    assert [len(X) for X in packed] == [len(data[0]), len(held["X_val"])]
-
-
 def test_errors_of_any_type_can_be_named(chains, monkeypatch):
     monkeypatch.setattr(ChainStructure, "score", lambda *_: b"\xff".decode())
     with pytest.raises(ValueError, match=r"validation samples .*utf-8"):
@@ -463,8 +399,3 @@ def test_labels_that_training_has_not_seen_count_as_wrong(rng):
     assert (fitted.history_["validation_score"] == 0).all()
     # Nothing was better than the first.
     assert fitted.n_iter_ == 6
-
-
-def test_fits_in_other_processes(chains):
-    fits = joblib.Parallel(2)(joblib.delayed(model().fit)(*chains) for _ in range(2))
-    assert_same_bits(*fits)

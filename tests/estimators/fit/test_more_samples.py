@@ -184,12 +184,6 @@ def test_the_tree_of_labels_is_of_all_data(rng):
         clone(model).set_params(edges=None).fit(X[:, :1], Y).fit(X[:, :1], np.c_[Y, 0 * Y[:, :1]])
 
 
-def test_gdmm_does_not_go_on():
-    X, y = make_sequences(n_samples=10, random_state=0)
-    with pytest.raises(ValueError, match="warm_start=True is not supported by solver='gdmm'"):
-        ChainSSVM(solver="gdmm", warm_start=True).fit(X, y)
-
-
 def test_node_sizes_in_planes_are_part_of_the_data(rng):
     X, y = test_graph.make(rng, K=2, n=12, sizes=True)
     model = GraphCRFSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])

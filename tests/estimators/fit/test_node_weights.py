@@ -121,23 +121,6 @@ def test_class_weights_and_losses_that_say_the_same(rng):
         np.testing.assert_array_equal(one.w_, two.w_)
 
 
-def test_twice_the_weight_is_twice_the_loss(rng):
-    X, y = make(rng)
-    loss = chain_terms(X, y, class_weight={1: 2.0})
-    for block, plain in zip(loss, chain_terms(X, y), strict=True):
-        truth = block.labelings[block.truth]
-        share = [np.mean([a != b and a == 1 for a, b in zip(truth, z)]) for z in block.labelings]
-        np.testing.assert_allclose(block.loss, plain.loss + share)
-    # All labels at once: w of twice the lambda, twice as large.
-    for name in ("hamming", "hamming-count"):
-        both = dict.fromkeys(range(3), 2.0)
-        one = fit_chain(X, y, loss=name, class_weight=both)
-        two = ChainSSVM(pairwise_scale=1, lam=0.2, loss=name, **TIGHT).fit(X, y)
-        scores = [model.decision_function(X[:1])[0] for model in (one, two)]
-        np.testing.assert_allclose(scores[0], 2 * scores[1], rtol=0, atol=2e-3)
-        assert one.objective_ == pytest.approx(2 * two.objective_, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     "class_weight, message",
     [
@@ -267,38 +250,6 @@ def test_weights_of_one_are_none_to_the_bit(rng):
         assert one.objective_ == two.objective_
         assert one.inference_ == two.inference_
         assert one.score(X, y, ones) == two.score(X, y)
-
-
-def test_node_weights_that_say_what_other_parameters_say(rng):
-    X, y = make(rng)
-    factor = np.array([0.5, 2.0, 1.5])
-    of_nodes = [factor[labels] for labels in y]
-    for loss in ("hamming-count", LOSSES["table"]):
-        one = fit_chain(X, y, of_nodes, loss=loss)
-        terms = chain_terms(X, y, loss, node_weights=of_nodes)
-        dual_qp.check_optimum(one, terms)
-    # By the true label, where the loss is not divided.
-    one = fit_chain(X, y, of_nodes, loss="hamming-count")
-    two = fit_chain(X, y, loss="hamming-count", class_weight=dict(enumerate(factor)))
-    assert one.objective_ == pytest.approx(two.objective_, rel=2e-7)
-    # Twice the weight is twice the loss; where it is divided a factor of all nodes says nothing.
-    double = [np.full(len(labels), 2.0) for labels in y]
-    one = fit_chain(X, y, double, loss="hamming-count")
-    two = fit_chain(X, y, loss="hamming-count", class_weight=dict.fromkeys(range(3), 2.0))
-    assert one.objective_ == pytest.approx(two.objective_, rel=2e-7)
-    one, two = fit_chain(X, y, double), fit_chain(X, y)
-    assert one.objective_ == pytest.approx(two.objective_, rel=2e-7)
-
-
-def test_a_node_of_weight_zero_is_not_an_ignored_one():
-    # A chain "a b": the second label is right for nothing, but the truth is to have it.
-    X, y = [np.array([[1.0], [1.0]])] * 2, [["a", "b"], ["b", "a"]]
-    parameters = dict(lam=0.01, boundaries=False, transitions=False, fit_intercept=False, tol=1e-9)
-    weighed = ChainSSVM(**parameters).fit(X[:1], y[:1], [[1.0, 0.0]])
-    ignored = ChainSSVM(**parameters, ignore_label="b", classes=["a", "b"]).fit(X[:1], y[:1])
-    # "a b" and "b a" have the same features: the truth cannot be ahead, and is behind by nothing.
-    assert weighed.objective_ == pytest.approx(1.0)
-    assert ignored.objective_ < 0.1
 
 
 @pytest.mark.filterwarnings("ignore:ChainSSVM stopped at relative duality gap")

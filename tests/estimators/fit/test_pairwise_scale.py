@@ -1,6 +1,5 @@
 """pairwise_scale: the size of transitions, starts, ends and biases beside the node features."""
 
-import pickle
 from itertools import product
 
 import numpy as np
@@ -110,22 +109,6 @@ def test_certificate_is_that_of_the_qp(chains, scale, lam):
     own = brute_force.blocks(X, y, reference)
     hinges = brute_force.primal(fitted.w_, 0, own)
     assert penalty + hinges == pytest.approx(fitted.objective_)
-
-
-def test_weights_predict_by_hand(chains):
-    X, y = chains
-    fitted = model(5.0).fit(X, y)
-    reference = brute_force.Model(3)
-    frame = fitted.to_frame()
-    np.testing.assert_array_equal(frame.weight, fitted.w_)
-    for x, found, scores in zip(X, fitted.predict(X), fitted.decision_function(X), strict=True):
-        allowed = brute_force.labelings(len(x), reference)
-        values = [brute_force.joint_feature(x, z, reference) @ fitted.w_ for z in allowed]
-        assert tuple(found) == allowed[int(np.argmax(values))]
-        assert scores.max() == pytest.approx(max(values))
-    again = pickle.loads(pickle.dumps(fitted))
-    assert again.pairwise_scale_ == 5
-    np.testing.assert_array_equal(again.decision_function(X)[0], fitted.decision_function(X)[0])
 
 
 def test_bounds_are_in_the_units_of_the_user(chains):

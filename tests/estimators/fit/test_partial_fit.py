@@ -355,21 +355,6 @@ def test_callbacks_see_each_part(rng):
     assert seen == [10, 20, 30, 40]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_boxes_hold(rng, solver):
-    _, X, y, classes = sequences(rng)
-    free = ChainSSVM(solver=solver, classes=classes, **SOLVERS[solver]).partial_fit(X, y)
-    box = np.array([np.full(len(free.w_), -0.01), np.full(len(free.w_), 0.02)])
-    box[:, ::2] = [[-np.inf], [np.inf]]
-    model = clone(free).set_params(bounds=box)
-    for X_part, y_part in parts(X, y):
-        w = model.partial_fit(X_part, y_part).w_
-        assert (w >= box[0]).all()
-        assert (w <= box[1]).all()
-    assert (w == box[0]).any() or (w == box[1]).any() or (w[1::2] != 0).any()
-    assert (w[::2] != 0).any()
-
-
 def test_attractive_neighbors_stay_attractive(rng):
     for made in (potts, directed):
         model, X, y, classes = made(rng)
@@ -437,16 +422,6 @@ def test_states_that_are_no_numbers_are_refused(rng):
     lost = changed(model, _steps=...)
     with pytest.raises(ValueError, match="cannot continue"):
         lost.partial_fit(X, y)
-
-
-def test_skops_keeps_the_state(rng):
-    io = pytest.importorskip("skops.io")
-    _, X, y, classes = sequences(rng)
-    model = ChainSSVM(solver="perceptron").partial_fit(X[:20], y[:20], classes=classes)
-    again = io.loads(io.dumps(model), trusted=["sstruct.chain.ChainSSVM"])
-    again.partial_fit(X[20:], y[20:])
-    model.partial_fit(X[20:], y[20:])
-    assert_same_state(again, model)
 
 
 def test_a_failing_oracle_keeps_the_steps_before(rng):

@@ -4,15 +4,12 @@ import re
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-import sstruct
 from sstruct import (
     ChainSSVM,
     GraphCRFSSVM,
@@ -22,7 +19,6 @@ from sstruct import (
     TreeSSVM,
 )
 from sstruct._estimators.core.scales import Scales
-from sstruct.datasets import make_sequences
 from sstruct.preprocessing import PerNode
 
 FACTORS = np.array([1.0, 1.0, 2.0, 1e4])
@@ -166,16 +162,6 @@ def test_features_that_are_all_large_are_named_where_they_outweigh_neighbors(
     assert "PerNode(StandardScaler()), GridCRFSSVM" in warned(GridCRFSSVM(), images, labels)[0]
 
 
-def test_what_a_warning_advises_ends_it(chains):
-    X, y = chains
-    X = [x * FACTORS for x in X]
-    for estimator in (ChainSSVM(lam=0.1), make_pipeline(PerNode(StandardScaler()), ChainSSVM())):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            estimator.fit(X, y)
-        assert bool(caught) == isinstance(estimator, ChainSSVM)
-
-
 @pytest.mark.parametrize("kind", ["frequencies", "dense", "counts", "a column of ones"])
 def test_indicators_are_no_alarm(rng, kind):
     # Rare words are a thousandth as frequent as common ones.
@@ -212,9 +198,3 @@ def test_scales_are_root_mean_squares_of_what_is_not_zero(rng, monkeypatch, stor
 def test_features_beyond_squares_are_no_error():
     X = np.array([[1e200, 1.0], [1e-200, 1.0]])
     assert Scales.of(X).ratio == np.inf
-
-
-def test_sequences_of_the_package_are_no_alarm():
-    X, y = make_sequences(n_samples=40, random_state=0)
-    frames = [pd.DataFrame(x) for x in X]
-    assert warned(sstruct.ChainSSVM(lam=0.1), frames, y) is None

@@ -58,17 +58,6 @@ def test_optimum_of_chains(rng, step, loss, ignored, weighted):
     assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
 
 
-def test_optimum_of_boxed_chains(rng):
-    X, y = make(rng)
-    terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3)))
-    d = terms[0].phi.shape[1]
-    bounds = np.array([rng.uniform(-0.5, 0, d), rng.uniform(0, 0.5, d)])
-    model = ChainSSVM(pairwise_scale=1, lam=0.05, bounds=bounds, **SLACK, **TIGHT).fit(X, y)
-    best, _ = dual_qp.optimum(terms, 0.05, bounds)
-    assert model.objective_ == pytest.approx(best, rel=1e-6)
-    assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
-
-
 @pytest.mark.parametrize("search", ["auto", "angular"])
 def test_optimum_of_classes(rng, search):
     X, y = rng.standard_normal((25, 3)), rng.integers(0, 3, 25)
