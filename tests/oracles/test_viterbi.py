@@ -99,23 +99,6 @@ def test_skipped_labels_change_no_bit(new_rng, kind, key):
         np.testing.assert_array_equal(labels, expected)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_many_labels_by_dynamic_programming(new_rng, kind):
-    for key in range(5):
-        node, edge = many_labels(new_rng(key), kind)
-        best, origins = node[0], []
-        for scores in node[1:]:
-            before = best[:, np.newaxis] + edge
-            origins.append(before.argmax(axis=0))
-            best = before.max(axis=0) + scores
-        path = [best.argmax()]
-        for origin in origins[::-1]:
-            path.append(origin[path[-1]])
-        labels, value = viterbi(node, edge)
-        assert value == best.max() > -np.inf
-        assert labels.tolist() == path[::-1]
-
-
 @settings(max_examples=300)
 @given(
     size=st.sampled_from(SMALL),
@@ -146,39 +129,6 @@ def test_negative_scores_do_not_lose_to_padding(K):
     assert labels.tolist() == [0, 0, 0]
     assert value == -29
     np.testing.assert_array_equal(max_marginals(node, edge), np.full((3, K), -29.0))
-
-
-def test_real_scores_agree_with_their_labeling(rng):
-    for _ in range(100):
-        L, K = rng.integers(1, 7), rng.integers(1, 5)
-        node, edge = rng.standard_normal((L, K)), rng.standard_normal((K, K))
-        labels, value = viterbi(node, edge)
-        scores = enumerate_all(node, edge)
-        assert tuple(labels.tolist()) == max(scores, key=scores.get)
-        assert value == pytest.approx(max(scores.values()), rel=1e-14, abs=1e-14)
-        marginals = max_marginals(node, edge)
-        np.testing.assert_array_equal(marginals.argmax(axis=1), labels)
-        np.testing.assert_allclose(marginals.max(axis=1), value, rtol=1e-14, atol=1e-14)
-
-
-def test_ties_take_the_lowest_last_label_then_the_lowest_before():
-    # (0, 1) and (1, 0) are best; the rule looks at the last label first.
-    labels, value = viterbi(np.zeros((2, 2)), [[0.0, 1.0], [1.0, 0.0]])
-    assert (labels.tolist(), value) == ([1, 0], 1.0)
-    labels, _ = viterbi(np.zeros((5, 9)), np.zeros((9, 9)))
-    assert labels.tolist() == [0] * 5
-
-
-def test_a_lone_allowed_path_is_found():
-    L, K = 6, 9
-    path = [3, 8, 0, 8, 5, 1]
-    node, edge = np.full((L, K), -np.inf), np.zeros((K, K))
-    node[range(L), path] = -100
-    labels, value = viterbi(node, edge)
-    assert (labels.tolist(), value) == (path, -600)
-    marginals = max_marginals(node, edge)
-    assert np.isneginf(marginals).sum() == L * K - L
-    assert (marginals[range(L), path] == -600).all()
 
 
 @pytest.mark.parametrize("where", ["node", "edge"])
