@@ -561,56 +561,25 @@ def test_a_costly_oracle_changes_no_answer(rng, make):
     check_against_definition(made, rng)
 
 
-@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_weights_of_nodes(rng, switches):
-    for K, lengths in [(1, (2, 1)), (3, (4, 1, 3)), (5, (1, 3))]:
-        for masked in (False, True):
-            chains = make_chains(
-                rng, K, lengths, masked=masked, switches=switches, weighted=True, storage="csr"
-            )
-            check_against_definition(chains, rng)
-    with pytest.raises(ValueError, match="node_weight must have 10 finite nonnegative entries"):
-        chain_problem(**{**make_chains(rng, 2, (5, 3)).arguments, "node_weight": -np.ones(10)})
-
-
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
 @pytest.mark.parametrize("K, lengths", SIZES, ids=lambda v: str(v).replace(" ", ""))
 def test_every_size_and_storage(rng, K, lengths, storage, dtype, masked):
-    chains = make_chains(rng, K, lengths, storage=storage, dtype=dtype, masked=masked)
-    check_against_definition(chains, rng)
-
-
-@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
-@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
-@pytest.mark.parametrize("K, lengths", SIZES, ids=lambda v: str(v).replace(" ", ""))
-def test_every_size_and_storage_of_edge_features(rng, K, lengths, storage, dtype, masked):
-    for G in (1, 3):
+    for G in (0, 1, 3):
         chains = make_chains(rng, K, lengths, storage=storage, dtype=dtype, masked=masked, G=G)
         check_against_definition(chains, rng)
 
 
+@pytest.mark.parametrize("windows", [False, True], ids=["whole", "windows"])
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_every_switch(rng, switches, storage, masked):
-    for K, lengths in [(1, (2, 1)), (3, (4, 1, 3)), (5, (1, 3))]:
-        for G in (0, 2):
-            chains = make_chains(
-                rng, K, lengths, storage=storage, masked=masked, switches=switches, G=G
-            )
-            check_against_definition(chains, rng)
-
-
-@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
-@pytest.mark.parametrize("storage", ["dense", "csr"])
-@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_windows(rng, switches, storage, masked):
-    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (9, (2, 3))]:
-        for G in (0, 2):
+def test_every_switch(rng, switches, storage, masked, windows):
+    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (5, (1, 3)), (9, (2, 3))]:
+        for G, weighted in ((0, False), (0, True), (2, True)):
             chains = make_chains(
                 rng, K, lengths, storage=storage, masked=masked, switches=switches, G=G,
-                weighted=G > 0, windows=True,
+                weighted=weighted, windows=windows,
             )  # fmt: skip
             check_against_definition(chains, rng)
 
@@ -638,21 +607,6 @@ def test_center_of_other_copies_is_refused(rng):
             problem.restore_planes({"center": center})
     with pytest.raises(ValueError, match="scale has"):
         CoupledProblem(made.problem, np.ones(7))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"length": [1, 3]}, {"ends_here": [True, True]}],
-    ids=["alone", "end"],
-)
-def test_copies_that_cannot_be_are_refused(change):
-    arguments = dict(
-        X=np.ones((6, 1)), start=[0, 2], length=[3, 3], n_labels=2, labels=np.zeros(6, dtype=int),
-        ends_here=[False, True], copies_end=[True, False],
-    )  # fmt: skip
-    assert chain_problem(**arguments).n_blocks == 2
-    with pytest.raises(ValueError, match="at least 2 rows and no end term"):
-        chain_problem(**{**arguments, **change})
 
 
 @pytest.mark.parametrize("windows", [False, True])
@@ -719,25 +673,6 @@ def test_max_marginals_equal_enumeration(rng, switches, masked, G):
                 through[position, label] = max(through[position, label], value)
         expected.append(through)
     np.testing.assert_array_equal(max_marginals(chains.problem, chains.padded), np.vstack(expected))
-
-
-@pytest.mark.parametrize("G", [0, 1, 2])
-@pytest.mark.parametrize("K", [1, 3, 4, 5, 8, 17])
-@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_public_and_padded_weights_are_inverse(rng, K, switches, G):
-    problem = make_chains(rng, K, (2,), switches=switches, F=3, G=G).problem
-    bias, boundaries, transitions = switches
-    size = 3 * K + bias * K + 2 * boundaries * K + transitions * K * K + G * K * K
-    w = 1.0 + np.arange(size)
-    padded = problem.layout.padded(w)
-    assert padded.shape == (problem.n_weights,)
-    assert np.count_nonzero(padded) == size  # the padding is zero
-    np.testing.assert_array_equal(problem.layout.public(padded), w)
-    for wrong in (np.zeros(size + 1), np.zeros((1, size)), np.zeros(0)):
-        with pytest.raises(ValueError, match=r"w has shape .*, expected"):
-            problem.layout.padded(wrong)
-    with pytest.raises(ValueError, match=r"found weights of shape .*, expected"):
-        problem.layout.public(np.zeros(problem.n_weights - 1))
 
 
 def test_features_that_need_no_copy_are_not_copied(rng):
@@ -816,10 +751,21 @@ def test_a_problem_without_labels_only_decodes(rng):
         ({"n_labels": 0}, "n_labels must be at least 1"),
         ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
         ({"loss_scale": [1.0]}, r"expected \(2,\)"),
+        ({"node_weight": -np.ones(4)}, "node_weight must have 4 finite nonnegative entries"),
         ({"starts_here": [True]}, r"expected \(2,\)"),
         ({"ends_here": [True] * 3}, r"expected \(2,\)"),
         ({"edge_mask": np.ones((3, 3), dtype=bool)}, r"edge_mask must have shape \(2, 2\)"),
         ({"boundary_mask": np.ones((2, 3), dtype=bool)}, r"boundary_mask must have shape"),
+        ({"copies_end": [True, False]}, "at least 2 rows and no end term"),
+        (
+            {
+                "copies_end": [True, False],
+                "start": [0, 1],
+                "length": [1, 3],
+                "ends_here": [False, True],
+            },
+            "at least 2 rows and no end term",
+        ),
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )
@@ -859,43 +805,54 @@ def test_empty_csr_rows_and_no_nonzeros():
     assert doors.squared_distance(problem, 0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
 
 
-def test_the_doors_check_what_comes_in(rng):
-    problem = make_chains(rng, 3, (4, 2), cuts=False).problem
-    w, good = np.zeros(problem.n_weights), code([0, 1, 2, 0])
+def check_doors(problem, good, wrong, w):
+    """Check that each method with a code raises for codes of a wrong length or with a bad label.
+
+    wrong : list of (code, message)
+    """
+    good = code(good)
     calls = [
         lambda c: problem.code_loss(0, c),
         lambda c: doors.squared_distance(problem, 0, c, good),
         lambda c: doors.squared_distance(problem, 0, good, c),
-        lambda c: doors.scatter(problem, 0, [c, good], [1.0, -1.0], w),
-        lambda c: doors.scatter(problem, 0, [good, c], [1.0, -1.0], w),
+        lambda c: doors.scatter(problem, 0, [c, good], [1.0, -1.0], w.copy()),
+        lambda c: doors.scatter(problem, 0, [good, c], [1.0, -1.0], w.copy()),
         lambda c: doors.scores(problem, 0, w, c[np.newaxis]),
     ]
-    for door in calls:
-        door(good)
-        w[:] = 0
-        for wrong in ([0, 1, 2], [0, 1, 2, 0, 0]):
-            with pytest.raises(ValueError, match=r"block 0: labeling code of . entries"):
-                door(code(wrong))
-        for wrong in ([0, 1, 3, 0], [-1, 0, 0, 0]):
-            with pytest.raises(ValueError, match=r"block 0: label -?[13] at position [02]"):
-                door(code(wrong))
-    for i in (-1, 2):
+    for call in calls:
+        call(good)
+        for y, message in [
+            (good[:-1], "labeling code of . entries"),
+            (np.r_[good, 0], "labeling code of . entries"),
+            *wrong,
+        ]:
+            with pytest.raises(ValueError, match=f"block 0: {message}"):
+                call(code(y))
+    for i in (-1, problem.n_blocks):
         for call in (
             lambda i=i: problem.true_code(i),
             lambda i=i: problem.best_code(i, w),
             lambda i=i: problem.code_loss(i, good),
         ):
-            with pytest.raises(IndexError, match=f"block {i} of a problem with 2 blocks"):
+            with pytest.raises(IndexError, match=f"block {i} of a problem with "):
                 call()
     for call in (
         lambda v: problem.best_code(0, v),
         lambda v: decode(problem, v),
-        lambda v: max_marginals(problem, v),
         lambda v: doors.scores(problem, 0, v, good[np.newaxis]),
         lambda v: doors.scatter(problem, 0, [good, good], [1.0, -1.0], v),
     ):
         with pytest.raises(ValueError, match="weights, expected"):
             call(w[:-1])
+
+
+def test_the_doors_check_what_comes_in(rng):
+    problem = make_chains(rng, 3, (4, 2), cuts=False).problem
+    w = np.zeros(problem.n_weights)
+    wrong = [([0, 1, 3, 0], "label 3 at position 2"), ([-1, 0, 0, 0], "label -1 at position 0")]
+    check_doors(problem, [0, 1, 2, 0], wrong, w)
+    with pytest.raises(ValueError, match="weights, expected"):
+        max_marginals(problem, w[:-1])
     for count in (0, 65):
         with pytest.raises(ValueError, match="expected 1 to 64"):
             doors.scores(problem, 0, w, np.zeros((count, 4), dtype=np.int32))

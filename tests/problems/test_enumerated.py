@@ -9,7 +9,7 @@ from sstruct._testing import _costly
 from sstruct._testing import _problem_access as doors
 from sstruct._testing._costly import CostlyProblem
 from sstruct._testing._enumerated import EnumeratedProblem
-from tests.problems.test_contract import make_chains, make_enumerated
+from tests.problems.test_contract import make_chains
 
 GOOD = dict(
     planes=[[0, 0], [1, 2], [3, 4], [0, 0], [5, 6]], losses=[0, 1, 1, 0, 2], offsets=[0, 3, 5]
@@ -60,32 +60,6 @@ def test_the_doors_check_labelings():
         CostlyProblem(problem, 0).code_loss(2, np.array([0], dtype=np.int32))
 
 
-def test_the_first_of_the_best_labelings_is_taken():
-    problem = EnumeratedProblem([[0.0], [1], [1], [1]], [0, 1, 2, 2], [0, 4])
-    assert problem.best_code(0, np.zeros(1))[0] == 2
-    assert problem.best_code(0, np.zeros(1), 0.0)[0] == 0
-
-
-def test_work_and_batches_follow_the_size_of_the_planes(rng):
-    small = make_enumerated(rng, (4, 2), 10).problem
-    assert [small.best_code(i, np.zeros(10))[2] for i in range(2)] == [40, 20]
-    assert small.batch_size == 1
-    large = make_enumerated(rng, (2,) * 128, 10_000).problem
-    assert large.batch_size == 2
-    assert large.fork().batch_size == 2
-    assert make_enumerated(rng, (2,) * 128, 10, batch_size=5).problem.batch_size == 5
-
-
-def test_planes_are_shared_by_forks_and_not_copied(rng):
-    made = make_enumerated(rng, (3, 2), 4)
-    fork = made.problem.fork()
-    made.planes[1] += 100  # seen by both
-    expected = -made.planes[:3] @ made.w
-    for problem in (made.problem, fork):
-        scores = doors.scores(problem, 0, made.w, np.array([[0], [1], [2]]), 0.0)
-        np.testing.assert_array_equal(scores, expected)
-
-
 def test_costly_calls_are_counted_declared_and_waited_for(rng):
     chains = make_chains(rng, 3, (4, 1))
     plain, pause = chains.problem, 0.02
@@ -105,18 +79,3 @@ def test_costly_calls_are_counted_declared_and_waited_for(rng):
     doors.scores(costly, 0, chains.padded, costly.true_code(0)[np.newaxis])
     assert costly.n_calls == 4
     assert costly.problem is plain
-
-
-def test_costly_oracles_come_in_batches(rng):
-    problem = make_enumerated(rng, (2,) * 640, 3).problem
-    assert CostlyProblem(problem, 0).batch_size == 1
-    assert CostlyProblem(problem, 1e-3).batch_size == 10
-    assert CostlyProblem(problem, 1e-3).fork().batch_size == 10
-    assert CostlyProblem(problem, 1e-3, batch_size=3).batch_size == 3
-    problem.batch_size = 20
-    assert CostlyProblem(problem, 0).batch_size == 20
-    for wrong in (-1, np.nan, np.inf):
-        with pytest.raises(ValueError, match="seconds must be finite and nonnegative"):
-            CostlyProblem(problem, wrong)
-    with pytest.raises(TypeError):
-        CostlyProblem(None, 1)

@@ -76,12 +76,3 @@ def test_planes_are_taken_where_labelings_are_long(rng):
         X, ChainRanges(np.arange(0, 100, 4), np.full(25, 4)), ChainModel(2), labels
     )
     assert explicit_where_cheaper(short) is short
-
-
-def test_weights_keep_their_names(rng):
-    problem = make_chains(rng, 3, (4, 1, 3)).problem
-    explicit = ExplicitProblem(problem)
-    public = rng.standard_normal(len(problem.layout.public(np.zeros(problem.n_weights))))
-    padded = explicit.layout.padded(public)
-    np.testing.assert_array_equal(padded, problem.layout.padded(public))
-    np.testing.assert_array_equal(explicit.layout.public(padded), public)

@@ -9,7 +9,7 @@ from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._testing import _problem_access as doors
 from tests.problems.test_contract import check_against_definition
-from tests.problems.test_multilabel import half_codes, make
+from tests.problems.test_multilabel import make
 from tests.reference.mixtures import best_of_polygon
 
 KINDS = ("halves", "relaxed")
@@ -264,8 +264,3 @@ def test_what_cannot_be_mixed(rng):
         doors.maximize_product(problem, 0, w, 0.0)
     with pytest.raises(ValueError, match="margin of slack rescaling must be positive"):
         doors.maximize_between(problem, 0, w, 1.0, 0.0, (0.0, 1.0))
-
-
-def test_codes_of_halves_are_all_of_them():
-    # What stands for "all corners" above: of one edge 3 * 3 and the second bit of both halves.
-    assert len(list(half_codes(2, [(0, 1)]))) == 10

@@ -12,7 +12,7 @@ from scipy import sparse
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._testing import _problem_access as doors
-from tests.problems.test_contract import STORAGES, check_against_definition, code
+from tests.problems.test_contract import STORAGES, check_against_definition, check_doors, code
 
 
 def make(rng, K, *, n=4, F=5, storage="dense", dtype=np.float64, bias=True, scaled=True):
@@ -64,15 +64,6 @@ def test_rows_without_features():
         assert doors.squared_distance(problem, 0, code([0]), code([1])) == 2
 
 
-def test_features_that_need_no_copy_are_not_copied():
-    X = np.ones((2, 3))
-    problem = MulticlassProblem(X, [0, 1], 2, bias=False)
-    w = problem.layout.padded(np.r_[np.zeros(3), np.ones(3)])
-    assert decode(problem, w).tolist() == decode(problem.fork(), w).tolist() == [1, 1]
-    X[:] = -1  # seen by the problem and by forks
-    assert decode(problem, w).tolist() == decode(problem.fork(), w).tolist() == [0, 0]
-
-
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -96,26 +87,5 @@ def test_bad_arguments_are_refused(change, message):
 
 def test_the_doors_check_what_comes_in():
     problem = MulticlassProblem(np.ones((2, 3)), [0, 1], 3)
-    w, good = np.zeros(problem.n_weights), code([2])
-    calls = [
-        lambda c: problem.code_loss(0, c),
-        lambda c: doors.squared_distance(problem, 0, c, good),
-        lambda c: doors.squared_distance(problem, 0, good, c),
-        lambda c: doors.scatter(problem, 0, [c, good], [1.0, -1.0], w),
-        lambda c: doors.scatter(problem, 0, [good, c], [1.0, -1.0], w),
-        lambda c: doors.scores(problem, 0, w, c[np.newaxis]),
-    ]
-    for door in calls:
-        door(good)
-        for wrong in ([], [0, 1]):
-            with pytest.raises(ValueError, match=r"block 0: labeling code of . entries"):
-                door(code(wrong))
-        for wrong in ([3], [-1]):
-            with pytest.raises(ValueError, match=r"block 0: label -?[13] at position 0"):
-                door(code(wrong))
-    for i in (-1, 2):
-        with pytest.raises(IndexError, match=f"block {i} of a problem with 2 blocks"):
-            problem.true_code(i)
-    for call in (lambda w: decode(problem, w), problem.layout.padded, problem.layout.views):
-        with pytest.raises(ValueError, match=r"^w has .* expected|^found weights"):
-            call(w[:-1])
+    wrong = [([3], "label 3 at position 0"), ([-1], "label -1 at position 0")]
+    check_doors(problem, [2], wrong, np.zeros(problem.n_weights))

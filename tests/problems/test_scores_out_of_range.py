@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from sstruct import ChainSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM, inference
+from sstruct import TreeSSVM
 from tests.registry import TRAINED
 
 MANY = {
@@ -73,27 +72,6 @@ def test_answers_are_labelings_or_refused(rng, name, more):
                     problem.check_code(i, answer)
                 n_asked += 1
     assert n_asked
-
-
-def test_seeds_are_not_shown_by_compiled_code():
-    X = sparse.csr_array(np.eye(2))
-    X.indices[0] = 2**27
-    unary = np.zeros((2, 2))
-    with pytest.raises(
-        TypeError, match=r"random_state must be .*, found csr_array of shape \(2, 2\)"
-    ):
-        inference.alpha_expansion(unary, [[0, 1]], [1.0], random_state=X)
-    for estimator in (ChainSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM):
-        with pytest.raises(TypeError, match="random_state is a csr_array"):
-            estimator(random_state=X).fit(*sound(estimator))
-
-
-def sound(estimator):
-    if estimator is ChainSSVM:
-        return [np.eye(2)], [[0, 1]]
-    if estimator is GridCRFSSVM:
-        return [np.zeros((2, 2, 1))], [np.array([[0, 1], [0, 1]])]
-    return np.eye(2), ([0, 1] if estimator is MulticlassSSVM else np.eye(2, dtype=int))
 
 
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")

@@ -13,11 +13,11 @@ from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
-from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._testing import _problem_access as doors
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.estimators.custom.choices import ConstrainedChoice
+from tests.problems import test_multiclass
 from tests.problems.flat import chain_problem
 from tests.problems.test_contract import (
     check_against_definition,
@@ -45,24 +45,6 @@ def rescaled(made, search="auto"):
     )  # fmt: skip
 
 
-def make_classes(rng, K, n, F=3):
-    """Return a multiclass problem of integers."""
-    X, labels = rng.integers(-3, 4, (n, F)), rng.integers(0, K, n)
-    cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
-    scale = rng.choice([0.25, 0.5, 1.0, 2.0], n)
-    problem = MulticlassProblem(X.astype(float), labels, K, cost=cost, loss_scale=scale)
-    w = rng.integers(-4, 5, K * F + K).astype(float)
-    return SimpleNamespace(
-        problem=problem,
-        phi=lambda i, y: np.r_[np.outer(np.arange(K) == y[0], X[i]).ravel(), np.arange(K) == y[0]],
-        loss=lambda i, y: scale[i] * cost[labels[i], y[0]],
-        w=w,
-        padded=problem.layout.padded(w),
-        public=lambda w: problem.layout.public(w),
-        allowed=[[(y,) for y in range(K)]] * n,
-    )
-
-
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("switches", list(product([True, False], repeat=3)), ids=str)
 def test_contract_of_chains(rng, switches, masked):
@@ -75,7 +57,7 @@ def test_contract_of_chains(rng, switches, masked):
 
 @pytest.mark.parametrize("K", [1, 2, 5, 17, 64])
 def test_contract_of_classes(rng, K):
-    check_against_definition(rescaled(make_classes(rng, K, 5)), rng)
+    check_against_definition(rescaled(test_multiclass.make(rng, K, n=5)), rng)
 
 
 @pytest.mark.parametrize("n_weights", [1, 7, 40])
@@ -185,41 +167,20 @@ def test_searches_by_cuts(new_rng, pairwise, search):
     assert 0 < n_missed < 60  # of 180
 
 
-@pytest.mark.parametrize("search", ["product", *SEARCHES])
-def test_thousands_of_classes(new_rng, search):
-    rng = new_rng(6)
-    n_queries = []
-    for _ in range(250):
-        K = int(rng.integers(2, 12))
-        made = make_classes(rng, K, 4)
-        w = rng.standard_normal(len(made.w)) * rng.choice([0.05, 0.3, 3])
-        for i in range(4):
-            problem = SlackProblem(made.problem, search)
-            padded = made.problem.layout.padded(w)
-            _, value, bound, exact, queries = doors.search(problem, i, padded, 1.0)
-            h, g = points(made, i, w, 1.0)
-            best = max(0.0, (h * g).max())
-            assert value <= best * (1 + 1e-12)
-            assert bound >= best * (1 - 1e-12)
-            n_queries.append(queries)
-            if search in ("product", "angular"):
-                assert exact
-                assert value == pytest.approx(best, rel=2e-10)
-                assert queries <= 2 * K + 1
-    assert np.mean(n_queries) <= (1 if search == "product" else 12 if search == "binary" else 6)
-
-
 @pytest.mark.parametrize(
     "structure, search",
     [
+        *product(["classes"], ["product", *SEARCHES]),
         *product(["chain", "tree"], ["product", "bisecting", "binary"]),
         *product(["chain, real costs", "tree, distances", "maps"], ["bisecting", "binary"]),
     ],
 )
 def test_thousands_of_structures(new_rng, structure, search):
-    rng, n_missed = new_rng(7), 0
+    rng, n_queries, n_missed = new_rng(7), [], 0
     for _ in range(350):
-        if "chain" in structure:
+        if structure == "classes":
+            made = test_multiclass.make(rng, int(rng.integers(2, 12)))
+        elif "chain" in structure:
             made = make_chains(rng, 3, (4, 2, 3), masked=rng.random() < 0.3)
         else:
             loss = "hamming" if structure == "tree" else "distance"
@@ -228,22 +189,16 @@ def test_thousands_of_structures(new_rng, structure, search):
         if structure == "chain, real costs":
             made = with_real_costs(rng, made)
         w = rng.standard_normal(len(made.w)) * rng.choice([0.05, 0.3, 3])
-        if "chain" not in structure:  # distance transforms want it so
+        if structure in ("tree", "tree, distances", "maps"):  # distance transforms require it
             made.model.layout.views(w)["edge"][..., [0, 2]] **= 2
-        problem = SlackProblem(made.problem, search)
-        padded = made.problem.layout.padded(w)
-        for i in range(problem.n_blocks):
-            code, value, bound, exact, _ = doors.search(problem, i, padded)
-            h, g = points(made, i, w, 1.0)
-            best = max(0.0, (h * g).max())
-            at = made.allowed[i].index(tuple(code.tolist()))
-            assert value == pytest.approx(h[at] * g[at], rel=1e-10, abs=1e-12)
-            assert value <= best * (1 + 1e-11)
-            assert bound >= best * (1 - 1e-11)
-            if exact:
-                assert value == pytest.approx(best, rel=2e-10, abs=1e-13)
-            n_missed += value < best * (1 - 1e-9)
-    assert n_missed == 0 if search == "product" else n_missed > 0
+        for i in range(made.problem.n_blocks):
+            queries, found = check_search(made, search, i, made.problem.layout.padded(w), 1.0)
+            n_queries.append(queries)
+            n_missed += not found
+    if structure == "classes":
+        most = {"product": 1, "binary": 12}.get(search, 6)
+        assert np.mean(n_queries) <= most
+    assert n_missed == 0 if search in ("product", "angular") else n_missed > 0
 
 
 def with_real_costs(rng, made):
@@ -283,29 +238,11 @@ def test_labels_that_hide_another(new_rng, most_h, most_g, share, short, key):
             assert value < 1e-4 * bound
 
 
-def test_three_labels_that_hide_one():
-    # Theorem 1: the best lies just inside the hull, so no lambda ever shows it.
-    h, g = np.array([1.0, 10, 1e-3, 4.99]), np.array([0, 1e-3, 10, 4.99])
-    problem = EnumeratedProblem((1 - h)[:, np.newaxis], g, [0, 4])
-    w = np.ones(1)
-    for search in SEARCHES:
-        code, value, bound, exact, _ = doors.search(SlackProblem(problem, search), 0, w)
-        if search == "angular":
-            assert exact
-            assert code[0] == 3
-            assert value == pytest.approx(4.99**2)
-        else:
-            assert not exact
-            assert code[0] != 3
-            assert value == pytest.approx(0.01)
-            assert bound >= 4.99**2
-
-
 @settings(max_examples=300)
 @given(KEYS, st.sampled_from(["classes", "planes"]), st.booleans(), st.booleans())
 def test_constrained_oracle(new_rng, key, kind, above, below):
     rng = new_rng(key)
-    made = make_classes(rng, 6, 1) if kind == "classes" else make_enumerated(rng, (7,), 3)
+    made = test_multiclass.make(rng, 6, n=1) if kind == "classes" else make_enumerated(rng, (7,), 3)
     h, g = points(made, 0, made.w, 2.0)
     slopes = np.r_[0.0, np.inf, g[h > 0] / h[h > 0], rng.random(2)]
     lower, upper = np.sort(rng.choice(slopes, 2))
@@ -374,7 +311,7 @@ def test_scores_without_a_call_before_are_refused(rng):
 
 def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
     # As the subgradient solver asks: weights and margin t times as large.
-    made = make_classes(rng, 7, 5)
+    made = test_multiclass.make(rng, 7, n=5)
     for search in ("product", *SEARCHES):
         for i in range(5):
             codes = set()

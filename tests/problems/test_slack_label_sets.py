@@ -12,7 +12,7 @@ from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._testing import _problem_access as doors
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import make
-from tests.problems.test_slack import points, rescaled
+from tests.problems.test_slack import check_search, points, rescaled
 
 SEARCHES = {
     "enumeration": ("product", "angular", "bisecting", "binary"),
@@ -43,30 +43,19 @@ def random_weights(rng, made, kind):
 
 @pytest.mark.parametrize("kind, search", CASES)
 def test_thousands_of_label_sets(new_rng, kind, search):
-    rng, n_queries, n_missed, n_exact = new_rng(8), [], 0, 0
+    rng, n_queries, n_missed = new_rng(8), [], 0
     for trial in range(350):
         K = int(rng.integers(1, 7)) if kind != "enumeration" or trial % 2 else 4
         uniform = search == "product" or bool(trial % 2)
         full = bool(rng.random() < 0.5) and kind != "cut"
         made = random_weights(rng, make(rng, kind, K, full=full, uniform=uniform), kind)
-        problem = SlackProblem(made.problem, search)
         margin = rng.choice([1.0, 0.3, 20.0])
         for i in range(made.problem.n_blocks):
-            code, value, bound, exact, queries = doors.search(problem, i, made.laid_out, margin)
-            h, g = points(made, i, made.real, margin)
-            best = (h * g)[h > 0].max(initial=0.0)
-            unit = 1e-12 * max(1.0, abs(h * g).max())
-            at = made.allowed[i].index(tuple(code.tolist()))
-            assert value == pytest.approx(max(h[at] * g[at], 0), rel=1e-10, abs=unit)
-            assert value <= best + unit
-            assert bound >= best - unit
-            if exact or search in ("product", "angular"):
-                assert exact
-                assert value == pytest.approx(best, rel=2e-10, abs=unit)
+            queries, found = check_search(made, search, i, made.laid_out, margin)
             n_queries.append(queries)
-            n_exact += exact
-            n_missed += value < best * (1 - 2e-10) - unit
+            n_missed += not found
             if search == "angular":
+                h, g = points(made, i, made.real, margin)
                 M = len(np.unique(np.round([h, g], 9), axis=1).T)
                 assert M > 20 or queries <= 2 * M + 1
     assert len(n_queries) >= 1000
@@ -77,7 +66,6 @@ def test_thousands_of_label_sets(new_rng, kind, search):
         assert n_missed < 0.2 * len(n_queries)
         # The hull hides some, but hardly any of labels without interactions.
         assert n_missed > 0 or kind == "independent"
-        assert n_exact > 0
 
 
 def test_the_table_agrees_with_enumeration(new_rng):

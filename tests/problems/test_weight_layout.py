@@ -11,7 +11,6 @@ from sstruct._problems.chain.chain_arguments import ChainModel
 from sstruct._problems.core.weight_layout import (
     WeightBlock,
     WeightLayout,
-    dense_block,
     label_layout,
     vector_layout,
 )
@@ -176,9 +175,3 @@ def test_the_order_of_a_chain():
     assert layout.table(w, "edge").tolist() == [[12, 13], [14, 15]]
     assert layout.table(w, "edge_feature").shape == (0, 2, 2)
     assert layout.blocks["edge"].axes == ("label", "next_label")
-
-
-def test_dense_blocks_are_row_major():
-    block = dense_block(("a", "b", "c"), (2, 3, 4))
-    assert block.strides == (12, 4, 1)
-    assert block.extent == 24
