@@ -436,5 +436,5 @@ def test_sets_without_any_label():
 
 def test_parameters_are_checked_before_a_part():
     model = ChainSSVM(solver="ssg", lam=0.1).partial_fit(ROWS, LABELS, classes=[0, 1])
-    with pytest.raises(TypeError, match="lam must be a number, found DataFrame"):
+    with pytest.raises(TypeError, match="lam must be a number or 'auto', found DataFrame"):
         model.set_params(lam=pd.DataFrame([[0.1], [0.2]])).partial_fit(ROWS, LABELS)
