@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""What a round of oracle calls on a Dask cluster costs, and when a cluster pays.
+"""Cost of a round of oracle calls on a Dask cluster, and a model of fits.
 
-Measured on a LocalCluster on loopback, with an oracle that sleeps: workers then do not compete for
-the cores of this machine, and what is left is what the cluster itself costs.
+Measured on a LocalCluster on loopback, with an oracle that sleeps, so that workers do not compete
+for the cores of this machine and only the overhead of the cluster is measured.
 
-1. Latency: seconds of a round in which each of 1, 2, ... workers is asked about one sample.
+1. Latency: seconds of a round in which each of 1, 2, ... workers receives one sample.
 2. Bandwidth: seconds of rounds that send all of w, by its size.
-3. A fit: bytes sent and received a pass and worker, against those of the data; its seconds
-   against those of the model.
+3. A fit: bytes sent and received per pass and worker, compared with the size of the data; its
+   seconds compared with the model.
 4. The model, up to 1,000 workers: seconds of a pass of n calls in batches of B,
 
        T(W) = n / B (l + (m + r) asked(B, W) + c most(B, W)) + parent n
 
    c: seconds of a call; l: seconds of a round; m: CPU seconds of caller and scheduler for each
-   worker asked; r: bytes of the changes of w in a round over the bandwidth; asked(B, W) and
-   most(B, W): means over draws of how many of W workers have some of a batch's samples, and of
-   the largest number that one of them has; parent: seconds of the caller for each sample.
+   worker that is called; r: bytes of the changes of w in a round divided by the bandwidth;
+   asked(B, W) and most(B, W): expected number of W workers with samples of a batch, and expected
+   largest number of such samples of a worker; parent: seconds of the caller for each sample.
 
-The shortest times are taken: other work on the machine only adds to them.
+The minimum times are used, since other load on the machine only increases them.
 
     python benchmarks/cluster.py [--workers 1 2 4] [--json FILE]
 """
@@ -42,7 +42,7 @@ from sstruct.solvers import MPBCFW
 
 
 class Sleeps:
-    """Classes with sparse features; a call takes so many seconds, of no core."""
+    """Classes with sparse features; a call sleeps for a given number of seconds."""
 
     def __init__(self, seconds=0.0, K=4, d=1000):
         self.seconds, self.K, self.d = seconds, K, d
@@ -84,7 +84,7 @@ def nothing(i):
 
 
 def latency(client, W, rounds=50):
-    """Seconds, and of CPU here, of a round: one weight is new, each worker asked of a sample."""
+    """Return wall-clock and CPU seconds of a round: one new weight, one sample per worker."""
     oracle = Sleeps()
     cluster, w = cluster_of(client, oracle, W, W), np.zeros(oracle.K * oracle.d)
     times, cpu = [], time.process_time()
@@ -97,7 +97,7 @@ def latency(client, W, rounds=50):
 
 
 def whole(client, d, rounds=10):
-    """Seconds of a round with one worker that sends d weights."""
+    """Return the seconds of a round with one worker that sends d weights."""
     oracle = Sleeps(K=2, d=d // 2)
     cluster, rng, times = cluster_of(client, oracle, 1, 1), np.random.default_rng(0), []
     for _ in range(rounds):
@@ -109,7 +109,7 @@ def whole(client, d, rounds=10):
 
 
 def fit(oracle, n, passes):
-    """Seconds of a fit; the model; the fit's cluster, if it had one."""
+    """Return the seconds of a fit, the model, and the cluster of the fit, if any."""
     X, y = samples(n, oracle.d)
     seen, create = [], Cluster.__init__
 
@@ -134,7 +134,7 @@ def fit(oracle, n, passes):
 
 
 def shares(B, W, draws=50):
-    """Means of how many of W workers have samples of a batch, and of the largest number."""
+    """Return the mean number of W workers with samples of a batch, and the mean largest number."""
     rng = np.random.default_rng(0)
     counts = [np.bincount(rng.integers(0, W, B)) for _ in range(draws)]
     return np.mean([(np.count_nonzero(count), count.max()) for count in counts], axis=0)
@@ -231,7 +231,7 @@ def main():
 
 
 def again(oracle, n, passes):
-    """Weights of the same fit at home; its calls do not sleep."""
+    """Return the weights of the same fit without a cluster; its calls do not sleep."""
     quick = Sleeps(0.0)
     quick.work = oracle.work
     with joblib.parallel_config(backend="sequential"):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What a call of an oracle costs beside the oracle: of C functions, and of Python methods.
+"""Overhead of an oracle call: C functions and Python methods.
 
-The oracle chooses one of five candidates (choices.py and choice.c in tests/estimators/custom/). CPU
-time of a call of the max-oracle, features, loss and bookkeeping included; best of some repeats.
+The oracle selects one of five candidates (choices.py and choice.c in tests/estimators/custom/). CPU
+time of a call of the max-oracle, including features, loss and bookkeeping; minimum of several
+repeats.
 
     python benchmarks/compiled_oracle.py [--features 4 100] [--calls 20000] [--json FILE]
 """
@@ -28,7 +29,7 @@ SOURCE = Path(__file__).parents[1] / "tests" / "estimators" / "custom" / "choice
 
 
 def cost(problem, w, calls, repeats=3):
-    """Seconds of CPU time of a call of the max-oracle through the test door, the best of some."""
+    """Return the CPU seconds of a call of the max-oracle from Python, the best of several."""
     best = np.inf
     for _ in range(repeats):
         begin = time.process_time()
@@ -56,7 +57,7 @@ def main():
             w, rows_of = rng.standard_normal(d), list(range(100))
             c = compiled_choice(library, d).problem(X, y, rows_of)
             python = CallableProblem(OracleCalls(Choice(), X, y, rows_of))
-            # The door itself: a code, a tuple.
+            # The cost of the call from Python: a code and a tuple.
             row = {
                 "features": d,
                 "c": cost(c, w, arguments.calls),

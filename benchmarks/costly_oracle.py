@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
-"""What do cached planes save where the oracle is costly: MP-BCFW against BCFW?
+"""MP-BCFW compared with BCFW for a costly oracle: the effect of cached planes.
 
     python benchmarks/costly_oracle.py [--lam 0.01 0] [--limit 300] [--seeds 1]
 
-OCR small (fold 0); each oracle call waits ``--wait`` seconds (1 ms), busy, the GIL released, and
-declares them as its work. Batches of one call: both methods are the papers' sequential ones.
-MP-BCFW with default options against ``solver="bcfw", step="fw"`` (which averages, as is its
-default), blocks in a new random order each pass for both, as in the paper on MP-BCFW. Reported at
-relative gap ``--gap``: oracle calls, wall clock, and the share of it in oracles (the wait, and what
-the plain oracle takes in a full pass), where the paper has 99 % for BCFW and 25 % for MP-BCFW. Gaps
-are computed between passes on the plain problem, off the clock.
+OCR small (fold 0). Each oracle call waits ``--wait`` seconds (1 ms) without the GIL, as a busy
+wait, and declares this time as its work. Batches have one call, so that both methods are sequential
+as in the papers. MP-BCFW with default options is compared with ``solver="bcfw", step="fw"`` (which
+averages by default); both visit the blocks in a new random order in each pass, as in the paper on
+MP-BCFW. Reported at relative gap ``--gap``: oracle calls, wall-clock time, and its fraction in
+oracles (the wait, and the time of the plain oracle in a full pass), for which the paper reports
+99 % for BCFW and 25 % for MP-BCFW. Gaps are computed between passes on the plain problem, and this
+time is not counted.
 
-BCFW would run for hours. Its path does not depend on what a call costs, so its calls are those of a
-fit of the plain problem (``--plain-limit`` seconds of it), and its seconds are predicted: the CPU
-time of that fit, and the wait for each call. A busy machine makes MP-BCFW's measured seconds more,
-but not these. The costly fit itself runs only where that is less than ``--limit`` seconds; else for
-``--check`` seconds, by which its duals must be the plain fit's to the bit. Where the plain fit does
-not reach the gap either, what is shown is a lower bound, marked ">". ``--lam 0`` means 1/n.
-Writes a table to the screen, its rows into published_methods.csv, and JSON, into --output.
+BCFW would take hours. Its iterates do not depend on the duration of calls, so the number of its
+calls is taken from a fit of the plain problem (of ``--plain-limit`` seconds), and its seconds are
+predicted: the CPU time of that fit plus the wait for each call. Other load on the machine increases
+the measured seconds of MP-BCFW, but not these. The costly fit is run only if this takes less than
+``--limit`` seconds, and otherwise for ``--check`` seconds, in which its dual values must be bitwise
+identical to the plain fit. If the plain fit does not reach the gap, the result is a lower bound,
+marked ">". ``--lam 0`` means 1/n. Prints a table, and writes its rows into published_methods.csv,
+and JSON, into --output.
 """
 
 import argparse
@@ -43,7 +45,7 @@ PAPER = {"mp-bcfw": "25 %", "bcfw": "99 %"}
 
 
 def plain_call(data, w):
-    """Seconds of one call of the plain oracle, from full passes (which add a score)."""
+    """Return the seconds of a call of the plain oracle, from full passes (which add a score)."""
     pool, times = ThreadPool(data.problem, 1), []
     for _ in range(9):
         begin = time.perf_counter()
@@ -53,7 +55,7 @@ def plain_call(data, w):
 
 
 def compare(data, arguments, seed):
-    """Run both methods once; return their figures."""
+    """Run both methods once; return the results."""
     wait, gap, limit = arguments.wait, arguments.gap, arguments.limit
     costly = replace(data, problem=CostlyProblem(data.problem, wait, batch_size=1))
     call = wait + plain_call(data, np.zeros(data.problem.n_weights))
@@ -80,7 +82,7 @@ def compare(data, arguments, seed):
 
 
 def figure(curve, seconds, gap, call):
-    """Calls and seconds to the gap, or to the end."""
+    """Return the calls and seconds to the gap, or to the end."""
     at = curve.reach(gap)
     end = -1 if at is None else at
     return {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What an oracle in Python costs beside itself, and what workers gain.
+"""Overhead of an oracle in Python, and speed-up by workers.
 
 1. CPU time of an oracle call of StructuredSVM whose oracle does nothing.
-2. An oracle of some milliseconds of pure Python: a fit with two worker processes, against two
-   independent processes that make the same fit alone, at the same time. Both keep two cores busy,
-   so that other load on the machine hits both alike. Share: half of the time of the two alone,
-   over that of the fit with workers; 1: nothing is lost. Both in turn, each first every other
-   time: the speed of a shared machine drifts from second to second, so that single shares tell
-   little and their median is what counts.
+2. An oracle of some milliseconds of pure Python: a fit with two worker processes, compared with two
+   independent processes that make the same fit at the same time. Both use two cores, so other load
+   on the machine affects both equally. Efficiency: half of the time of the two independent fits,
+   divided by the time of the fit with workers; 1 means no overhead. The two are measured
+   alternately, and the median is reported, because the speed of a shared machine varies within
+   seconds.
 
     python benchmarks/custom_oracle.py [--repeats 15] [--milliseconds 5] [--samples 512]
 """
@@ -33,7 +33,7 @@ from sstruct.solvers import MPBCFW
 
 
 class Nothing:
-    """Two labelings, of fixed features."""
+    """Two labelings with fixed features."""
 
     def __init__(self, d):
         self.features = np.zeros(d), np.ones(d)
@@ -49,7 +49,7 @@ class Nothing:
 
 
 class Slow:
-    """Classes, with a loop of so many turns before each answer."""
+    """Classes, with a loop of a given number of iterations before each answer."""
 
     def __init__(self, turns, K=4):
         self.turns, self.K = turns, K
@@ -73,7 +73,7 @@ class Slow:
 
 
 def overhead(d, n=2000):
-    """Microseconds of CPU a call, without those of the oracle itself."""
+    """Return the CPU microseconds per call, excluding the oracle."""
     calls = OracleCalls(Nothing(d), [0] * n, [0] * n, list(range(n)))
     pool, w, q = ThreadPool(CallableProblem(calls), 1), np.zeros(d), np.full(n, 1 / n)
     full_pass(pool, w, q)
@@ -83,7 +83,7 @@ def overhead(d, n=2000):
 
 
 def turns_of(seconds):
-    """Turns of the loop that take so much CPU time."""
+    """Return the number of iterations of the loop that take a given CPU time."""
     oracle, x, w = Slow(100_000), np.ones(10), np.zeros(40)
     begin = time.process_time()
     for _ in range(10):
@@ -99,7 +99,7 @@ def data(n):
 
 
 def fit(turns, n, n_jobs=None, passes=1):
-    """Seconds of a fit of so many passes, and its weights."""
+    """Return the seconds of a fit with a given number of passes, and its weights."""
     X, y = data(n)
     model = StructuredSVM(
         Slow(turns),
@@ -123,7 +123,7 @@ def alone(turns, n, barrier, queue):
 
 
 def two_alone(turns, n):
-    """Seconds until both of two processes have made their fit."""
+    """Return the seconds until two processes have finished their fits."""
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(3), context.Queue()
     processes = [context.Process(target=alone, args=(turns, n, barrier, queue)) for _ in range(2)]
@@ -145,7 +145,7 @@ def main():
     for d in (10, 100, 1000, 10_000):
         print(f"an oracle that does nothing, {d} weights: {overhead(d):.1f} us of CPU a call")
     turns = turns_of(given.milliseconds / 1e3)
-    # Processes that have imported everything.
+    # Return processes that have imported all modules.
     Parallel(n_jobs=2)(delayed(fit)(1, 16) for _ in range(4))
     shares = []
     for repeat in range(given.repeats):

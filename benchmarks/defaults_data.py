@@ -1,7 +1,7 @@
-"""The sets on which defaults are tried: an estimator at its defaults, data, and how to hold out.
+"""Data sets for the evaluation of defaults: estimator, data, and held-out parts.
 
-Training parts alone, so that test parts stay unseen. Sets that take long are cut or have one
-held-out part; the others are held out in turn, small ones several times.
+Only training parts are used, so that test parts remain unseen. Slow data sets are reduced or have
+one held-out part; for the others, cross-validation is used, repeatedly for small sets.
 """
 
 import gzip
@@ -58,20 +58,20 @@ from sstruct.preprocessing import SequenceVectorizer
 
 @dataclass
 class Trial:
-    """A set: which estimator is tried, on what.
+    """A data set and the estimator that is evaluated on it.
 
     Attributes
     ----------
     kind : callable
-        Makes the estimator, from parameters that differ from the defaults.
+        Returns the estimator, given parameters that differ from the defaults.
     X, y : as in its ``fit``
     repeats : int
-        How often the samples are shuffled and each part held out in turn; 0: the last part alone.
+        Number of cross-validations of shuffled samples; 0 to hold out only the last part.
     n_folds : int
     held_out : list of pairs of index arrays or None
-        What is trained on, and what is held out; instead of `repeats` and `n_folds`.
+        Training and held-out samples; instead of `repeats` and `n_folds`.
     dicts : list of lists of dicts or None
-        The same features as CRFsuite takes them.
+        The same features in the format of CRFsuite.
     """
 
     kind: Callable
@@ -83,7 +83,7 @@ class Trial:
     dicts: list | None = field(default=None, repr=False)
 
     def folds(self):
-        """Return pairs of indices: what is trained on, and what is held out."""
+        """Return pairs of indices: training and held-out samples."""
         if self.held_out is not None:
             return self.held_out
         n = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
@@ -115,7 +115,7 @@ def conll(n_sentences, **more):
 
 
 def word_features(words):
-    """Dicts of what a word looks like and of its neighbors."""
+    """Return dicts with the form of each word and of its neighbors."""
     out = []
     for i, word in enumerate(words):
         low = word.lower()
@@ -132,7 +132,7 @@ def word_features(words):
 def ewt(n_sentences, **more):
     with gzip.open(shared_file("ud_english_ewt_train.txt.gz"), "rt", encoding="utf-8") as lines:
         blocks = lines.read().strip().split("\n\n")
-    # From all over the corpus, whose documents stand one after another.
+    # Evenly spaced, because the corpus is ordered by document.
     blocks = blocks[:: len(blocks) // n_sentences][:n_sentences]
     rows = [[line.split("\t")[:2] for line in block.split("\n")] for block in blocks]
     dicts = [word_features([word for word, _ in sentence]) for sentence in rows]
@@ -141,9 +141,9 @@ def ewt(n_sentences, **more):
 
 
 def dates(standardised):
-    """Dates, where no image of one part is in the other; not the parts that are loaded by default.
+    """Return dates in parts without common images, other than the parts loaded by default.
 
-    Their pixels are from 0 to 1. Many parts: each has the digits of some hundred images alone.
+    Pixels are from 0 to 1. There are many parts, with the digits of a few hundred images each.
     """
     X, y, held_out = [], [], []
     for seed in range(1, 13):
@@ -159,7 +159,7 @@ def dates(standardised):
 
 
 def digit_chains():
-    """Counting digits with noise over them, in two halves that have no image in common."""
+    """Return counting digits with noise, in two halves without common images."""
     images, digits = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
     X, y = [], []
@@ -194,7 +194,7 @@ def horse_superpixels():
         (np.bincount(r.ravel(), mask.ravel()) / x[3] > 0.5).astype(int)
         for r, mask, x in zip(regions, masks, X)
     ]
-    # Without sizes, so that every superpixel counts for one.
+    # Without sizes, so that every superpixel has the same weight.
     return Trial(
         lambda **more: GraphCRFSSVM(pairwise="contrast", **more), [x[:3] for x in X], y, n_folds=3
     )

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
-"""Early stopping against fits to the optimum: error on samples that no fit has seen, and time.
+"""Early stopping compared with fits to the optimum: test error and time.
 
     python benchmarks/early_stopping.py [--data ocr folds conll] [--seeds 5]
     python benchmarks/early_stopping.py --shares [--sets iris "EWT tags" ...]
 
-Fits with early_stopping=True hold out a tenth of the training part; by its score alone they choose
-their weights, and nothing is chosen by the test part. "ocr": OCR letters, folds 1-9 to train, fold
-0 to test, share of wrong letters. "folds": each of the ten folds to test in turn. "conll": chunk F1
-on the test part of CoNLL-2000, CRFsuite's template, all attributes, beside a grid of lam. A seed
-draws the samples held out and the order of visits. Seconds are CPU time of ``fit``. Means are rows
-of early_stopping.csv in --output.
+Fits with early_stopping=True hold out a tenth of the training part and select their weights only by
+its score; the test part is not used for any choice. "ocr": OCR letters, trained on folds 1-9,
+tested on fold 0, fraction of wrong letters. "folds": each of the ten folds is the test part in
+turn. "conll": chunk F1 on the test part of CoNLL-2000, with CRFsuite's template and all attributes,
+compared with a grid of lam. A seed determines the held-out samples and the order of visits. Seconds
+are CPU time of ``fit``. Means are rows of early_stopping.csv in --output.
 
-"/ 6" is a sixth of ``lam="auto"``. "joined": after the fit the samples held out are learned from,
-too. Perceptrons visit them by ``partial_fit`` as often as they had made passes when they had the
-weights kept; MP-BCFW goes on with all samples, by a warm start, to its default `tol`. 0.01 is the
-`aggressiveness`, of 0.003, 0.01, 0.03 and 1 (its default) the best by held-out letters.
-"held_out" is the best score on the samples held out.
+"/ 6" is a sixth of ``lam="auto"``. "joined": after the fit, the held-out samples are used for
+training, too. Perceptrons visit them by ``partial_fit`` as often as the training samples at the
+time of the selected weights; MP-BCFW continues with all samples, by a warm start, to its default
+`tol`. 0.01 is the `aggressiveness`, the best of 0.003, 0.01, 0.03 and 1 (its default) on held-out
+letters. "held_out" is the best score on the held-out samples.
 
---shares: the sets of ``defaults_data.py``, lam from 1 to 1/24 of ``lam="auto"`` with early
-stopping; errors over that of the default fit, and their geometric means over the sets. Needs
-SSTRUCT_DATA or downloads.
+--shares: the data sets of ``defaults_data.py``, lam from 1 to 1/24 of ``lam="auto"`` with early
+stopping; errors divided by the error of the default fit, and their geometric means over the sets.
+Needs SSTRUCT_DATA or downloads.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def chunks():
 
 
 def measured(data, score, joined=False, **parameters):
-    """Fit once; return what the test part says, CPU seconds, passes, lam, gap, held-out score."""
+    """Fit once; return the test score, CPU seconds, passes, lam, gap, held-out score."""
     X, y, X_test, y_test = data
     model = ChainSSVM(**parameters)
     begin = time.process_time()
@@ -86,7 +86,7 @@ def measured(data, score, joined=False, **parameters):
 
 
 def fit_then_join(model, X, y):
-    """Stop early; then learn from the samples held out, too."""
+    """Stop early; then train on the held-out samples, too."""
     ends = train_test_split(np.arange(len(y)), test_size=0.1, random_state=model.random_state)
     (X_fit, y_fit), (X_val, y_val) = ((taken(X, end), taken(y, end)) for end in ends)
     online = model._structure().solver_name in ("perceptron", "pa")
@@ -102,7 +102,7 @@ def fit_then_join(model, X, y):
 
 
 def means(runs):
-    """Return what a row of the table says of some runs of a fit."""
+    """Return the row of the table for several runs of a fit."""
     found, *more = zip(*runs, strict=True)
     seconds, passes, lam, gap, held_out = map(mean, more)
     of_objective = {"lam": f"{lam:.3g}", "gap": f"{gap:.3f}"} if lam else {"lam": "", "gap": ""}
@@ -116,8 +116,8 @@ def means(runs):
 def early_fits(automatic, to_join):
     """Return parameters of fits with early stopping.
 
-    automatic: what lam="auto" is
-    to_join: parts of it with which MP-BCFW learns from the samples held out, too
+    automatic: the value of lam="auto"
+    to_join: fractions of it for which MP-BCFW also trains on the held-out samples
     """
     fits = {
         "early": {},

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""How long does alpha-expansion take, beside gco-wrapper and PyMaxflow, and who ends lower?
+"""Alpha-expansion compared with gco-wrapper and PyMaxflow: time and energy.
 
     python benchmarks/expansion.py [--sizes 64 128 256] [--labels 5 16] [--repeats 5] [--json FILE]
 
-CPU milliseconds of one thread from numpy arrays to labels, building the graph included, each
-package called as its users call it, all from each node's cheapest label; ours begins twice, and the
-decoder that training calls once; medians of interleaved
-repeats (ours with another label order in each), and the energies reached (the mean, in percent of
-the first's). Problems: random node costs; restoring a noisy sample image of scikit-learn,
-quantised to as many levels as labels; both on a 4-connected grid with one weight for all edges
-(PyMaxflow's grids have no other), Potts and truncated linear; and graphs like those of
-superpixels (a Delaunay triangulation of random points, as many nodes as a grid of a quarter of
-the size has) with random weights, which PyMaxflow's expansion does not take. Peers (gco-wrapper:
-research use only; PyMaxflow: GPL; never dependencies) are left out where missing.
+CPU milliseconds of one thread from numpy arrays to labels, including the construction of the graph.
+Each package is called as by its users, and starts from the cheapest label of each node;
+`alpha_expansion` starts twice, and the decoder of training once. Medians of interleaved repeats
+(ours with another order of labels in each), and the energies (the mean, in percent of the first
+package). Problems: random node costs; restoration of a noisy sample image of scikit-learn,
+quantized to as many levels as labels; both on a 4-connected grid with one weight for all edges
+(PyMaxflow's grids support no other), Potts and truncated linear; and graphs similar to superpixels
+(a Delaunay triangulation of random points, with a quarter of the nodes of the grid) with random
+weights, which PyMaxflow's expansion does not support. Other packages (gco-wrapper: research use
+only; PyMaxflow: GPL; never dependencies) are omitted if they are not installed.
 """
 
 import argparse
@@ -38,7 +38,7 @@ except ImportError:
 
 
 def distance(kind, n_labels):
-    """Potts, or the distance of labels on a line, at most a quarter of its length (at least 2)."""
+    """Return Potts costs, or differences truncated at a quarter of the labels (at least 2)."""
     line = np.abs(np.subtract.outer(np.arange(n_labels), np.arange(n_labels))).astype(float)
     return np.minimum(line, 1 if kind == "potts" else max(2, n_labels // 4))
 
@@ -86,7 +86,7 @@ def ours(node, edges, weights, size, table, seed):
 
 
 def decoder(node, edges, weights, size, table, seed):
-    """What training and prediction call: nothing to check, the grid known as one."""
+    """Call the decoder of training and prediction: without validation, and for a grid."""
     grid = None if size is None else (size, size, 4)
     return GraphDecoder("expansion", seed).decode_arrays(
         node,
@@ -110,7 +110,7 @@ def grid_expansion(node, edges, weights, size, table, seed):
 
 
 def measure(problem, kind, n_labels, repeats):
-    """Milliseconds and energies of each way, interleaved."""
+    """Return milliseconds and energies of each method, interleaved."""
     node, edges, weights, size = problem
     ways = {"alpha_expansion": ours, "decoder": decoder}
     if gco is not None:

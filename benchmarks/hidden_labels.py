@@ -1,37 +1,38 @@
 #!/usr/bin/env python3
-"""Labels partly hidden: LatentSSVM beside what one would do without it.
+"""Partly hidden labels: LatentSSVM compared with simpler methods.
 
     python benchmarks/hidden_labels.py [--tasks letters ...] [--seeds 0 ...]
 
-A row for each task, seed and way, in the place of what hidden_labels.csv in --output has of it:
+Writes a row for each task, seed and method into hidden_labels.csv in --output:
 
-    letters     OCR letters, fold 0 (626 words); half of the training letters hidden, at random.
-                Other way: sequences cut at hidden letters (`ignore_label`). A third way begins
-                with what LatentSSVM completes by kernel features (`init`), whose gamma and lam
-                are chosen by three folds of all known letters before. Test: folds 1-9
+    letters     OCR letters, fold 0 (626 words); half of the training letters are hidden, at random.
+                Baseline: sequences are split at hidden letters (`ignore_label`). A third method
+                starts from a completion by kernel features (`init`), whose gamma and lam are
+                selected by cross-validation with three folds of all known letters. Test: folds 1-9
     letters by kernels
-                the same, with kernel features (gamma 0.05) for both ways
+                the same, with kernel features (gamma 0.05) for both methods
     letters, large
-                as "letters", trained on folds 1-9 and tested on fold 0; two ways
+                as "letters", trained on folds 1-9 and tested on fold 0; two methods
     every second letter
-                as "letters", but every second letter of a word is hidden; two ways
-    tags        EWT part-of-speech tags, 600 sentences, 70 % of the words hidden, at random;
-                cut there in the other way. Test: 2,000 sentences
+                as "letters", but every second letter of a word is hidden; two methods
+    tags        EWT part-of-speech tags, 600 sentences, 70 % of the words are hidden, at random; the
+                baseline splits sentences there. Test: 2,000 sentences
     tags by words
-                the same from 1,500 sentences, without the neighboring words among a word's
-                features: the chain alone tells of them
+                the same from 1,500 sentences, without features of the neighboring words, so that
+                only the chain uses them
     fine tags, fine tags by words
-                the same two with the 49 Penn tags of EWT for its 17 universal ones
-    yeast       half of the label matrix not known, at random; off in the other way. Mean share of
-                wrong labels on the published test part
-    modes       made chains: each of three labels looks like one of two opposite things. One state
-                for each label, or two
-    states      OCR letters, all known, fold 0: one state for each label, or two. Test: folds 1-9
+                the same two with the 49 Penn tags of EWT instead of its 17 universal tags
+    yeast       half of the label matrix is unknown, at random; the baseline sets it to 0. Mean
+                fraction of wrong labels on the published test part
+    modes       synthetic chains: the features of each of three labels have two opposite modes. One
+                or two states for each label
+    states      OCR letters, all known, fold 0: one or two states for each label. Test: folds 1-9
     states, large
                 the same, trained on folds 1-9 and tested on fold 0
 
-lam is chosen for each way by three folds of the training part, by the error of its known labels.
-Seconds are of the fit with the lam chosen, not of choosing. Data are read from SSTRUCT_DATA.
+lam is selected for each method by cross-validation with three folds of the training part, by the
+error on known labels. Seconds are for the fit with the selected lam. Data are read from
+SSTRUCT_DATA.
 """
 
 import argparse
@@ -79,7 +80,7 @@ def at(data, chosen):
 
 
 def error(model, X, y):
-    """Share of known labels that are wrong."""
+    """Return the fraction of known labels that are wrong."""
     if isinstance(y, np.ndarray):
         known = y >= 0
         return ((model.predict(X) != y) & known).sum() / known.sum()
@@ -234,7 +235,7 @@ def cv_error(model, lam, X, labels, scored):
 def rows(name, seed):
     task, first = TASKS[name](np.random.default_rng(seed)), None
     for way, (model, labels) in task.ways.items():
-        # Only what is known is scored, also where the other way takes the rest for off.
+        # Only known labels are scored, also if the baseline sets the others to 0.
         scored = task.ways["latent"][1] if "latent" in task.ways else labels
         errors = {lam: cv_error(model, lam, task.X, labels, scored) for lam in task.lams}
         lam = min(errors, key=errors.get)

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""Which bound and which energy does MAP inference reach in how much time, on real models?
+"""Bounds and energies of MAP inference over time, on real models.
 
     python benchmarks/map_inference.py [--seconds 10] [--methods trws bp ...] [--instances NAME ...]
                                        [--lp-entries 40000] [--plot FILE]
 
-Models are those of the folder mrf of the data folder (SSTRUCT_DATA): UAI files, graph matching
-problems (as models whose pairs forbid that a right node is taken twice), and two images. For each
-the reference (with = where it is proven to be the minimum, see reference.json), the value of the
-linear program over the local polytope where it has at most --lp-entries variables (HiGHS), and for
-each method the bound, the energy, seconds of the clock and how it ended. Methods are those of
-`map_mrf` ("exact" is HiGHS on the integer program, where it has at most --lp-entries variables),
-and
+The models are in the folder mrf of the data folder (SSTRUCT_DATA): UAI files, graph matching
+problems (as models whose pairs forbid using a right node twice), and two images. For each model,
+the script prints the reference (with = if it is proven to be the minimum, see reference.json), the
+value of the linear program over the local polytope if it has at most --lp-entries variables
+(HiGHS), and for each method the bound, the energy, wall-clock seconds and the status. Methods are
+the methods of `map_mrf` ("exact" is HiGHS on the integer program, if it has at most --lp-entries
+variables), and
 
-fwmap-zero        "fwmap" from multipliers of 0 in place of those of messages
+fwmap-zero        "fwmap" that starts from multipliers of 0 instead of messages
 fwmap-published   the same with the published step
 subgradient       subgradient ascent on the same trees, from 0, with Polyak's steps
 matching          `graph_matching`, for matching problems
-toulbar2          where it is on the PATH; its bound is right to about 1e-7 for each cost, as it
-                  rounds them, and its limit is CPU time
+toulbar2          if it is on the PATH; its bound is accurate to about 1e-7 for each cost, since it
+                  rounds costs, and its time limit is in CPU time
 
-The plot has an axes for each model with bounds and energies against time. Writes map_inference.csv
-into --output.
+The plot has axes for each model with bounds and energies over time. Writes map_inference.csv into
+--output.
 """
 
 import argparse
@@ -51,12 +51,12 @@ from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.map_result import Record
 from sstruct.inference._model.tree_cover import tree_cover
 
-# Digits that toulbar2 keeps of costs.
+# Number of digits of costs that toulbar2 uses.
 DIGITS = 7
 
 
 def load(folder, name):
-    """The model of an instance of reference.json, and of a matching its unary and pairwise."""
+    """Return the model of an instance of reference.json, and unary and pairwise of a matching."""
     path, *pair = name.split()
     path = folder / path
     if name.endswith(".uai.gz"):
@@ -73,13 +73,13 @@ def load(folder, name):
 
 
 def reference_energy(entry):
-    """The reference as an energy, NaN where there is none, and whether it is the minimum."""
+    """Return the reference energy, NaN if it is unknown, and whether it is the minimum."""
     energy = entry.get("cost", -entry.get("log_score", math.nan))
     return energy, entry.get("status") == "optimal"
 
 
 def polytope_value(mrf, most):
-    """The linear program's value, NaN where it is too large."""
+    """Return the value of the linear program, NaN if it is too large."""
     model, _ = pairwise_model(mrf)
     if n_marginals(model) > most:
         return math.nan
@@ -96,7 +96,7 @@ def polytope_value(mrf, most):
 
 
 def toulbar2(mrf, seconds):
-    """Run toulbar2 on a model: a row, or None where costs do not fit its format."""
+    """Run toulbar2 on a model; return a row, or None if its format does not support the costs."""
     with tempfile.TemporaryDirectory() as folder:
         model, solution = Path(folder) / "model.uai", Path(folder) / "model.sol"
         try:
@@ -124,8 +124,8 @@ def toulbar2(mrf, seconds):
 def subgradient(mrf, seconds, patience=20):
     """Ascend h along subgradients; return a MapResult.
 
-    Steps are (best energy - h) / |g|^2 times a factor of 1, halved where the bound has not risen
-    for `patience` iterations. Labels as those of "fwmap", every fifth iteration.
+    Steps are (best energy - h) / |g|^2 times a factor of 1, which is halved if the bound has not
+    increased for `patience` iterations. Labels are computed every fifth iteration, as by "fwmap".
     """
     labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
     record = Record(mrf, labels, 1e-6, seconds)
@@ -165,7 +165,7 @@ OPTIONS = {
 
 
 def solve(mrf, problem, method, seconds):
-    """The MapResult of a method, None where the method is not for the model."""
+    """Return the MapResult of a method, or None if it does not support the model."""
     limits = dict(max_time=seconds, max_iter=10**6)
     if method == "subgradient":
         return subgradient(mrf, seconds)
@@ -179,7 +179,7 @@ def solve(mrf, problem, method, seconds):
 
 
 def run(mrf, problem, method, seconds, most):
-    """A row and the history of one method on one model; None where the method is not for it."""
+    """Return a row and the history of a method, or None if it does not support the model."""
     if method == "toulbar2":
         return toulbar2(mrf, seconds), None
     if method == "exact" and n_marginals(pairwise_model(mrf)[0]) > most:
@@ -205,7 +205,7 @@ def title(name):
 
 
 def plot(results, file):
-    """An axes for each model."""
+    """Draw axes for each model."""
     import matplotlib.pyplot as plt
 
     from sstruct.plotting import BoundDisplay

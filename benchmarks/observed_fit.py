@@ -1,12 +1,12 @@
-"""Fits that are watched from outside: what a method reaches, without what watching costs.
+"""Fits with an observed primal objective, without the cost of the observation.
 
-The solver runs as it would unwatched: with no certificates but those that gap sampling and caching
-refresh their block gaps by, every 10 passes, as in the paper. After each pass the primal is
-computed off the clock, at the iterate and, where the method averages, at the average. So curves are
-fine, and no method sees fresher gaps than its own protocol gives it. The refreshing passes count as
-what they are: n oracle calls each, on the clock.
+The solver runs as without an observer: certificates are computed only to refresh the block gaps of
+gap sampling and caching, every 10 passes as in the paper. After each pass, the primal is computed
+at the iterate and, if the method averages, at the average; this time is not counted. Curves
+therefore have a value for each pass, and no method uses block gaps that are newer than in its
+protocol. Refreshing passes are counted with n oracle calls each and with their time.
 
-Seconds are the CPU time of the one thread, which other processes disturb less than wall clock.
+Seconds are CPU time of one thread, which depends less on other processes than wall-clock time.
 """
 
 import math
@@ -31,11 +31,11 @@ NEVER = 10**9
 
 @dataclass
 class Curve:
-    """A fit as it went, a value a pass.
+    """The course of a fit, with a value for each pass.
 
-    calls : oracle calls, those of refreshing passes included
-    seconds, wall : CPU time and wall clock
-    primal : the least so far
+    calls : oracle calls, including refreshing passes
+    seconds, wall : CPU and wall-clock time
+    primal : the smallest value so far
     """
 
     calls: np.ndarray
@@ -47,22 +47,22 @@ class Curve:
 
     @property
     def lower(self):
-        """The greatest lower bound."""
+        """The largest lower bound."""
         return np.nanmax(self.dual) if np.isfinite(self.dual).any() else -math.inf
 
     def gaps(self, lower=None):
-        """Relative gap after each pass; `lower` takes the place of the method's own bounds."""
+        """Return the relative gap after each pass; `lower` replaces the bounds of the method."""
         bound = self.dual if lower is None else lower
         return (self.primal - bound) / self.primal
 
     def reach(self, gap, lower=None):
-        """Index of the first pass with this relative gap, or None."""
+        """Return the index of the first pass with this relative gap, or None."""
         at = np.flatnonzero(self.gaps(lower) <= gap)
         return int(at[0]) if len(at) else None
 
 
 def options_of(data, seed=0, solver=None, **options):
-    """Return the options that ``fit`` would run with; "auto" is settled as there.
+    """Return the options that ``fit`` would use, with "auto" resolved.
 
     solver : name of a solver, by default that of the estimator; others: its options
     """
@@ -83,17 +83,17 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
     data : Packed
     options : Options
     limit : float
-        Seconds after which the fit ends, with its pass.
+        Time limit in seconds; the current pass is completed.
     least_gap : float
-        Relative gap at which it ends.
+        Relative gap at which the fit ends.
     baseline : str, optional
         "fw", "ssg" or "cutting-plane"; default: the Frank-Wolfe solvers as `options` say.
     plain : BlockProblem, optional
-        Where primals are computed; default: `data.problem`.
+        Problem for which primals are computed; default: `data.problem`.
     lower : float, optional
         Lower bound for gaps, for methods without a dual.
     clock : {"cpu", "wall"}
-        What `limit` refers to.
+        The clock of `limit`.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
         marks[:] = time.thread_time(), time.perf_counter()
         return done
 
-    # Within a pass the solver looks at the clock itself: for passes that are longer than a fit.
+    # Within a pass, the solver checks the deadline, for very long passes.
     options = replace(options, max_time=10 * limit + 10)
     setup = Setup(data.problem, data.lam, data.block_weight, options, data.bounds, callback=observe)
     if baseline is None:

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Chains in a file that is mapped into memory: what a fit reads of it, and its anonymous memory.
+"""Fits to chains in a memory-mapped file: bytes read from disk, and anonymous memory.
 
-Makes synthetic chains of 12 nodes in a file, and fits in processes of their own: mapped, with the
-file's pages dropped from memory first ("cold") or read before ("warm"); "limited": cold, in a
-memory cgroup of --limit gigabytes, where this process may make one; with --compare also in memory.
-Reports what came from the disk in sizes of the data (/proc/self/io), RssAnon (its peak, every
-0.2 s), seconds of CPU and of the clock. --working-memory is scikit-learn's, in MB.
+Writes synthetic chains of 12 nodes to a file, and fits in separate processes: mapped, with the
+pages of the file removed from memory before ("cold") or read before ("warm"); "limited": cold, in a
+memory cgroup of --limit gigabytes, if this process may create one; with --compare also in memory.
+Reports the bytes read from disk in units of the size of the data (/proc/self/io), RssAnon (maximum,
+sampled every 0.2 s), and CPU and wall-clock seconds. --working-memory is scikit-learn's setting, in
+MB.
 
     python benchmarks/out_of_core.py --gigabytes 6 --limit 2 [--folder DIR] [--output FOLDER]
     python benchmarks/out_of_core.py --gigabytes 1 --compare [--folder DIR] [--output FOLDER]
@@ -40,7 +41,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def write(folder, gigabytes):
-    """Write X.npy and y.npy; some thousand chains at a time."""
+    """Write X.npy and y.npy; a few thousand chains at a time."""
     n = int(gigabytes * 1e9 / (4 * LENGTH * FEATURES))
     rng = np.random.default_rng(0)
     centers = rng.standard_normal((LABELS, FEATURES)).astype(np.float32)
@@ -62,9 +63,9 @@ def write(folder, gigabytes):
 
 
 class MemoryLimit:
-    """A memory cgroup of a process to be started, as a context.
+    """Context manager with a memory cgroup for a new process.
 
-    Raises OSError where this process may not make one.
+    Raises OSError if this process may not create one.
     """
 
     def __init__(self, gigabytes):
@@ -82,25 +83,25 @@ class MemoryLimit:
         self.group.rmdir()
 
     def enter(self):
-        """Join, in the new process, which is not to outlive the one that started it."""
+        """Add the new process, which ends with its parent."""
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         (self.group / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def anonymous():
-    """RssAnon of this process in GB."""
+    """Return RssAnon of this process in GB."""
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) * 1024e-9
 
 
 def read_bytes():
-    """What this process has had read from the disk."""
+    """Return the bytes that this process has read from disk."""
     with open("/proc/self/io") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("read_bytes"))
 
 
 def fit(folder, way, arguments):
-    """Fit in this process; return what was measured."""
+    """Fit in this process; return the measurements."""
     warnings.simplefilter("ignore")
     y = np.load(folder / "y.npy")
     offsets = np.arange(len(y) // LENGTH + 1) * LENGTH

@@ -5,13 +5,13 @@
         [--seeds 1] [--output folder]
 
 Multiplies the node features by s, with lam="auto" and pairwise features (transitions, starts, ends,
-edges, biases) of size 1: the same model as with ``pairwise_scale=1 / s`` and the features as they
-are. "norm" is the root mean square norm of a node's features before that. For each set of
-``defaults_data.py`` with a pairwise part, and some sets of chains beside these, prints the error at
-each s divided by that at s = 1, and CPU seconds. Rows are appended to pairwise_scale.csv in
---output; those that are there are not measured again. With --shares the size of pairwise features
-is a share of "norm": s is 1 / (share * norm). --seeds: mean of fits with so many random seeds. One
-thread. Needs SSTRUCT_DATA.
+edges, biases) of size 1: the same model as with ``pairwise_scale=1 / s`` and unscaled features.
+"norm" is the root mean square norm of the unscaled features of a node. For each set of
+``defaults_data.py`` with pairwise features, and some additional sets of chains, prints the error at
+each s divided by the error at s = 1, and CPU seconds. Rows are appended to pairwise_scale.csv in
+--output; existing rows are not measured again. With --shares, the size of pairwise features is a
+fraction of "norm": s is 1 / (share * norm). --seeds: number of random seeds, whose mean is
+reported. One thread. Needs SSTRUCT_DATA.
 """
 
 import argparse
@@ -40,7 +40,7 @@ SHARES = (0.35, 0.5, 0.6, 0.7, 0.85, 1.0, 1.4)
 
 
 def ocr_folds(small):
-    """OCR letters: fold 0 to train or to test, the others for the rest."""
+    """Return OCR letters, with fold 0 for training or for testing and the others for the rest."""
     bunch = fetch_ocr_letters()
     first, others = np.flatnonzero(bunch.fold == 0), np.flatnonzero(bunch.fold != 0)
     held_out = [(first, others) if small else (others, first)]
@@ -48,7 +48,7 @@ def ocr_folds(small):
 
 
 def many_labels(n_labels=200, n_tokens=12_000, n_features=40, length=20):
-    """Make chains whose labels have five likely successors each, and as many to test."""
+    """Return chains whose labels have five likely successors each, for training and for testing."""
     rng = np.random.default_rng(0)
     successors = rng.integers(n_labels, size=(n_labels, 5))
     centers = rng.normal(size=(n_labels, n_features))
@@ -64,7 +64,7 @@ def many_labels(n_labels=200, n_tokens=12_000, n_features=40, length=20):
 
 
 def ewt_vectors(n_sentences=3000):
-    """Universal tags from word vectors alone, of norm 4."""
+    """Return universal tags, with word vectors of norm 4 as the only features."""
     with np.load(shared_file("word_vectors_256.npz")) as file:
         place = {word: i for i, word in enumerate(file["words"].tolist())}
         vectors = file["vectors"].astype(np.float32)

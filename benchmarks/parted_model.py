@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""A model of fits over partitions on a cluster, against what two and four workers here take.
+"""A model of fits over partitions on a cluster, compared with measurements of two and four workers.
 
     python benchmarks/parted_model.py [--workers 2 4] [--samples 40000] [--repeats 3]
 
-A fit of R(W) rounds over W partitions, one a worker, takes
+The time of a fit of R(W) rounds over W partitions, one per worker, is
 
     T(W) = (p + C(W)) / s(W) + R(W) (a + b W)
 
-p: seconds of packing in one process. R(W): rounds of the same parts in this process, one after
-another. C(W): W times the seconds that the slowest part of each call takes, passes and
-certificates. a, b: seconds of a round, and of each worker in it with its messages, by fits of 64
-samples on clusters of 1, 2 and 4 workers. s(W): how many times the work of one process W do at
-once, measured here, where four share two cores; on W machines it is W.
+p: seconds of packing in one process. R(W): rounds of the same partitions in this process, called in
+sequence. C(W): W times the seconds of the slowest partition of each call, for passes and
+certificates. a, b: seconds of a round, and of each worker in it with its messages, from fits of 64
+samples on clusters of 1, 2 and 4 workers. s(W): work of W concurrent processes divided by the work
+of one, measured on this machine, where four processes share two cores; on W machines it is W.
 
-The model's predictions beyond: one machine a worker; R and C grow as a power of W, by the parts in
-this process (1 to 16). That more samples a part might need fewer rounds is left out.
+Predictions for more workers assume one machine per worker. R and C grow as a power of W, estimated
+from partitions in this process (1 to 16). More samples per partition might require fewer rounds,
+which is not modelled.
 """
 
 import argparse
@@ -50,7 +51,7 @@ from sstruct.solvers import MPBCFW
 
 
 def made(n):
-    """Made sentences: 45 labels, 50 features."""
+    """Return synthetic sentences with 45 labels and 50 features."""
     return shuffled(
         *make_sequences(
             n_samples=n, n_labels=45, n_features=50, noise=2.0, min_length=5, max_length=25,
@@ -60,7 +61,7 @@ def made(n):
 
 
 class Timed(LocalPartitions):
-    """Parts in this process; counts the seconds of a call's slowest part, for each of them."""
+    """Partitions in this process; adds up the seconds of the slowest partition of each call."""
 
     seconds = 0.0
 
@@ -95,7 +96,7 @@ def _wait_for(all_there):
 
 
 def seconds_of_fits(n_samples):
-    """Return seconds of two fits over so many samples, begun when all processes are there."""
+    """Return the seconds of two fits of a number of samples, after all processes have started."""
     X, y = made(n_samples)
     model = ChainSSVM(lam=0.001, tol=0, max_iter=4, random_state=0)
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -107,7 +108,7 @@ def seconds_of_fits(n_samples):
 
 
 def speed(n, n_samples):
-    """Return how many times the work of one process n do at once, each with so many samples."""
+    """Return the work of n concurrent processes, divided by the work of one."""
     context, seconds = multiprocessing.get_context("spawn"), []
     for k in (1, n):
         shared = _wait_for, (context.Barrier(k),)
@@ -118,7 +119,7 @@ def speed(n, n_samples):
 
 @contextmanager
 def cluster_of(n):
-    """Make a cluster of this machine with n workers; give its client."""
+    """Start a cluster of n workers on this machine; yield its client."""
     import distributed
 
     with (
@@ -132,7 +133,7 @@ def cluster_of(n):
 
 
 def round_cost(counts=(1, 2, 4)):
-    """Return seconds a, b of a round with next to no work, a + b W."""
+    """Return the seconds a + b W of a round with hardly any work, as a, b."""
     X, y = made(64)
     model, seconds = ChainSSVM(lam=1e-4, tol=0, max_iter=40, random_state=0), []
     for n in counts:
@@ -172,7 +173,7 @@ def main():
             taken = median(timed(model, held, None)[0] for _ in range(arguments.repeats))
         print(f"{W} workers: s = {s:.2f}, predicted {predicted:.2f} s, taken {taken:.2f} s, "
               f"{predicted / taken:.2f}", flush=True)  # fmt: skip
-    # 10^9 tokens, each worker's on a machine of its own.
+    # 10^9 tokens, with one machine per worker.
     growth = np.polyfit(np.log(counts), np.log([found[W][2] for W in counts]), 1)[0]
     work = np.polyfit(np.log(counts), np.log([found[W][1] for W in counts]), 1)[0]
     packing, seconds, rounds, sent = found[1]

@@ -1,4 +1,4 @@
-"""Where benchmarks write what they have found."""
+"""Output of benchmarks: JSON and CSV files with the conditions of a measurement."""
 
 import csv
 import json
@@ -11,17 +11,17 @@ from pathlib import Path
 
 
 def add_output(parser):
-    """Add --output, a folder."""
+    """Add the option --output, a folder."""
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
 
 
 def add_load(parser):
-    """Add --load, what the machine had to do besides."""
+    """Add the option --load, other load of the machine."""
     parser.add_argument("--load", choices=["quiet", "busy", "not recorded"], default="not recorded")
 
 
 def write(report, folder, name):
-    """Write JSON into a folder, which is made where it is missing; return the file's path."""
+    """Write JSON into a folder, which is created if missing; return the path of the file."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{name}.json"
     target.write_text(json.dumps(report, indent=1))
@@ -30,7 +30,7 @@ def write(report, folder, name):
 
 
 def machine():
-    """What the rows of a table say about the machine."""
+    """Return the description of the machine for the rows of a table."""
     flags = Path("/proc/cpuinfo").read_text()
     wide = "AVX-512" if " avx512f" in flags else "AVX2" if " avx2" in flags else "SSE2"
     return f"{os.uname().machine.replace('_', '-')}, {os.cpu_count()} cores, {wide}"
@@ -47,7 +47,7 @@ def command():
 
 
 def origin(command, load):
-    """Return the columns that say how a row of a table was measured."""
+    """Return the columns that describe how a row was measured."""
     head = ("git", "-C", str(Path(__file__).parent), "rev-parse", "--short=7", "HEAD")
     return {
         "command": command,
@@ -59,9 +59,9 @@ def origin(command, load):
 
 
 class Table:
-    """A CSV file with a row for each key; rows replace those that are there.
+    """A CSV file with a row for each key; new rows replace rows with the same key.
 
-    order: the keys that there are, as they are to come; None: any, as they came first
+    order: the possible keys, in the order of rows; None for the order in which they were added
     """
 
     def __init__(self, path, keys, order=None):
