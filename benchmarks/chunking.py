@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""CoNLL-2000 chunking: ChainSSVM against CRFsuite, on the same attributes, in one run.
+"""CoNLL-2000 chunking: ChainSSVM compared with CRFsuite, on the same attributes, in one run.
 
     python benchmarks/chunking.py [--min-count 1 3] [--repeats 3] [--skip-search]
 
-Both programs get CRFsuite's chunking template as lists of feature dicts. lam and c2 are chosen by
-chunk F1 on the last tenth of the training sentences; then each trains on all of them and is tested
-on the shared task's test set. Every job runs in a process of its own, so that peak memory is its
-own; jobs of the two programs alternate. Reports chunk F1, seconds from vectorised features (ours)
-and from feature dicts to model, and peak memory, as a table and JSON.
+The input of both programs is CRFsuite's chunking template as lists of feature dicts. lam and c2 are
+selected by chunk F1 on the last tenth of the training sentences; then each program trains on all of
+them and is tested on the test set of the shared task. Every job runs in a separate process, so that
+its peak memory can be measured; jobs of the two programs alternate. Reports chunk F1, seconds from
+vectorized features (ours) and from feature dicts to the model, and peak memory, as a table and
+JSON.
 
 Needs sklearn-crfsuite and the data (SSTRUCT_DATA or a download).
 """
@@ -28,7 +29,7 @@ from reports import add_output, write
 
 LAMS = {"hamming-count": (0.0006, 0.00125, 0.0025), "hamming": (0.015, 0.03, 0.06)}
 C2S = (0.03, 0.1, 0.3, 1.0)
-# What the search chose, by least count of an attribute; --skip-search takes these.
+# Results of the search, by minimum count of an attribute, which --skip-search uses.
 FOUND = {
     1: {("sstruct", "hamming-count"): 0.00125, ("sstruct", "hamming"): 0.015, ("lbfgs", None): 0.1},
     3: {("sstruct", "hamming-count"): 0.0006, ("sstruct", "hamming"): 0.015, ("lbfgs", None): 0.3},
@@ -52,7 +53,7 @@ def load(part):
 
 
 def job(program, part, min_count, loss, value):
-    """Train once and return the figures."""
+    """Train once and return the measurements."""
     from sstruct.metrics import chunk_f1_score
 
     X, y, X_test, y_test = load(part)
@@ -63,7 +64,7 @@ def job(program, part, min_count, loss, value):
         from sstruct import ChainSSVM
         from sstruct.preprocessing import SequenceVectorizer
 
-        # The template's values are all 1: single precision loses nothing.
+        # All values of the template are 1, which is exact in single precision.
         vectorizer = SequenceVectorizer(min_count=min_count, dtype=np.float32)
         rows = vectorizer.fit_transform(X)
         vectorised = time.perf_counter()
@@ -87,7 +88,7 @@ def job(program, part, min_count, loss, value):
 
 
 def run(*arguments):
-    """Run a job in a process of its own."""
+    """Run a job in a separate process."""
     command = [sys.executable, __file__, "--job", json.dumps(arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout.strip().splitlines()[-1])

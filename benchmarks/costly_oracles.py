@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Where the oracle is a graph cut: what do cached planes, gap sampling and caching save?
+"""Costly oracles, graph cuts: the effect of cached planes, gap sampling and caching.
 
     python benchmarks/costly_oracles.py [--data superpixels pixels labels] [--limit 60] [--seeds 3]
 
 superpixels, pixels: Weizmann horses, figure and ground, contrast model, weights boxed to stay
-attractive; the max-oracle is a minimum cut. labels: made images of eight labels, Potts model,
+attractive; the max-oracle is a minimum cut. labels: synthetic images of eight labels, Potts model,
 lam = 1/n; the max-oracle is alpha-expansion, as for the Stanford backgrounds in the paper on
-MP-BCFW, and the gap is one of its labelings. Methods: BCFW of its paper (Frank-Wolfe steps,
-average), MP-BCFW of its paper (the same), both with a new permutation each pass; gap sampling,
-caching and corrective steps, without and with approximate passes (Osokin et al.); MP-BCFW with
-pairwise steps; and the package's default. The last four average over passes.
-Oracle calls and CPU seconds to relative gaps 0.1 and 0.01, and the share of the time in oracles,
-measured call by call; the papers on costly oracles have 99 % for BCFW and 25 % for MP-BCFW.
+MP-BCFW, and the gap refers to the labelings that it finds. Methods: BCFW of its paper (Frank-Wolfe
+steps, average), MP-BCFW of its paper (the same), both with a new permutation each pass; gap
+sampling, caching and corrective steps, without and with approximate passes (Osokin et al.); MP-BCFW
+with pairwise steps; and the package's default. The last four average over passes. Oracle calls and
+CPU seconds to relative gaps 0.1 and 0.01, and the fraction of the time in oracles, measured for
+each call; the papers on costly oracles report 99 % for BCFW and 25 % for MP-BCFW.
 
 Protocol (``observed_fit.py``): one thread, one oracle call at a time; after each pass the primal is
-computed off the clock. Refreshing passes of gap sampling and caching count. Medians over
-seeds; "-": not reached in --limit seconds. Reads weizmann_horses.npz from SSTRUCT_DATA. Writes a
-table to the screen, costly_oracles.csv and plots into --output; what the chart of published methods
-shows also goes into published_methods.csv.
+computed, which is not timed. Refreshing passes of gap sampling and caching are counted. Medians
+over seeds; "-": not reached in --limit seconds. Reads weizmann_horses.npz from SSTRUCT_DATA. Prints
+a table, and writes costly_oracles.csv and plots into --output; rows of the chart of published
+methods are also written into published_methods.csv.
 """
 
 import argparse
@@ -55,7 +55,7 @@ METHODS = {
     "default": {},
 }
 PAPER = {"bcfw": 99, "mp-bcfw": 25}
-# lam that held-out training images prefer, and a tenth of it; 0 stands for 1/n.
+# The best lam on held-out training images, and a tenth of it; 0 stands for 1/n.
 LAMS = {"superpixels": (0.03, 0.003), "pixels": (0.3, 0.03), "labels": (0.0,)}
 # Rows of published_methods.csv.
 PUBLISHED = {
@@ -78,7 +78,7 @@ def problems(name, n_images):
 
 
 def run(data, parameters, seed, limit):
-    """One fit: calls / n and seconds to each gap, and the share of the time in oracles."""
+    """Fit once; return calls / n and seconds to each gap, and the time share of oracles."""
     costly = CostlyProblem(data.problem, 0.0, batch_size=1)
     curve = watch(
         replace(data, problem=costly),
@@ -95,7 +95,7 @@ def run(data, parameters, seed, limit):
 
 
 def middle(rows, gap):
-    """Medians over seeds; None where one did not get there."""
+    """Return medians over seeds; None if a seed did not reach the gap."""
     if any(row[gap] is None for row in rows):
         return None
     return [float(median(row[gap][k] for row in rows)) for k in (0, 1)]

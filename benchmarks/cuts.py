@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How long does a binary cut of a pixel grid take, beside PyMaxflow?
+"""Binary cuts of pixel grids: time compared with PyMaxflow.
 
     python benchmarks/cuts.py [--sizes 64 128 256 512] [--repeats 7] [--json FILE]
 
-CPU milliseconds of one thread from numpy arrays (node costs, contrast weights) to labels, building
-the graph included, each package called as its users call it; medians of interleaved repeats.
-Problems: random costs, the same with strong neighbors, and foreground against background by colour
-on scikit-learn's two sample images with contrast-sensitive neighbors. PyMaxflow (a peer under the
-GPL, never a dependency) is left out where it is not installed. Energies must agree.
+CPU milliseconds of one thread from numpy arrays (node costs, contrast weights) to labels, including
+the construction of the graph, with each package called as by its users; medians of interleaved
+repeats. Problems: random costs, the same with strong neighbors, and foreground against background
+by color on scikit-learn's two sample images with contrast-sensitive neighbors. PyMaxflow (GPL,
+never a dependency) is omitted if it is not installed. Energies must be equal.
 """
 
 import argparse
@@ -29,7 +29,7 @@ except ImportError:
 
 
 def neighbors(height, width, connectivity):
-    """Slices of both ends of the edges, direction by direction: right, down, and the diagonals."""
+    """Slices of both ends of the edges for each direction: right, down, and the diagonals."""
     every, but_last, but_first = slice(None), slice(None, -1), slice(1, None)
     out = [((every, but_last), (every, but_first)), ((but_last, every), (but_first, every))]
     if connectivity == 8:
@@ -54,7 +54,7 @@ def random_problem(size, connectivity, strength):
 
 
 def image_problem(name, size, connectivity):
-    """Distances of colours to those of the image's middle and rim; neighbors by contrast."""
+    """Return distances to the colors of the center and the border, and contrast weights."""
     image = load_sample_image(name).astype(np.float64) / 255
     rows = np.linspace(0, image.shape[0] - 1, size).astype(int)
     columns = np.linspace(0, image.shape[1] - 1, size).astype(int)
@@ -81,13 +81,13 @@ def energy(labels, node, weights, connectivity):
 
 
 def general_cut(node, weights, edges, connectivity):
-    """`graph_cut` from the edges as an image's user has them."""
+    """Call `graph_cut` with a list of edges."""
     costs = np.concatenate([weight.ravel() for weight in weights])
     return graph_cut(node.reshape(-1, 2), edges, costs)[0].reshape(node.shape[:2])
 
 
 def grid_cut(node, weights, edges, connectivity):
-    """The private door to the implicit grid, which the grid's estimator and decoder use."""
+    """Call the private function for implicit grids, which the estimator and its decoder use."""
     costs = np.zeros((len(edges), 4))
     costs[:, 1] = costs[:, 2] = np.concatenate([weight.ravel() for weight in weights])
     labels = minimize_energy(
@@ -105,7 +105,7 @@ STRUCTURES = [
 
 
 def peer_cut(node, weights, edges, connectivity):
-    """PyMaxflow's grid functions: one array of weights, of the grid's size, for each direction."""
+    """Call PyMaxflow's grid functions, with an array of weights for each direction."""
     height, width = node.shape[:2]
     graph = pymaxflow.Graph[float](height * width, len(edges))
     nodes = graph.add_grid_nodes((height, width))
@@ -120,7 +120,7 @@ def peer_cut(node, weights, edges, connectivity):
 
 
 def measure(problem, connectivity, repeats):
-    """Milliseconds and energies of each way, interleaved."""
+    """Return milliseconds and energies of each method, interleaved."""
     node, weights = problem
     edges = grid_edges(*node.shape[:2], connectivity)
     ways = {"graph_cut": general_cut, "grid": grid_cut}

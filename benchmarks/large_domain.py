@@ -1,35 +1,35 @@
 #!/usr/bin/env python3
-"""GDMM beside Frank-Wolfe and subgradient methods where there are many labels.
+"""GDMM compared with Frank-Wolfe and subgradient methods for many labels.
 
     python benchmarks/large_domain.py [--panels pos characters bibtex rcv1] [--limit 60]
         [--figure panels.png]
     python benchmarks/large_domain.py --domain [45 300 1000 3000] [--methods gdmm mp-bcfw bcfw]
         [--tokens 5000] [--limit 300] [--factor-limit 60] [--every 2] [--figure domain.png]
 
-Panels, after the paper's: English part-of-speech tags (Universal Dependencies, words alone as
-features), make_large_domain_sequences (`--labels` labels, 86 dense features), bibtex, and a subset
-of RCV1; all with loss="hamming-count" and lam = 1/n. Of each, ``--samples`` to train and as many to
-test. Methods: gdmm (its searches are the sublinear ones), gdmm-exhaustive (they look at every pair
-or edge), soft-bcfw (gdmm without multipliers, penalty 10), bcfw, mp-bcfw, ssg. For label sets the
-objective is that of the relaxation over the local polytope, for all methods.
+The panels follow the paper: English part-of-speech tags (Universal Dependencies, with words as the
+only features), make_large_domain_sequences (`--labels` labels, 86 dense features), bibtex, and a
+subset of RCV1; all with loss="hamming-count" and lam = 1/n, and with ``--samples`` samples for
+training and for testing. Methods: gdmm (with sublinear searches), gdmm-exhaustive (whose searches
+consider every pair or edge), soft-bcfw (gdmm without multipliers, penalty 10), bcfw, mp-bcfw, ssg.
+For label sets, the objective of all methods is that of the relaxation over the local polytope.
 
-After passes the objective and the error on the test part are computed off the clock. Certificates
-of gdmm, one in `--every` passes, are part of it and on the clock; other methods make none. Seconds
-are CPU seconds of one thread. A fit ends at relative gap 0.001, after ``--limit`` seconds, or after
-the pass under way then; so the limit may be overrun by a pass. ``--factor-limit`` is another limit
-for gdmm and soft-bcfw; with --domain there may be a ``--limit`` for each K.
+After passes, the objective and the test error are computed, and this time is not counted.
+Certificates of gdmm, one in `--every` passes, are part of the method and are counted; other methods
+make none. Seconds are CPU seconds of one thread. A fit ends at relative gap 0.001, or with the
+first pass after ``--limit`` seconds. ``--factor-limit`` is another limit for gdmm and soft-bcfw;
+with
+--domain, there may be a ``--limit`` for each K.
 
---domain: one model a number of labels, the same number of training tokens; gdmm with ``--parts``
-label parts (1: every label is searched at every visit of a pass with searches). For each K and
-method: seconds to test errors above the least one of all methods, and to shares of the best lower
-bound of all; "-": not reached. Then, of gdmm and each other method, the seconds of both to the
-highest bound and the least error that both reach. The objective is not computed there: a pass of
-dense Viterbi takes longer than all else.
+--domain: one model for each number of labels, with the same number of training tokens; gdmm with
+``--parts`` label parts (1: every label is searched at every visit of a pass with searches). For
+each K and method: seconds to test errors above the smallest error of all methods, and to fractions
+of the best lower bound of all methods; "-": not reached. Then, for gdmm and each other method, the
+seconds of both to the highest bound and the smallest error that both reach. The objective is not
+computed, since a pass of dense Viterbi takes longer than everything else.
 
-Writes tables to the screen, JSON and large_domain.csv or, with --domain, labels.csv into --output,
-and with --figure a plot: a row a panel or K, on
-the left the best objective (solid) and lower bound (dashed) so far, on the right the test error,
-against seconds.
+Prints tables, and writes JSON and large_domain.csv or, with --domain, labels.csv into --output, and
+with --figure a plot: a row for each panel or K, with the best objective (solid) and lower bound
+(dashed) so far on the left, and the test error on the right, against seconds.
 """
 
 import argparse
@@ -78,13 +78,13 @@ LEAST_GAP = 1e-3
 # Ratio of the times of successive passes that are evaluated. Evaluating the objective of label sets
 # takes a pass of the decoder, which may be slower than a hundred passes of the fit.
 SPACING = {"chains": 1.1, "sets": 1.4}
-# --domain: what is to be reached, errors above the least one and shares of the best bound.
+# --domain: targets, as errors above the smallest one and fractions of the best bound.
 ABOVE = (0.05, 0.02, 0.01)
 SHARES = (0.5, 0.65, 0.8, 0.9, 0.95)
 
 
 def pos(n):
-    """Sentences of the English Web Treebank: words and Penn tags."""
+    """Return sentences of the English Web Treebank: words and Penn tags."""
     sentences, words, tags = [], [], []
     with gzip.open(shared_file("ud_english_ewt_train.txt.gz"), "rt") as lines:
         for line in lines:
@@ -103,7 +103,7 @@ def pos(n):
 
 
 def characters(n, n_labels):
-    """Made sequences, half of them to test."""
+    """Return synthetic sequences, half of them for testing."""
     X, y = make_large_domain_sequences(2 * n, n_labels, random_state=0)
     return X[:n], y[:n], X[n:], y[n:]
 
@@ -127,20 +127,20 @@ def panel(name, arguments):
 
 
 class Run:
-    """One method on packed data: a row a pass, computed off the clock.
+    """One method on packed data, with a row per pass, whose computation is not timed.
 
     Parameters
     ----------
     estimator : ChainSSVM or MultilabelSSVM
     parts : tuple
-        X and y to train, X and y to test.
+        X and y for training, X and y for testing.
     method : str
     limit : float
     every : int
         Passes between certificates of gdmm.
     primal : bool
-        Whether the objective of each row is computed, by a pass of the decoder; it is the solver's
-        own otherwise.
+        Whether the objective of each row is computed, by a pass of the decoder; otherwise, the
+        solver's value is used.
     n_parts : int
         Label parts of gdmm on chains.
     """
@@ -199,7 +199,7 @@ class Run:
         now = solution()
         w = np.ascontiguousarray(now.w)
         primal = now.primal
-        # What factors have between certificates is the w of the last one.
+        # Between certificates, solvers on factors have the w of the last one.
         same = self.w is not None and np.array_equal(w, self.w)
         self.w = w.copy()
         if self.primal and same:
@@ -221,7 +221,7 @@ class Run:
 
 
 def reach(rows, good):
-    """Seconds of the first row that is good, or None."""
+    """Return the seconds of the first row that is good, or None."""
     return next((row["seconds"] for row in rows if good(row)), None)
 
 
@@ -249,7 +249,7 @@ def limit_of(method, limit, arguments):
 
 
 def cell(value):
-    """Return a number as a cell of a CSV file; None and what is not finite are empty."""
+    """Return a number as a cell of a CSV file, which is empty for None and nonfinite numbers."""
     return "" if value is None or not np.isfinite(value) else f"{value:.4g}"
 
 
@@ -363,7 +363,7 @@ def draw(curves, target):
             left.plot(seconds, primal, color=f"C{i}")
             left.plot(seconds, dual, "--", color=f"C{i}")
             right.plot(seconds, [row["error"] for row in rows], color=f"C{i}", label=method)
-        # What is far off would leave no room for the rest.
+        # Outliers would compress the rest of the plot.
         best = np.nanmax([row["dual"] for rows in methods.values() for row in rows])
         if best > 0:
             left.set_ylim(best / 4, best * 4)

