@@ -32,9 +32,6 @@ class OrdinalStructure(NodeStructure):
     state = ORDINAL_STATE
     scaling = "{}"
 
-    def check(self):
-        """Do nothing: the fit validates the parameters that all estimators have."""
-
     def pack(self, X, model=None):
         rows = pack_rows(self.expected_input(model), X)
         if sparse.issparse(rows.flat):

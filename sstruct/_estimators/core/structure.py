@@ -219,7 +219,8 @@ class NodeStructure(Structure):
     state = LABELING_STATE
 
     def check(self):
-        check_loss(self.loss)
+        if "loss" in self.parameters:
+            check_loss(self.loss)
 
     def labels(self, y, nodes):
         """Return all labels as an array with an entry for each of the Nodes."""
