@@ -29,9 +29,11 @@ def check_n_jobs(n_jobs):
 
 def active_client():
     """Return the Dask client of joblib's active backend, or None for other backends."""
-    client = getattr(get_active_backend()[0], "client", None)
     distributed = sys.modules.get("distributed")
-    return client if distributed is not None and isinstance(client, distributed.Client) else None
+    if distributed is None:
+        return None
+    client = getattr(get_active_backend()[0], "client", None)
+    return client if isinstance(client, distributed.Client) else None
 
 
 def in_task():
