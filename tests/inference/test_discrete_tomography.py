@@ -129,18 +129,6 @@ def test_no_image_for_many_iterations():
     check(result, [1] * 6, rays, (2, 3))
 
 
-def test_images_are_found_again(new_rng):
-    for seed in range(3):
-        image = block_image(new_rng(seed), 12)
-        rays = projection_rays(image.shape, [0, 45, 90, 135])
-        sums = sums_of(image, rays)
-        result = discrete_tomography(sums, rays, image.shape, 3, max_iter=300, random_state=0)
-        check(result, sums, rays, image.shape)
-        energy = reference.energy(image.ravel(), image.shape, 1.0, np.inf)
-        assert result.energy <= energy
-        assert result.lower_bound >= 0.8 * result.energy
-
-
 def test_rays_of_angles():
     pixel = np.arange(12).reshape(3, 4)
     rays = projection_rays((3, 4), [0, 90, 45, 135])
@@ -229,21 +217,8 @@ def test_the_clock_leaves_a_valid_result(rng):
     check(result, sums, rays, image.shape)
 
 
-def test_results_are_reproducible(rng):
-    image = block_image(rng, 10)
-    rays = projection_rays(image.shape, [0, 45, 90])
-    first, second = (
-        discrete_tomography(
-            sums_of(image, rays), rays, image.shape, 3, max_iter=20, random_state=5
-        )
-        for _ in range(2)
-    )  # fmt: skip
-    np.testing.assert_array_equal(first.labels, second.labels)
-    np.testing.assert_array_equal(first.history["lower_bound"], second.history["lower_bound"])
-
-
-@pytest.mark.parametrize("new", [np.random.default_rng, np.random.RandomState])
-def test_generators_are_drawn_from(new, rng):
+@pytest.mark.parametrize("new", [int, np.random.default_rng, np.random.RandomState])
+def test_random_states(new, rng):
     image = block_image(rng, 6)
     rays = projection_rays(image.shape, [0, 90])
     first, second = (

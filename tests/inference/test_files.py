@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 
 from sstruct.inference import MRF, read_dd, read_uai, read_uai_evidence, write_uai
 from tests.inference import fuzz_files
+from tests.inference.test_real_models import ENTRIES, FOLDER, NAMES
 from tests.reference import mrf as reference
 
 
@@ -265,11 +264,6 @@ def test_damaged_files_are_read_or_refused(rng, tmp_path):
     assert counts["refused"] > 200
 
 
-FOLDER = Path(os.environ.get("SSTRUCT_DATA", "")) / "mrf"
-
-
-ENTRIES = FOLDER / "reference.json"
-NAMES = sorted(json.loads(ENTRIES.read_text())) if ENTRIES.is_file() else []
 QUICK = ("sidechain2008", "segmentation_12", "ising_grid20x20.f10.wrap", "gm_opengm1")
 
 

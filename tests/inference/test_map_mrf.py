@@ -438,14 +438,6 @@ def test_time_counts_from_the_call(call, monkeypatch):
     assert result.history["seconds"][0] == clock[0] - 100 >= 5
 
 
-def test_results_are_reproducible(rng):
-    model = grid(10, 4, rng)
-    for method in ("trws", "bp", "icm"):
-        first, second = (map_mrf(model, method, max_iter=20) for _ in range(2))
-        np.testing.assert_array_equal(first.labels, second.labels)
-        assert first.lower_bound == second.lower_bound
-
-
 def test_a_model_that_allows_nothing():
     table = np.full((2, 2), np.inf)
     for edges in ([[0, 1]], TRIANGLE):

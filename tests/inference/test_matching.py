@@ -10,19 +10,7 @@ from scipy import sparse
 
 from sstruct.inference import map_mrf
 from sstruct.inference._applications.matching_model import matching_model
-
-
-def cost_of(unary, pairwise, matching):
-    """Cost of a matching, by definition; +inf where it is none."""
-    n_right = unary.shape[1]
-    taken = [(i, a) for i, a in enumerate(matching) if a >= 0]
-    rights = [a for _, a in taken]
-    if len(set(rights)) < len(rights):
-        return np.inf
-    places = [i * n_right + a for i, a in taken]
-    return sum(unary[i, a] for i, a in taken) + sum(
-        pairwise[p, q] for p in places for q in places if p != q
-    )
+from tests.inference.test_graph_matching import cost
 
 
 @settings(max_examples=50)
@@ -40,7 +28,7 @@ def test_energies_are_costs_of_matchings(n_left, n_right, seed, new_rng):
     least = np.inf
     for labels in product(*(range(k) for k in model.mrf.n_labels)):
         matching = model.matching(labels)
-        expected = cost_of(unary, pairwise, matching)
+        expected = cost(unary, pairwise, matching)
         least = min(least, expected)
         assert model.mrf.energy(labels) == pytest.approx(expected)
         if expected < np.inf:

@@ -1,4 +1,4 @@
-"""FWMAP on real models: tight ones are solved, hard ones have better bounds than messages."""
+"""FWMAP on hard real models: its bounds are better than those of messages."""
 
 import functools
 
@@ -7,19 +7,7 @@ import pytest
 
 from sstruct.inference import graph_matching, map_mrf, read_dd, read_uai
 from sstruct.inference._applications.matching_model import matching_model
-from tests.inference.test_real_models import FOLDER, TIGHT, parameters, reference_energy
-
-LARGE = ("segmentation_11", "segmentation_15")
-
-
-@pytest.mark.parametrize("name", parameters(TIGHT, LARGE))
-def test_tight_models_are_solved(name):
-    energy, _ = reference_energy(name)
-    result = map_mrf(read_uai(FOLDER / name), "fwmap")
-    assert result.status == "CONVERGED"
-    assert result.energy == pytest.approx(energy, rel=1e-6, abs=1e-6)
-    assert result.lower_bound <= energy + 1e-6
-    assert result.gap <= 1e-6 * (1 + abs(result.energy))
+from tests.inference.test_real_models import FOLDER, parameters, reference_energy
 
 
 @pytest.mark.slow

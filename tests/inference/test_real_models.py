@@ -35,11 +35,12 @@ def reference_energy(name):
     return entry.get("cost", -entry.get("log_score", np.nan)), entry.get("status") == "optimal"
 
 
+@pytest.mark.parametrize("method", ["auto", "fwmap"])
 @pytest.mark.parametrize("name", parameters(TIGHT, LARGE))
-def test_tight_models_are_solved(name):
+def test_tight_models_are_solved(name, method):
     energy, is_minimum = reference_energy(name)
     assert is_minimum
-    result = map_mrf(read_uai(FOLDER / name))
+    result = map_mrf(read_uai(FOLDER / name), method)
     assert result.status == "CONVERGED"
     assert result.energy == pytest.approx(energy, rel=1e-6, abs=1e-6)
     assert result.lower_bound <= energy + 1e-6

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
 
-from sstruct.inference import MRF, discrete_tomography, graph_matching, map_mrf, projection_rays
-from sstruct.inference._applications.matching_model import matching_model
+from sstruct.inference import MRF, map_mrf
 from tests.reference import mrf as reference
 
 
@@ -28,56 +26,6 @@ class Table:
             row = row[: self.table.shape[axis]]
             total += row.reshape([-1 if k == axis else 1 for k in range(total.ndim)])
         return np.unravel_index(total.argmin(), total.shape)
-
-
-class RaySum:
-    """The labels have a given sum; minimized node by node."""
-
-    def __init__(self, nodes, total):
-        self.nodes, self.total = nodes, total
-
-    def cost(self, labels):
-        return 0.0 if labels.sum() == self.total else np.inf
-
-    def minimize(self, costs):
-        least = [np.full(self.total + 1, np.inf)]
-        least[0][0] = 0
-        for row in costs:
-            sums = np.full(self.total + 1, np.inf)
-            for label, cost in enumerate(row[: self.total + 1]):
-                moved = least[-1][: self.total + 1 - label] + cost
-                sums[label:] = np.minimum(sums[label:], moved)
-            least.append(sums)
-        labels, left = np.zeros(len(costs), dtype=int), self.total
-        for i in range(len(costs) - 1, -1, -1):
-            k = np.arange(min(costs.shape[1], left + 1))
-            labels[i] = (least[i][left - k] + costs[i, k]).argmin()
-            left -= labels[i]
-        return labels
-
-
-class Different:
-    """No two nodes have the same right node."""
-
-    def __init__(self, candidates, n_right):
-        self.nodes = list(range(len(candidates)))
-        self.columns = [
-            np.append(right[:-1], n_right + i) for i, right in enumerate(candidates)
-        ]  # fmt: skip
-        self.n_columns = n_right + len(candidates)
-
-    def cost(self, labels):
-        taken = [right[k] for right, k in zip(self.columns, labels, strict=True)]
-        return 0.0 if len(set(taken)) == len(taken) else np.inf
-
-    def minimize(self, costs):
-        table = np.full((len(self.columns), self.n_columns), np.inf)
-        for i, right in enumerate(self.columns):
-            table[i, right] = costs[i, : len(right)]
-        _, chosen = linear_sum_assignment(table)
-        return np.array([
-            np.flatnonzero(right == a)[0] for right, a in zip(self.columns, chosen, strict=True)
-        ])  # fmt: skip
 
 
 @settings(max_examples=100)
@@ -117,31 +65,6 @@ def test_enumeration(n_nodes, density, n_terms, n_factors, forbidding, seed, new
         assert result.status == "CONVERGED"
 
 
-def test_ray_sums_as_the_compiled_ones(new_rng):
-    for seed in range(3):
-        shape, n_levels = (5, 6), 3
-        image = new_rng(seed).integers(0, n_levels, shape)
-        image[1:4, 1:4] = 2
-        rays = projection_rays(shape, [0, 45, 90])
-        sums = [int(image.ravel()[ray].sum()) for ray in rays]
-        pixel = np.arange(30).reshape(shape)
-        edges = [
-            *zip(pixel[:, :-1].ravel(), pixel[:, 1:].ravel(), strict=True),
-            *zip(pixel[:-1].ravel(), pixel[1:].ravel(), strict=True),
-        ]
-        table = np.minimum(np.abs(np.subtract.outer(np.arange(3), np.arange(3))), 1.5)
-        model = MRF(np.zeros((30, n_levels)), edges, table)
-        terms = [RaySum(ray, total) for ray, total in zip(rays, sums, strict=True)]
-        compiled = discrete_tomography(
-            sums, rays, shape, n_levels, truncation=1.5, tol=1e-6, max_iter=400
-        )  # fmt: skip
-        own = map_mrf(model, terms=terms, tol=1e-6, max_iter=400)
-        tolerance = 1e-3 * (1 + compiled.lower_bound)
-        assert own.lower_bound == pytest.approx(compiled.lower_bound, abs=tolerance)
-        if own.energy < np.inf:
-            np.testing.assert_array_equal([own.labels[ray].sum() for ray in rays], sums)
-
-
 def test_terms_that_contradict_each_other():
     costs = np.array([0.0, np.inf])
     terms = [Table([0], costs), Table([0], costs[::-1].copy())]
@@ -150,21 +73,6 @@ def test_terms_that_contradict_each_other():
     assert result.status in ("MAX_ITER", "STALLED")
     assert result.energy == result.gap == np.inf
     assert 3 < result.lower_bound < np.inf
-
-
-def test_assignments_as_the_compiled_one(new_rng):
-    for seed in range(4):
-        rng = new_rng(seed)
-        unary = rng.normal(size=(4, 4))
-        pairwise = rng.normal(size=(16, 16))
-        compiled = graph_matching(unary, pairwise, tol=1e-8)
-        # All pairs have costs, so that the tables of `graph_matching` are these.
-        model = matching_model(unary, pairwise)
-        own = map_mrf(model.mrf, terms=[Different(model.candidates, 4)], tol=1e-8)
-        assert own.lower_bound == pytest.approx(compiled.lower_bound, abs=1e-4)
-        taken = [a for a in model.matching(own.labels) if a >= 0]
-        assert len(set(taken)) == len(taken)
-        assert own.energy == model.mrf.energy(own.labels)
 
 
 def chain():

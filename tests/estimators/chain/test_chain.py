@@ -6,8 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
 from sstruct.chain import ChainSSVM
 from sstruct.masks import bio_transitions
@@ -128,17 +126,6 @@ def test_two_dimensional_input_is_chains_of_one_node(rng, storage):
     )
     assert model.decision_function(storage(X)).shape == (12, 3)
     assert model.score(storage(X), y) == np.mean(prediction == y)
-
-
-def test_frames_keep_their_names(rng):
-    pd = pytest.importorskip("pandas")
-    X = [pd.DataFrame(rng.standard_normal((n, 2)), columns=["a", "b"]) for n in (2, 3, 2)]
-    y = [pd.Series([0, 1]), pd.Series([1, 0, 1], index=[9, 3, 5]), pd.Series([0, 0])]
-    model = fit(X, y)
-    assert model.feature_names_in_.tolist() == ["a", "b"]
-    expected = fit([x.to_numpy() for x in X], [[0, 1], [1, 0, 1], [0, 0]])
-    np.testing.assert_array_equal(model.w_, expected.w_)
-    assert not hasattr(expected, "feature_names_in_")
 
 
 LABELS = {
@@ -280,27 +267,6 @@ def test_masks_as_array_and_callable_agree(rng):
     assert np.isfinite(scores[0, [0, 1, 4]]).all()
 
 
-@pytest.mark.filterwarnings("ignore:.*multi_class.*:FutureWarning")
-# scikit-learn 1.6 reads a number of iterations that this solver of LIBLINEAR does not set.
-@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
-@pytest.mark.parametrize("lam", [0.01, 0.3])
-def test_chains_of_one_node_are_crammer_and_singer(rng, lam):
-    X = rng.standard_normal((30, 4))
-    y = np.argmax(X[:, :3] + rng.standard_normal((30, 3)), axis=1)
-    model = ChainSSVM(
-        lam=lam, transitions=False, boundaries=False, fit_intercept=False, tol=1e-9, random_state=0
-    ).fit(X, y)
-    other = LinearSVC(
-        multi_class="crammer_singer", C=1 / (lam * 30), fit_intercept=False, tol=1e-10,
-        max_iter=10**6, random_state=0,
-    ).fit(X, y)  # fmt: skip
-    scores = X @ other.coef_.T
-    margins = 1 - (np.arange(3) == y[:, None]) + scores - scores[np.arange(30), y][:, None]
-    objective = lam / 2 * (other.coef_**2).sum() + margins.max(axis=1).mean()
-    assert model.objective_ == pytest.approx(objective, rel=1e-6)
-    np.testing.assert_allclose(model.coef_, other.coef_, rtol=0, atol=1e-3)
-
-
 def test_input_is_not_changed(tiny_chains):
     X, y = tiny_chains
     X = [sparse.csr_matrix(unsorted(x)) for x in X]
@@ -316,16 +282,6 @@ def test_input_is_not_changed(tiny_chains):
     np.testing.assert_array_equal(weights, kept)
 
 
-def test_max_iter_warns_with_the_gap(tiny_chains):
-    X, y = tiny_chains
-    model = ChainSSVM(lam=0.01, tol=1e-9, max_iter=2)
-    message = r"ChainSSVM stopped at relative duality gap \d\.\d\de[+-]\d\d after 2 passes, before"
-    with pytest.warns(ConvergenceWarning, match=message):
-        model.fit(X, y)
-    assert (model.status_, model.converged_, model.n_iter_) == ("MAX_ITER", False, 2)
-    assert model.n_oracle_calls_ == 2 * len(X)
-
-
 def test_labels_of_rows_keep_their_types():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     y = [1, "a", 1, "a"]
@@ -334,20 +290,6 @@ def test_labels_of_rows_keep_their_types():
     assert model.predict(X).tolist()[:1] == [1]
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[4, 3\]"):
         ChainSSVM().fit(X, [(0, 1), (1, 0), (0, 1)])
-
-
-def test_columns_of_data_frames_must_be_those_of_the_fit():
-    pd = pytest.importorskip("pandas")
-    frames = [pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}) for _ in range(3)]
-    model = ChainSSVM(lam=0.1).fit(frames, [[0, 1]] * 3)
-    assert model.feature_names_in_.tolist() == ["a", "b"]
-    model.predict(frames)
-    with pytest.raises(ValueError, match=r"columns of X\[0\] are \['b', 'a'\]"):
-        model.predict([frame[["b", "a"]] for frame in frames])
-    with pytest.raises(ValueError, match=r"columns of X\[1\] are \['b', 'a'\]"):
-        model.predict([frames[0], frames[1][["b", "a"]]])
-    with pytest.raises(ValueError, match=r"columns of X\[2\] are \['b', 'a'\], .* X\[0\]: \['a'"):
-        ChainSSVM().fit([*frames[:2], frames[2][["b", "a"]]], [[0, 1]] * 3)
 
 
 def test_labels_of_rows_are_not_cut_into_longer_sequences():

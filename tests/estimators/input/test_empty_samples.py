@@ -33,6 +33,7 @@ from sstruct.metrics import (
     sequence_accuracy_score,
 )
 from sstruct.preprocessing import PerNode
+from tests.estimators.state.test_fitted_state import Sign
 
 N = 12
 RNG = np.random.default_rng(0)
@@ -283,13 +284,6 @@ def test_rankings_of_an_empty_sequence_have_the_empty_labeling():
     assert [len(part) for part in model.predict_top_k([], 3)] == [0, 0]
 
 
-def test_a_fit_needs_a_node():
-    for X in ([], [[]], [np.empty((0, 0)), []]):
-        for model in (ChainSSVM(), GraphCRFSSVM(), GridCRFSSVM()):
-            with pytest.raises(ValueError, match=r"X is empty|X has no nodes"):
-                model.fit(X, [[]] * len(X))
-
-
 def test_early_stopping_holds_out_samples_with_nodes():
     model = ChainSSVM(early_stopping=True, validation_fraction=0.4, **FAST)
     places = [0, 2, 2, 7]
@@ -378,19 +372,6 @@ def test_trees_and_own_structures_predict_nothing_for_no_samples():
     model.fit(figures.data, figures.target)
     assert [len(model.predict([])), len(model.predict([], []))] == [0, 0]
     assert len(model.decision_function([])) == 0
-
-    class Sign:
-        def joint_feature(self, x, y):
-            return y * np.asarray(x)
-
-        def loss(self, y_true, y):
-            return float(y != y_true)
-
-        def argmax(self, x, w, y_true=None, loss_weight=1.0):
-            scores = {y: y * np.dot(w, x) for y in (-1, 1)}
-            if y_true is not None:
-                scores[-y_true] += loss_weight
-            return max(scores, key=scores.get)
 
     own = StructuredSVM(Sign(), random_state=0).fit([[2.0], [-1.0]], [1, -1])
     assert len(own.predict([])) == 0

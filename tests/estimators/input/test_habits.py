@@ -26,7 +26,7 @@ from sstruct import (
 from sstruct._checks.arguments import OTHER_NAMES
 from sstruct._input.per_sample import PerSample
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
-from sstruct.metrics import flat_accuracy_score, flat_accuracy_scorer
+from sstruct.metrics import flat_accuracy_score
 from sstruct.preprocessing import PerNode
 
 ESTIMATORS = [
@@ -209,16 +209,6 @@ def test_a_search_warns_with_the_advice(chains):
         search.fit(chains[0], [list(labels) for labels in chains[1]])
 
 
-def test_what_the_advice_names_works(chains, model):
-    X, y = chains
-    own, flat = (
-        cross_val_score(model, X, y, scoring=scoring, cv=2)
-        for scoring in (None, flat_accuracy_scorer)
-    )
-    np.testing.assert_allclose(own, flat)
-    assert np.unique(np.concatenate(model.predict(X))).tolist() == model.classes_.tolist()
-
-
 @pytest.mark.parametrize("structure", ["chain", "grid", "tree"])
 def test_predictions_are_otherwise_arrays(chains, structure):
     if structure == "chain":
@@ -262,16 +252,6 @@ def test_sums_of_predictions_are_arrays_of_a_sample():
     assert [labels.tolist() for labels in found + 1] == [[2, 3], [4, 5]]
 
 
-def test_rows_have_scores_of_scikit_learn(rng):
-    X = rng.standard_normal((30, 2))
-    y = (X[:, 0] > 0).astype(int)
-    by_name, own = (
-        cross_val_score(ChainSSVM(lam=0.1, random_state=0), X, y, scoring=scoring, cv=3)
-        for scoring in ("accuracy", None)
-    )
-    np.testing.assert_allclose(by_name, own)
-
-
 # Transformers of rows
 
 
@@ -290,22 +270,3 @@ def test_sequences_that_were_joined_to_be_scaled(chains):
 
 
 # Lengths
-
-
-@pytest.mark.parametrize("kind", [list, np.array])
-def test_lengths_are_no_weights(chains, kind):
-    X, y = map(np.concatenate, chains)
-    lengths = kind([len(labels) for labels in chains[1]])
-    with pytest.raises(ValueError, match=r"24 integers that sum to the \d+ rows.*from_len"):
-        ChainSSVM().fit(X, y, lengths)
-    cut = [Sequences.from_lengths(flat, lengths) for flat in (X, y)]
-    expected = ChainSSVM(lam=0.1, random_state=0).fit(*chains)
-    np.testing.assert_array_equal(ChainSSVM(lam=0.1, random_state=0).fit(*cut).w_, expected.w_)
-
-
-def test_weights_that_add_up_are_weights(rng):
-    X, y = rng.standard_normal((4, 2)), [0, 1, 0, 1]
-    ChainSSVM(lam=0.1).fit(X, y, [1, 1, 1, 1])
-    for weights in ([1.5, 2.5], [5, -1], [4, 1]):
-        with pytest.raises(ValueError, match=r"sample_weight has shape \(2,\), expected \(4,\)"):
-            ChainSSVM(lam=0.1).fit(X, y, weights)

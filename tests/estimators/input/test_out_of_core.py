@@ -12,8 +12,14 @@ from sklearn.base import clone
 from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM, Sequences
 from sstruct._estimators.core import fit_warnings
 from sstruct._problems.core._rows import is_mapped
+from sstruct._problems.core._thread_pool import ThreadPool
+from sstruct._solvers.core._snapshot import snapshot
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct.mapped import open_mapped
-from sstruct.solvers import MPBCFW, SOLVER_OF_NAME
+from sstruct.solvers import MPBCFW
+from tests.solvers.small import Small
 
 L, K = 5, 4
 
@@ -77,20 +83,6 @@ def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
     )
 
 
-@pytest.mark.parametrize("solver", ["bcfw", "mp-bcfw"])
-@pytest.mark.parametrize(("cache", "n_jobs"), [("auto", None), (True, None), ("auto", 2)])
-def test_sequential_passes_reach_the_optimum(rng, solver, cache, n_jobs):
-    X, y, offsets = make_chains(rng, n=150)
-    data = Sequences(X, offsets), Sequences(y, offsets)
-    keywords = {"lam": 0.1, "tol": 1e-3, "max_iter": 3000, "random_state": 0}
-    sequential = SOLVER_OF_NAME[solver](sampling="sequential", cache=cache)
-    model = ChainSSVM(solver=sequential, n_jobs=n_jobs, **keywords).fit(*data)
-    other = ChainSSVM(**keywords).fit(*data)
-    assert model.status_ == other.status_ == "CONVERGED"
-    assert model.dual_objective_ <= other.objective_ * (1 + 1e-12)
-    assert other.dual_objective_ <= model.objective_ * (1 + 1e-12)
-
-
 def test_auto_knows_mapped_features_of_label_sets(rng, tmp_path):
     X, y, _ = make_chains(rng, n=20)
     Y = np.eye(K, dtype=int)[y]
@@ -115,38 +107,14 @@ def test_a_fit_looks_at_mapped_rows_no_more_than_it_has_to(rng, tmp_path, monkey
         assert len(looks) == 1  # at those in memory
 
 
-def test_stretches_are_visited_one_after_another():
-    visited = []
+def test_stretches_are_visited_one_after_another(rng):
     n = 64 * 3 - 10
-
-    class Classes:
-        def joint_feature(self, x, y):
-            return np.eye(2)[y]
-
-        def loss(self, y_true, y):
-            return float(y != y_true)
-
-        def argmax(self, x, w, y_true=None, loss_weight=1.0):
-            visited.append(x)
-            return 1 - y_true
-
-    from sstruct._problems.core._thread_pool import ThreadPool
-    from sstruct._problems.custom._callable import CallableProblem
-    from sstruct._problems.custom.oracle_calls import OracleCalls
-    from sstruct._solvers.core._state import DualState
-    from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
-    from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-    from sstruct._solvers.frank_wolfe._steps import StepKind
-
-    calls = OracleCalls(Classes(), list(range(n)), [0] * n, list(range(n)))
-    problem = CallableProblem(calls, batch_size=1)
-    state = DualState(problem, 1.0, np.full(n, 1 / n), 0)
-    pool, orders = ThreadPool(problem, 1), []
+    small = Small(rng, n=n)
+    state, pool, orders = small.state(), ThreadPool(small.problem, 1), []
     for number in (1, 2):
-        visited.clear()
         plan = PassPlan(StepKind.FW, Sampling.SEQUENTIAL, number, 0, np.inf)
         exact_pass(state, pool, plan, False)
-        orders.append(list(visited))
+        orders.append(snapshot(state)["order"].tolist())
     for order in orders:
         assert sorted(order) == list(range(n))
         stretches = [i // 3 for i in order]
