@@ -4,7 +4,6 @@ import os
 import pickle
 import signal
 import threading
-import warnings
 
 import joblib
 import numpy as np
@@ -15,12 +14,8 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import (
-    cross_val_predict,
-    cross_val_score,
     cross_validate,
 )
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from sstruct import MulticlassSSVM, PathCV, ssvm_path
 from sstruct._estimators.chain.chain_structure import LEAST_GDMM_LABELS
@@ -144,17 +139,6 @@ def test_tol_zero_ends_where_rounding_does(key, sampling):
     assert 0 < model.dual_gap_ <= 1e-12 * model.objective_
 
 
-def test_max_time(rng):
-    X, y = long_chains(rng)
-    model = ChainSSVM(lam=1e-4, tol=0, max_iter=10**6, max_time=0.2)
-    with pytest.warns(ConvergenceWarning, match="before tol=0"):
-        model.fit(X, y)
-    assert model.status_ == "TIME_LIMIT"
-    assert 0.2 <= model.history_["seconds"][-1] < 2
-    assert model.objective_ > model.dual_objective_ > 0
-    assert len(model.predict(X)) == len(X)
-
-
 @pytest.mark.parametrize("send", ["raise_signal", "kill"])
 @pytest.mark.usefixtures("sigint")
 def test_control_c(rng, send):
@@ -192,12 +176,10 @@ def test_warm_start_goes_on(tiny_chains):
         model = ChainSSVM(**parameters, warm_start=warm_start).fit(X, y)
         assert model.n_iter_ == cold.n_iter_
         assert model.fit(X, y).n_iter_ <= cold.n_iter_ / 10
-        model.set_params(lam=0.019).fit(X, y)
-        fresh = ChainSSVM(**{**parameters, "lam": 0.019}).fit(X, y)
+        changed = {"lam": 0.019, "loss": "hamming-count"}
+        model.set_params(**changed).fit(X, y)
+        fresh = ChainSSVM(**parameters | changed).fit(X, y)
         assert model.n_iter_ < fresh.n_iter_
-        assert model.objective_ == pytest.approx(fresh.objective_, rel=2e-7)
-        model.set_params(lam=0.02, loss="hamming-count").fit(X, y)
-        fresh = ChainSSVM(**{**parameters, "loss": "hamming-count"}).fit(X, y)
         assert model.objective_ == pytest.approx(fresh.objective_, rel=2e-7)
     # A fit that was cut short goes on where it was.
     model = ChainSSVM(**{**parameters, "max_iter": 5}, warm_start=True)
@@ -237,11 +219,6 @@ def test_pickles_hold_the_model_alone(rng, tmp_path, warm_start):
     model = ChainSSVM(lam=0.1, warm_start=warm_start, random_state=0).fit(X, y)
     joblib.dump(model, tmp_path / "model")
     for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
-        assert copy.get_params() == model.get_params()
-        assert copy.w_.tobytes() == model.w_.tobytes()
-        assert copy.status_ == "CONVERGED"
-        for a, b in zip(copy.predict(X), model.predict(X), strict=True):
-            np.testing.assert_array_equal(a, b)
         again = copy.fit(X, y).n_iter_
         assert again < model.n_iter_ if warm_start else again == model.n_iter_
     size = len(pickle.dumps(model))
@@ -263,34 +240,6 @@ def test_pickles_of_another_format_are_refused(tiny_chains):
             ChainSSVM().__setstate__({**state, "_sstruct_format": version})
 
 
-def test_clone_and_parameters():
-    mask = np.ones((2, 2), dtype=bool)
-    model = ChainSSVM(lam=0.5, loss=[1, 2], transition_mask=mask, classes=["a", "b"])
-    parameters = model.get_params()
-    assert len(parameters) == 27
-    assert parameters["transition_mask"] is mask  # stored as it came
-    copy = clone(model)
-    assert copy.lam == 0.5
-    np.testing.assert_array_equal(copy.transition_mask, mask)
-    with pytest.raises(ValueError, match="Invalid parameter 'gamma'"):
-        model.set_params(gamma=1)
-    with pytest.raises(TypeError):
-        ChainSSVM(0.5)
-
-
-def test_cross_validation_of_ragged_lists(tiny_chains):
-    X, y = tiny_chains
-    model = ChainSSVM(lam=0.1, classes=[0, 1, 2], random_state=0)
-    scores = cross_val_score(model, X, y, cv=3)
-    assert scores.shape == (3,)
-    assert ((scores >= 0) & (scores <= 1)).all()
-    prediction = cross_val_predict(model, X, y, cv=3)
-    assert [len(p) for p in prediction] == [len(x) for x in X]
-    model.fit(X[5:], y[5:])
-    for found, expected in zip(prediction[:5], model.predict(X[:5]), strict=True):
-        np.testing.assert_array_equal(found, expected)
-
-
 def test_metadata_routing_of_weights(tiny_chains):
     X, y = tiny_chains
     weights = np.arange(1.0, len(X) + 1)
@@ -303,42 +252,6 @@ def test_metadata_routing_of_weights(tiny_chains):
     first = ChainSSVM(lam=0.1, classes=[0, 1, 2], random_state=0).fit(X[7:], y[7:], weights[7:])
     np.testing.assert_array_equal(found["estimator"][0].w_, first.w_)
     assert found["test_score"][0] == first.score(X[:7], y[:7], weights[:7])
-
-
-def test_pipeline_and_html(tiny_chains):
-    X, y = tiny_chains
-    pipeline = make_pipeline(FunctionTransformer(lambda X: [2 * x for x in X]), ChainSSVM(lam=0.1))
-    pipeline.fit(X, y, chainssvm__sample_weight=np.ones(len(X)))
-    expected = ChainSSVM(lam=0.1).fit([2 * x for x in X], y)
-    assert len(pipeline.predict(X)) == len(X)
-    assert abs(pipeline.score(X, y) - expected.score([2 * x for x in X], y)) < 0.3
-    assert "ChainSSVM" in pipeline._repr_html_()
-    assert "ChainSSVM" in expected._repr_html_()
-    assert repr(ChainSSVM(lam=0.1)) == "ChainSSVM(lam=0.1)"
-
-
-def test_a_converged_fit_is_silent(tiny_chains):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert ChainSSVM(lam=0.1).fit(*tiny_chains).converged_
-    assert not caught
-
-
-def test_weights_out_of_range_are_no_convergence():
-    # Equal rows: labelings with the same features, between which a step has no curvature. The
-    # data are pinned: on others of this kind the weights stay finite.
-    rng = np.random.default_rng(0)
-    lengths = rng.integers(2, 6, size=20)
-    X = [np.repeat(rng.standard_normal((1, 2)), length, axis=0) for length in lengths]
-    y = [rng.integers(0, 3, length) for length in lengths]
-    model = ChainSSVM(
-        pairwise_scale=1, lam=5e-324, transitions=False, boundaries=False, random_state=0
-    )
-    with pytest.raises(
-        ValueError, match=r"the weights may exceed the range of float64: with lam=4.9"
-    ):
-        model.fit(X, y)
-    assert not hasattr(model, "status_")
 
 
 def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):

@@ -234,29 +234,6 @@ def test_interrupts_wait_until_losses_have_changed(rng, monkeypatch):
     problem.check_certificate()
 
 
-def test_the_bound_is_tight_for_most_problems(rng):
-    # At the default tolerance of 1 %.
-    ratios, of_optima = [], []
-    for k in range(200):
-        lam = 10 ** rng.uniform(-2, 0)
-        window_size = int(rng.integers(1, 5))
-        if k % 2:
-            X, y = make_chains(rng, rng.integers(2, 8, 4), noise=rng.choice([0.5, 1, 2]))
-            problem = chains(rng, window_size, X=X, y=y, lam=lam, tol=1e-2)
-        else:
-            shapes = [tuple(rng.integers(1, 4, 2)) for _ in range(3)] + [(2, 3)]
-            X, y = make_images(rng, shapes, noise=rng.choice([0.5, 1, 2]))
-            connectivity = int(rng.choice([4, 8]))
-            problem = images(rng, window_size, "potts", connectivity, X=X, y=y, lam=lam, tol=1e-2)
-        problem.solve()
-        whole = brute_force.primal(problem.w, lam, problem.whole)
-        assert whole <= problem.solution.primal * (1 + 1e-12)
-        ratios.append(problem.solution.primal / whole)
-        of_optima.append(whole / dual_qp.optimum(problem.whole, lam, problem.box)[0])
-    assert np.mean(np.array(ratios) <= 1.01) >= 0.95
-    assert np.mean(np.array(of_optima) <= 1.02) >= 0.95
-
-
 def sequences(rng, lengths=(300, 200, 90)):
     y = [np.repeat(rng.integers(0, K, length), 3)[:length] for length in lengths]
     return [np.eye(K)[own] + rng.standard_normal((len(own), K)) for own in y], y
@@ -283,17 +260,10 @@ def test_the_bound_of_a_fit_is_close_to_whole_samples(rng):
         assert model.score(X, y) > 0.7
 
 
-def test_warm_starts(rng):
+def test_warm_starts_turn_couplings_off_and_on(rng):
     for model, X, y in estimators(rng):
         model.set_params(warm_start=True, tol=1e-3, max_iter=10_000)
-        model.fit(X[:2], y[:2]).fit(X, y)
-        again = clone(model).fit(X, y)
-        assert model.objective_ == pytest.approx(again.objective_, rel=5e-3)
-        n_passes = again.n_iter_
-        again.fit(X, y)
-        assert again.n_iter_ < n_passes
-        again.set_params(lam=0.05, warm_start="primal").fit(X, y)
-        assert again.whole_objective_ <= again.objective_ <= 1.01 * again.whole_objective_
+        model.fit(X, y)
         model.set_params(solver__couple_windows=False).fit(X, y)
         assert model.objective_ > 1.05 * model.whole_objective_
         model.set_params(solver__couple_windows=True).fit(X, y)

@@ -54,21 +54,6 @@ def test_allowed_sequences_are_the_encodings_of_chunkings(scheme, kinds):
         assert allowed == {encoded(chunks, scheme) for chunks in chunkings(length, kinds)}
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_predictions_are_encodings_of_chunkings(scheme, rng):
-    kinds = ("X", "Y")
-    valid = [encoded(chunks, scheme) for chunks in chunkings(4, kinds)]
-    y = [valid[i] for i in rng.permutation(len(valid))[:60]]
-    X = list(rng.standard_normal((60, 4, 3)))
-    model = ChainSSVM(transition_mask=SCHEMES[scheme], lam=0.1, random_state=0).fit(X, y)
-    predicted = model.predict(list(5 * rng.standard_normal((200, 4, 3))))
-    free = ChainSSVM(lam=0.1, random_state=0).fit(X, y)
-    assert {tuple(labels) for labels in predicted} <= set(valid)
-    assert not {tuple(labels) for labels in free.predict(5 * rng.standard_normal((200, 4, 3)))} <= (
-        set(valid)
-    )
-
-
 WRONG = {
     "BIO": ["E-X", "S-X", "X", "", "o", "O-X", "B-", "BX", "-X", "BI", "BIO", 3, ("B", "X"), 0.5],
     "BIOES": ["L-X", "U-X", "X", "", "o", "O-X", "E-", "SX", "-X", "ES", "BIOES", 3, True],
