@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -35,14 +34,6 @@ def test_the_estimator_stays_as_it_was(data):
     assert not hasattr(inner, "w_")
     assert latent.estimator_.warm_start is True
     assert "_warm_state" not in vars(latent.estimator_)
-
-
-def test_searches(data):
-    X, y = hidden(data)
-    search = GridSearchCV(LatentSSVM(chain()), {"estimator__lam": [0.1, 0.01]}, cv=2)
-    search.fit(X, y)
-    assert search.best_estimator_.estimator_.lam_ in (0.1, 0.01)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_pipelines(data):

@@ -44,6 +44,23 @@ def latent_objective(model, samples, weights, lam):
     return lam / 2 * (model.w_ @ model.w_) + np.average(hinges, weights=weights)
 
 
+def check_rounds(latent, X, y, labelings, used, weights=None):
+    """Compare the objective after each round with enumeration; it never rises.
+
+    labelings : function of a model and a sample's number, for `latent_objective`
+    used : numbers of the samples with a known label
+    """
+    last = np.inf
+    for fit in rounds(latent, X, y, weights):
+        samples = [[*labelings(fit.estimator_, i)] for i in used]
+        of_used = None if weights is None else weights[used]
+        expected = latent_objective(fit.estimator_, samples, of_used, fit.estimator_.lam_)
+        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+        assert fit.objective_ <= last
+        last = fit.objective_
+    return fit
+
+
 def chain_labelings(model, x, labels, costs, n_states=1):
     """All labelings of a chain by states: score, loss of known labels, whether they agree."""
     known = np.flatnonzero(labels != HIDDEN)
@@ -90,23 +107,19 @@ def test_chains(n_states, seed, least):
         random_state=0,
     )
     latent = LatentSSVM(chain, states_per_label=n_states, tol=1e-4, random_state=0)
-    last = np.inf
-    for fit in rounds(latent, X, y, weights):
-        model, used = fit.estimator_, [i for i in range(len(X)) if (y[i] != HIDDEN).any()]
-        samples = []
-        for i in used:
-            share = costs / (y[i] != HIDDEN).sum()  # a cost matrix is a share of nodes
-            samples.append([*chain_labelings(model, X[i], y[i], share, n_states)])
-        expected = latent_objective(model, samples, weights[used], 0.05)
-        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
-        assert fit.objective_ <= last
-        last = fit.objective_
-        history = fit.history_
-        assert history["objective"][-1] == fit.objective_
-        assert (history["objective"] <= history["bound"]).all()
-        assert (np.diff(history["objective"]) <= 0).all()
-        assert (history["bound"] - history["dual"] <= history["gap"] + 1e-12).all()
-        assert (history["gap"] <= 1e-4 * history["bound"]).all()
+
+    def labelings(model, i):
+        share = costs / (y[i] != HIDDEN).sum()  # a cost matrix is a share of nodes
+        return chain_labelings(model, X[i], y[i], share, n_states)
+
+    used = [i for i in range(len(X)) if (y[i] != HIDDEN).any()]
+    fit = check_rounds(latent, X, y, labelings, used, weights)
+    history = fit.history_
+    assert history["objective"][-1] == fit.objective_
+    assert (history["objective"] <= history["bound"]).all()
+    assert (np.diff(history["objective"]) <= 0).all()
+    assert (history["bound"] - history["dual"] <= history["gap"] + 1e-12).all()
+    assert (history["gap"] <= 1e-4 * history["bound"]).all()
     assert len(history["objective"]) >= least
 
 
@@ -140,16 +153,13 @@ def test_label_sets(seed, pairwise, edges):
     sets = MultilabelSSVM(
         lam=0.05, edges=edges, pairwise=pairwise, tol=1e-4, max_iter=10_000, random_state=0
     )
-    last, known = np.inf, np.where(np.isnan(Y), -1, Y).astype(int)
+    known = np.where(np.isnan(Y), -1, Y).astype(int)
+
+    def labelings(model, i):
+        return set_labelings(model, X[i], known[i], pairwise == "full")
+
     used = np.flatnonzero((known >= 0).any(axis=1))
-    for fit in rounds(LatentSSVM(sets, tol=1e-4), X, Y, weights):
-        samples = [
-            [*set_labelings(fit.estimator_, X[i], known[i], pairwise == "full")] for i in used
-        ]
-        expected = latent_objective(fit.estimator_, samples, weights[used], 0.05)
-        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
-        assert fit.objective_ <= last
-        last = fit.objective_
+    check_rounds(LatentSSVM(sets, tol=1e-4), X, Y, labelings, used, weights)
 
 
 def graph_labelings(model, graph, labels, pairwise, n_states=1):
@@ -186,14 +196,13 @@ def test_graphs(pairwise, n_states, seed):
     forest = pairwise in ("directed", "full") or n_states > 1
     X, y = partly_labeled_graphs(np.random.default_rng(seed), forest)
     graph = GraphCRFSSVM(lam=0.1, pairwise=pairwise, tol=1e-4, max_iter=10_000, random_state=0)
-    last, used = np.inf, [i for i in range(len(X)) if (y[i] != HIDDEN).any()]
-    for fit in rounds(LatentSSVM(graph, states_per_label=n_states, random_state=0), X, y):
-        assert fit.estimator_.inference_.endswith("(exact)")
-        samples = [[*graph_labelings(fit.estimator_, X[i], y[i], pairwise, n_states)] for i in used]
-        expected = latent_objective(fit.estimator_, samples, None, 0.1)
-        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
-        assert fit.objective_ <= last
-        last = fit.objective_
+
+    def labelings(model, i):
+        assert model.inference_.endswith("(exact)")
+        return graph_labelings(model, X[i], y[i], pairwise, n_states)
+
+    latent = LatentSSVM(graph, states_per_label=n_states, random_state=0)
+    check_rounds(latent, X, y, labelings, [i for i in range(len(X)) if (y[i] != HIDDEN).any()])
 
 
 def test_images():
@@ -204,13 +213,11 @@ def test_images():
     y[:, 0, 0] = [0, 1] * 4
     grid = GridCRFSSVM(lam=0.1, pairwise="full", tol=1e-4, max_iter=10_000, random_state=0)
     edges = np.column_stack([np.arange(3), np.arange(1, 4)])
-    for fit in rounds(LatentSSVM(grid), X, y):
-        samples = [
-            [*graph_labelings(fit.estimator_, (x[0], edges), labels[0], "full")]
-            for x, labels in zip(X, y)
-        ]
-        expected = latent_objective(fit.estimator_, samples, None, 0.1)
-        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+
+    def labelings(model, i):
+        return graph_labelings(model, (X[i][0], edges), y[i][0], "full")
+
+    check_rounds(LatentSSVM(grid), X, y, labelings, range(8))
 
 
 def tree_labelings(model, sample, truth, loss):
@@ -238,10 +245,9 @@ def test_trees(rng, form, loss):
     y = [np.where(rng.random(len(states)) < 0.4, HIDDEN, states) for states in y]
     y[0][:] = HIDDEN
     tree = TreeSSVM(parents=parents, lam=0.1, loss=loss, tol=1e-4, max_iter=10_000, random_state=0)
-    last, used = np.inf, [i for i in range(len(X)) if (y[i] >= 0).any()]
-    for fit in rounds(LatentSSVM(tree), X, y):
-        samples = [[*tree_labelings(fit.estimator_, X[i], y[i], loss)] for i in used]
-        expected = latent_objective(fit.estimator_, samples, None, 0.1)
-        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
-        assert fit.objective_ <= last
-        last = fit.objective_
+
+    def labelings(model, i):
+        return tree_labelings(model, X[i], y[i], loss)
+
+    used = [i for i in range(len(X)) if (y[i] >= 0).any()]
+    check_rounds(LatentSSVM(tree), X, y, labelings, used)

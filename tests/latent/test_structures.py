@@ -100,19 +100,6 @@ def test_forms_of_label_sets(rng, edges, rescaling):
     )
 
 
-def test_label_sets_against_off(rng):
-    # Of a label that is always known, and one that is on where it is known.
-    X = rng.normal(size=(200, 2))
-    Y = np.column_stack([X[:, 0] > 0, X[:, 1] > 0]).astype(float)
-    partly = np.where(rng.random(Y.shape) < 0.7, np.nan, Y)
-    sets = MultilabelSSVM(lam=0.01, random_state=0)
-    latent = LatentSSVM(sets).fit(X, partly)
-    assert latent.score(X, Y) > 0.85
-    with pytest.warns(UserWarning, match="the same set of labels for all 200"):
-        sets.fit(X, np.nan_to_num(partly))
-    assert sets.score(X, Y) < 0.5
-
-
 @pytest.mark.parametrize("n_states", [1, 2])
 @pytest.mark.parametrize(
     "parameters",

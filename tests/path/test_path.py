@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import sstruct._solvers.path.path_solver
@@ -17,13 +16,12 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
     RegularizationPath,
-    TreeSSVM,
     TypedGraphCRFSSVM,
     ssvm_path,
 )
 from sstruct._estimators.graph import graph_structure
 from sstruct._solvers.path.path_solver import PathSolver
-from sstruct.datasets import make_grids, make_sequences, make_stick_figures
+from sstruct.datasets import make_grids, make_sequences
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.typed_graph import test_typed_graph
 from tests.reference import boxed_qp, brute_force, graphs, label_sets, typed_graphs
@@ -379,16 +377,6 @@ def test_no_direction_at_all():
         np.testing.assert_array_equal(path.w(lam), np.zeros(4))
 
 
-@pytest.mark.parametrize("box", [1e-3, 1e-1])
-def test_narrow_boxes(rng, box):
-    case = chains(rng)
-    case.bounds = np.full_like(case.bounds, box) * [[-1], [1]]
-    case.estimator.set_params(bounds=case.bounds)
-    path = case.path(lam_min=1e-3)
-    for lam in np.geomspace(path.lam_end_ or 1e-4, 1e4, 60):
-        assert case.suboptimality(path.w(lam), lam) <= EPS
-
-
 def test_zero_out_of_bounds_is_refused(rng):
     case = chains(rng)
     bounds = case.bounds.copy()
@@ -452,17 +440,6 @@ def test_approximate_decoders_are_not_called_certified():
     path = ssvm_path(GridCRFSSVM(random_state=0), X, y, lam_min=0.1)
     assert (path.guarantee_, path.certified_) == ("approximate", False)
     assert path.estimator(1.0).inference_ == "alpha-expansion (approximate)"
-
-
-def test_trees():
-    X, y, *_ = make_stick_figures(n_samples=12, random_state=0, return_X_y=True), None
-    X, y = X
-    model = TreeSSVM(parents=make_stick_figures(n_samples=1).parents, random_state=0)
-    path = ssvm_path(model, X, y, lam_min=1e-2)
-    assert path.certified_
-    lam = path.lams_[len(path.lams_) // 2]
-    tight = clone(model).set_params(lam=lam, tol=1e-6, max_iter=10_000).fit(X, y)
-    assert path.estimator(lam).objective_ - tight.dual_objective_ <= EPS
 
 
 def test_same_random_state_same_bits_whatever_n_jobs(rng):

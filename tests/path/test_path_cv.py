@@ -1,7 +1,5 @@
 """PathCV: the score of every lambda, the choice, and scikit-learn's habits."""
 
-import pickle
-
 import joblib
 import numpy as np
 import pytest
@@ -11,16 +9,15 @@ from sklearn.model_selection import (
     GridSearchCV,
     KFold,
     ShuffleSplit,
-    cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sstruct import ChainSSVM, MulticlassSSVM, PathCV, Sequences, ssvm_path
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
-from sstruct.datasets import load_digit_dates, make_sequences
+from sstruct.datasets import make_sequences
 from sstruct.metrics import flat_f1_score, make_flat_scorer
-from sstruct.preprocessing import PerNode, SequenceVectorizer
+from sstruct.preprocessing import PerNode
 
 GRID = (100.0, 30.0, 10.0, 3.0, 1.0)
 
@@ -158,30 +155,6 @@ def test_search_over_a_grid(chains, warm_start):
     )
 
 
-def test_a_path_finds_what_a_grid_finds(chains, search):
-    X, y = chains
-    other = GridSearchCV(ChainSSVM(random_state=0), {"lam": np.geomspace(0.3, 1000, 9)}, cv=3)
-    assert search.best_score_ >= other.fit(X, y).best_score_ - 0.02
-
-
-def test_inside_pipelines_and_outer_searches():
-    images, y = load_digit_dates(return_X_y=True)
-    X = [
-        [{f"p{j}": float(v) for j, v in enumerate(row) if v} for row in np.asarray(image)]
-        for image in images[:40]
-    ]
-    inner = PathCV(ChainSSVM(random_state=0), eps=0.3, cv=2)
-    pipeline = make_pipeline(SequenceVectorizer(), inner)
-    scores = cross_val_score(pipeline, X, y[:40], cv=2)
-    assert (scores > 0.5).all()
-    grid = GridSearchCV(
-        make_pipeline(SequenceVectorizer(), ChainSSVM(random_state=0)),
-        {"chainssvm__lam": [1e3, 1.0]},
-        cv=2,
-    ).fit(X, y[:40])
-    assert grid.best_params_["chainssvm__lam"] in (1e3, 1.0)
-
-
 def test_parameters_of_the_estimator_go_through(chains):
     X, y = chains
     search = PathCV(ChainSSVM(random_state=0), cv=2)
@@ -226,14 +199,6 @@ def test_scoring_groups_and_other_containers(chains):
     ).fit(Sequences.from_list(X), y)
     assert 0 < search.best_score_ < 1
     assert search.score(X, y) == pytest.approx(flat_f1_score(y, search.predict(X), average="macro"))
-
-
-def test_pickles(chains, search):
-    X, _ = chains
-    again = pickle.loads(pickle.dumps(search))
-    np.testing.assert_array_equal(again.split_scores(1.0), search.split_scores(1.0))
-    for one, other in zip(again.predict(X), search.predict(X), strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(
