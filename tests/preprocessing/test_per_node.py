@@ -15,7 +15,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -353,21 +352,6 @@ def test_parameters_nest_and_state_is_plain(items):
     check(again.transform(items), np.vstack(per_node.transform(items)), items)
     assert per_node.get_feature_names_out(["a", "b", "c"]).tolist() == ["a", "b", "c"]
     assert "StandardScaler" in repr(per_node)
-
-
-def test_in_a_search_before_a_model(tiny_chains):
-    X, y = tiny_chains
-    for data in (X, Sequences.from_list(X)):
-        steps = PerNode(PCA()), PerNode(StandardScaler()), ChainSSVM(random_state=0)
-        pipeline = make_pipeline(*steps)
-        grid = {"pernode-1__transformer__n_components": [1, 3]}
-        search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(data, y)
-        rows = PCA(search.best_params_.popitem()[1]).fit_transform(np.vstack(X))
-        rows = StandardScaler().fit_transform(rows)
-        flat = Sequences.from_lengths(rows, [len(x) for x in X])
-        expected = ChainSSVM(random_state=0).fit(flat, y).predict(flat)
-        found = search.best_estimator_.predict(data)
-        assert [labels.tolist() for labels in found] == [labels.tolist() for labels in expected]
 
 
 @parametrize_with_checks([PerNode(StandardScaler()), PerNode(PCA(1)), PerNode(SelectKBest(k=1))])

@@ -12,12 +12,12 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
-from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences
+from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
 from sstruct.preprocessing import PerNode
+from tests.preprocessing.test_per_node import Recorder
 
 SHAPES = (3, 2), (1, 4), (2, 2)
 V = (3, 1, 4, 2)
@@ -155,17 +155,6 @@ def test_labels_of_pixels_and_nodes_are_flat(images, graphs, rng):
     np.testing.assert_array_equal(np.vstack([g[0] for g in out]), expected)
 
 
-class Recorder(TransformerMixin, BaseEstimator):
-    """Remembers what fit was given."""
-
-    def fit(self, X, y=None, sample_weight=None, groups=None):
-        self.given_ = sample_weight, groups
-        return self
-
-    def transform(self, X):
-        return X
-
-
 class Plain(TransformerMixin, BaseEstimator):
     """Takes nothing besides X and y."""
 
@@ -178,17 +167,17 @@ class Plain(TransformerMixin, BaseEstimator):
 
 def test_weights_are_repeated_for_pixels_nodes_and_edges(images, graphs):
     fitted = PerNode(Recorder()).fit(images, sample_weight=[1, 2, 3], groups=np.array(list("pqr")))
-    weights, groups = fitted.transformer_.given_
+    weights, groups, _ = fitted.transformer_.given_
     np.testing.assert_array_equal(weights, np.repeat([1, 2, 3], [6, 4, 4]))
     assert "".join(groups) == "ppppppqqqqrrrr"
     weights, groups = [1.0, 2.0, 0.0, 5.0], np.array(list("pqrs"))
     for method in ("fit", "fit_transform"):
         per_node = PerNode(Recorder(), Recorder())
         getattr(per_node, method)(graphs, sample_weight=weights, groups=groups)
-        found, names = per_node.transformer_.given_
+        found, names, _ = per_node.transformer_.given_
         np.testing.assert_array_equal(found, np.repeat(weights, V))
         assert "".join(names) == "pppqrrrrss"
-        found, names = per_node.edge_transformer_.given_
+        found, names, _ = per_node.edge_transformer_.given_
         np.testing.assert_array_equal(found, [1, 1, 0, 0, 0, 5])
         assert "".join(names) == "pprrrs"
     # What the transformer of edges does not take is not given to it.
@@ -288,26 +277,6 @@ def test_parameters_of_both_nest_and_old_pickles_have_one(graphs):
     assert old.edge_transformer is None
     assert len(clone(old).fit(graphs).transform(graphs)) == 4
     assert old.transform(graphs)[0][2] is graphs[0][2]
-
-
-# Features that are not centered need a smaller lam.
-@pytest.mark.filterwarnings("ignore:GridCRFSSVM predicts the label 0:UserWarning")
-def test_before_models_of_images_and_graphs(rng):
-    y = np.zeros((8, 6, 6), dtype=int)
-    y[:, 2:5, 1:4] = 1
-    X = (2 * y - 1 + 0.3 * rng.standard_normal(y.shape))[..., np.newaxis] * [1000.0] + 5000
-    pipeline = make_pipeline(PerNode(StandardScaler()), GridCRFSSVM(lam=30, random_state=0))
-    assert pipeline.fit(X, y).score(X, y) > 0.97
-    assert cross_val_predict(pipeline, X, y, cv=2).shape == y.shape
-    grid = {"pernode__transformer__with_mean": [True, False]}
-    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(list(X), list(y))
-    assert len(search.predict(list(X))) == 8
-    edges = np.array([(v, v + 1) for v in range(5)])
-    graphs = [(image[0], edges, 100 * np.abs(np.diff(image[0], axis=0)) + 1) for image in X]
-    labels = [image[0] for image in y]
-    model = GraphCRFSSVM(pairwise="contrast", lam=1, random_state=0)
-    pipeline = make_pipeline(PerNode(StandardScaler(), MaxAbsScaler()), model)
-    assert len(cross_val_predict(pipeline, graphs, labels, cv=2)) == 8
 
 
 @given(st.data())

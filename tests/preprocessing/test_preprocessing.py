@@ -13,11 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction import DictVectorizer
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline
 
 from sstruct.preprocessing import SequenceVectorizer
 from sstruct.preprocessing._sequence_vectorizer import FEW
@@ -214,27 +211,6 @@ def test_order_is_that_of_first_appearance():
     assert SequenceVectorizer(min_count=2).fit(many).vocabulary_ == {"b": 0, "c": 1}
 
 
-def test_agrees_with_dict_vectorizer():
-    generator = np.random.default_rng(0)
-    X = [
-        [
-            {
-                "w": f"word{generator.integers(9)}",
-                "size": float(generator.integers(1, 5)),
-                "cap": True,
-            }
-            for _ in range(length)
-        ]
-        for length in generator.integers(1, 6, size=20)
-    ]
-    vectorizer = SequenceVectorizer()
-    rows = vectorizer.fit_transform(X)
-    reference = DictVectorizer(separator=":")
-    expected = reference.fit_transform([item for sequence in X for item in sequence])
-    order = [vectorizer.vocabulary_[name] for name in reference.get_feature_names_out()]
-    np.testing.assert_array_equal(rows.flat.toarray()[:, order], expected.toarray())
-
-
 @pytest.mark.parametrize(
     "item",
     [
@@ -257,18 +233,6 @@ def test_agrees_with_crfsuite(item):
             attributes for sequence in X for attributes in crfsuite.ItemSequence(sequence).items()
         ]
         assert as_counters(rows, vectorizer.get_feature_names_out()) == expected
-
-
-def test_the_same_attribute_twice_adds_up():
-    rows = SequenceVectorizer().fit_transform([[["p", "q", "p"], {"a": ["x", "x"], "a:x": 3}]])
-    assert rows.flat.toarray().tolist() == [[2, 1, 0], [0, 0, 5]]
-
-
-def test_min_count_counts_occurrences_and_can_leave_nothing():
-    X = [[["p", "p"], ["q"]], [["q", "r"]]]
-    vectorizer = SequenceVectorizer(min_count=2)
-    assert vectorizer.fit_transform(X).flat.toarray().tolist() == [[2, 0], [0, 1], [0, 1]]
-    assert SequenceVectorizer(min_count=9).fit_transform(X).flat.shape == (3, 0)
 
 
 def test_output_is_compact():
@@ -334,27 +298,6 @@ def test_bad_input_is_refused_by_place(X, error, message):
 def test_bad_parameters_are_refused(parameters):
     with pytest.raises((ValueError, TypeError), match=next(iter(parameters))):
         SequenceVectorizer(**parameters).fit([[{"a": 1}]])
-
-
-class Width(BaseEstimator):
-    """Scores by the number of features, to see what a search makes of the pipeline."""
-
-    def fit(self, X, y=None):
-        assert isinstance(X, Sequences)
-        self.fitted_ = True
-        return self
-
-    def score(self, X, y=None):
-        return -float(X.flat.shape[1])
-
-
-def test_works_in_a_pipeline_and_a_search():
-    X = [[{"w": f"w{i % 4}"}, {"w": f"rare{i}"}] for i in range(24)]
-    y = [["A", "B"]] * 24
-    pipeline = Pipeline([("features", SequenceVectorizer()), ("model", Width())])
-    grid = {"features__min_count": [1, 2]}
-    search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
-    assert search.best_params_ == {"features__min_count": 2}
 
 
 def test_global_output_settings_leave_ragged_rows_alone():

@@ -8,7 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sstruct import GraphCRFSSVM
 from sstruct._estimators.graph.graph_samples import pack_grids
 from sstruct._input.ragged import ExpectedInput
 from sstruct.preprocessing import _superpixels, pixel_labels, superpixel_graph, superpixel_labels
@@ -142,21 +141,6 @@ def test_bands_of_rows_are_one_picture(rng, monkeypatch):
         monkeypatch.setattr(_superpixels, "BAND", band)
         for part, expected in zip(superpixel_graph(image, segments), whole, strict=True):
             np.testing.assert_array_equal(part, expected, strict=True)
-
-
-def test_superpixels_to_labeled_pixels(rng):
-    """The way of the user guide, with blocks as superpixels."""
-    truth = np.zeros((12, 16, 16), dtype=int)
-    truth[:, 4:12, 4:12] = 1
-    images = (100 * truth + rng.integers(0, 100, truth.shape)).astype(np.uint8)
-    rows, columns = np.mgrid[:16, :16] // 2
-    segments = 1 + 8 * rows + columns
-    X = [superpixel_graph(image, segments) for image in images]
-    y = [superpixel_labels(segments, labels) for labels in truth]
-    model = GraphCRFSSVM(pairwise="contrast", loss="hamming-count", lam=0.1, random_state=0)
-    model.fit(X[:8], y[:8])
-    painted = [pixel_labels(segments, labels) for labels in model.predict(X[8:])]
-    assert np.mean(painted == truth[8:]) > 0.95
 
 
 def test_arguments_are_not_changed(rng):

@@ -9,7 +9,6 @@ from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 
@@ -70,12 +69,6 @@ def test_a_pipeline_with_a_union_fits_and_predicts_empty_samples(union):
     np.testing.assert_array_equal(predicted[1], model.predict(X)[3])
     assert len(model.predict([])) == 0
     assert [len(labels) for labels in model.predict([[], []])] == [0, 0]
-
-
-def test_a_search_over_a_pipeline_with_a_union():
-    model = make_pipeline(make_union(WORDS, SCALED), ChainSSVM(random_state=0))
-    search = GridSearchCV(model, {"chainssvm__lam": [0.1, 1.0]}, cv=3).fit(X, Y)
-    assert search.best_score_ > 0.9
 
 
 def test_dense_parts_stay_dense_and_names_are_kept_if_all_have_some():
