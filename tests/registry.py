@@ -410,7 +410,11 @@ EXAMPLES = {
         checked=({}, {"rescaling": "slack"}),
         checked_online=({"solver": "perceptron"},),
         refitted={"boundaries": False},
-        more=({"window_size": 2}, {"window_size": 2, "solver": MPBCFW(couple_windows=True)}),
+        more=(
+            {"window_size": 2},
+            {"window_size": 2, "solver": MPBCFW(couple_windows=True)},
+            {"pairwise_scale": "auto", "lam": "auto"},
+        ),
     ),
     "chain with edge features": Example(
         sstruct.ChainSSVM,
@@ -447,7 +451,11 @@ EXAMPLES = {
         make_varied=images_or_array,
         checked=({},),
         refitted={"pairwise": "directed", "connectivity": 8},
-        more=({"window_size": 2}, {"window_size": 2, "solver": MPBCFW(couple_windows=True)}),
+        more=(
+            {"window_size": 2},
+            {"window_size": 2, "solver": MPBCFW(couple_windows=True)},
+            {"rescaling": "slack"},
+        ),
     ),
     "typed graph": Example(
         sstruct.TypedGraphCRFSSVM,
@@ -492,6 +500,10 @@ EXAMPLES = {
         ),
         checked_online=({"solver": "perceptron"},),
         refitted={"pairwise": "full"},
+        more=(
+            {"rescaling": "slack", "search": "angular"},
+            {"rescaling": "slack", "edges": "tree", "loss": "balanced"},
+        ),
     ),
     "rows": Example(
         sstruct.MulticlassSSVM,
@@ -513,6 +525,7 @@ EXAMPLES = {
         _choice,
         required={"oracle": CarefulChoice(as_sparse=True)},
         refitted={"lam": 10.0},
+        more=({"rescaling": "slack"},),
     ),
     "pairs": Example(
         sstruct.TreeSSVM,
@@ -528,6 +541,7 @@ EXAMPLES = {
         _choice,
         required={"oracle": CarefulChoice()},
         refitted={"lam": 10.0},
+        more=({"rescaling": "slack"},),
     ),
     "ChoiceByScores": Example(
         sstruct.StructuredSVM,

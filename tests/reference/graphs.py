@@ -50,6 +50,50 @@ def disagreements(y, edges):
     return sum(y[u] != y[v] for u, v in edges)
 
 
+def completed(graph, labels, most=5):
+    """Labels completed from the nearest known ones, by the definition."""
+    edges = np.asarray(graph[1]).reshape(-1, 2).astype(int)
+    known = [(labels[u], labels[v]) for u, v in edges if labels[u] >= 0 <= labels[v]]
+    if sum(a != b for a, b in known) >= len(known) / 2:
+        return labels
+    given = labels
+    for _ in range(most):
+        before, labels = labels, labels.copy()
+        for node in np.flatnonzero(before < 0):
+            pairs = [(u, v) for u, v in edges if node in (u, v)]
+            votes = [before[u + v - node] for u, v in pairs if before[u + v - node] >= 0]
+            if votes:
+                labels = np.where(
+                    np.arange(len(labels)) == node, np.bincount(votes).argmax(), labels
+                )
+    return labels if sum(labels < 0) <= 0.1 * sum(given < 0) else given
+
+
+def neighbors(height, width, connectivity):
+    """Edges and directions, pixel by pixel; for each direction row by row."""
+    steps = [(0, 1), (1, 0), (1, 1), (1, -1)][: connectivity // 2]
+    edges, directions = [], []
+    for direction, (down, right) in enumerate(steps):
+        for r in range(height):
+            for c in range(width):
+                if r + down < height and 0 <= c + right < width:
+                    edges.append((r * width + c, (r + down) * width + c + right))
+                    directions.append(direction)
+    return np.array(edges, dtype=int).reshape(-1, 2), directions
+
+
+def grid_graph(x, pairwise, connectivity):
+    """Return the rows, edges and edge features of an image as a graph."""
+    edges, directions = neighbors(*x.shape[:2], connectivity)
+    rows = x.reshape(-1, x.shape[2])
+    square = ((rows[edges[:, 0]] - rows[edges[:, 1]]) ** 2).sum(axis=1)
+    features = np.eye(connectivity // 2)[directions]
+    if pairwise == "contrast":
+        mean = (square.mean() if len(square) else 1) or 1
+        features = np.stack([np.ones(len(square)), np.exp(-square / (2 * mean))], axis=1)
+    return rows, edges, features
+
+
 def without(graph, y):
     """The graph of the nodes with a label that is not -1, and their labels; None: there is none."""
     x, edges, features, sizes = graph

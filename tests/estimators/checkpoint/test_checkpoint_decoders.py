@@ -4,26 +4,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
-    MulticlassSSVM,
-    MultilabelSSVM,
-    StructuredSVM,
-    TreeSSVM,
-    TypedGraphCRFSSVM,
-)
+from sstruct import GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS, LABEL_SET_SOLVERS
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.graph_state import INFERENCE as OF_GRAPHS
 from sstruct._estimators.label_set.interactions import INFERENCE as OF_LABEL_SETS
 from sstruct.solvers import BCFW, MPBCFW
-from tests.estimators.custom.choices import Choice, make_choices
 from tests.estimators.graph.test_graph import make as make_graphs
 from tests.estimators.same_bits import check_resuming
-from tests.estimators.tree.test_tree import candidates, maps
 from tests.estimators.typed_graph.test_typed_graph import make as make_typed
+from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 COMMON = {"lam": 0.01, "tol": 1e-9, "max_iter": 7, "random_state": 3, "certificate_every": 3}
@@ -36,6 +26,7 @@ WAYS = {
     "corrective, gap, cache": {"solver": MPBCFW(step="corrective", sampling="gap", cache=True)},
     "away, averages": {"solver": MPBCFW(step="away", average=True, sampling="uniform")},
     "bcfw, fw": {"solver": BCFW(step="fw", average=False)},
+    "limits": {"solver": MPBCFW(cache_lifetime=10, max_working_set=4, sequential_visits=True)},
 }
 
 
@@ -50,29 +41,6 @@ def images(n_labels):
     rng = np.random.default_rng(0)
     y = rng.integers(0, n_labels, (8, 3, 3))
     return np.eye(n_labels)[y] + 1.5 * rng.normal(size=(8, 3, 3, n_labels)), y
-
-
-def label_sets(n_labels=4):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20, 3))
-    scores = X @ rng.normal(size=(3, n_labels)) + rng.normal(size=(20, n_labels))
-    return X, scores > 0
-
-
-def sequences():
-    rng = np.random.default_rng(0)
-    y = [rng.integers(0, 3, 5) for _ in range(12)]
-    return [np.eye(3)[t] + 1.5 * rng.normal(size=(5, 3)) for t in y], y
-
-
-def with_edge_features():
-    X, y = sequences()
-    return [(x, np.ones((4, 1))) for x in X], y
-
-
-def rows():
-    X, y = sequences()
-    return np.concatenate(X), np.concatenate(y)
 
 
 # The estimator with its decoder, and a function that makes the data.
@@ -120,46 +88,39 @@ GRAPHS = {
     "expansion, tiles": (GridCRFSSVM(window_size=6), lambda: images(3)),
     "fwmap, tiles": (GridCRFSSVM(inference="fwmap", window_size=6), lambda: images(3)),
 }
-OTHERS = {
-    "chain": (ChainSSVM(), sequences),
-    "chain, mask": (
-        ChainSSVM(transition_mask=np.eye(3, dtype=bool)[[1, 0, 2]] | np.eye(3, dtype=bool)),
-        lambda: (sequences()[0], [np.zeros(5, dtype=int) + i % 3 for i in range(12)]),
-    ),
-    "chain, edge features": (ChainSSVM(), with_edge_features),
-    "chain, slack": (ChainSSVM(rescaling="slack", loss="hamming"), sequences),
-    "tree, candidates": (
-        TreeSSVM(parents=[-1, 0, 0]),
-        lambda: candidates(np.random.default_rng(0), [-1, 0, 0]),
-    ),
-    "tree, maps": (TreeSSVM(parents=[-1, 0, 1]), lambda: maps(np.random.default_rng(0), 3, 2)),
-    "sets, independent": (MultilabelSSVM(edges=None, inference="independent"), label_sets),
-    "sets, enumeration": (MultilabelSSVM(inference="enumeration"), label_sets),
-    "sets, tree": (MultilabelSSVM(edges=[(0, 1), (1, 2)], inference="tree"), label_sets),
-    "sets, cut": (
-        MultilabelSSVM(inference="cut", pairwise="and", bounds="submodular"),
-        label_sets,
-    ),
-    "sets, relaxed": (MultilabelSSVM(inference="relaxed"), label_sets),
-    "sets, slack": (
-        MultilabelSSVM(inference="enumeration", rescaling="slack", loss="hamming"),
-        label_sets,
-    ),
-    "classes": (MulticlassSSVM(), rows),
-    "custom": (
-        StructuredSVM(Choice()),
-        lambda: make_choices(np.random.default_rng(0), n=12),
-    ),
-}
-CASES = GRAPHS | OTHERS
 
 
-def check(name, way, tmp_path, monkeypatch):
+def of_example(name, parameters):
+    """Return an estimator of the registry and a function that makes its data."""
+    example = TRAINED[name]
+    model = example.estimator(**example.required | parameters)
+    return model, lambda: example.samples(12)
+
+
+LABEL_SETS = [
+    {"edges": None, "inference": "independent"},
+    {"edges": [(0, 1), (1, 2)], "inference": "tree"},
+    {"inference": "cut", "bounds": "submodular"},
+    {"inference": "relaxed"},
+    {"inference": "enumeration", "rescaling": "slack", "loss": "hamming"},
+]
+CASES = GRAPHS | {name: of_example(name, {}) for name in TRAINED}
+CASES |= {f"label sets {given}": of_example("label sets", given) for given in LABEL_SETS}
+CASES["chain, slack"] = of_example("chain", {"rescaling": "slack", "loss": "hamming"})
+
+
+def test_no_decoder_is_left_out():
+    asked = {model.inference for model, _ in CASES.values() if hasattr(model, "inference")}
+    assert asked >= {*OF_GRAPHS} | {*OF_LABEL_SETS}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypatch):
     model, make = CASES[name]
-    own = {k: v for k, v in WAYS[way].items() if k != "sampling" or model.sampling == "auto"}
     X, y = make()
     path = tmp_path / "fit"
-    model = type(model)(**{**model.get_params(deep=False), **COMMON, **own})
+    model = clone(model).set_params(**COMMON | WAYS[way])
     if "fwmap" not in name:
         check_resuming(model, X, y, path, monkeypatch, least=6)
         return
@@ -174,30 +135,19 @@ def check(name, way, tmp_path, monkeypatch):
     assert resumed.dual_objective_ <= resumed.objective_ <= whole.objective_ * (1 + 1e-9)
 
 
-def test_no_decoder_is_left_out():
-    asked = {model.inference for model, _ in CASES.values() if hasattr(model, "inference")}
-    assert asked >= {*OF_GRAPHS} | {*OF_LABEL_SETS}
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", CASES)
-def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypatch):
-    check(name, way, tmp_path, monkeypatch)
-
-
 @pytest.mark.parametrize("solver", [*CHAIN_SOLVERS])
-@pytest.mark.parametrize("name", ["chain", "sets, enumeration", "classes"])
+@pytest.mark.parametrize("name", ["chain", "label sets", "rows"])
 def test_solvers_resume_or_refuse(name, solver, tmp_path, monkeypatch):
     model, make = CASES[name]
     solvers = model._structure().solvers
     assert solvers.keys() <= {*CHAIN_SOLVERS, *LABEL_SET_SOLVERS}
     if solver not in solvers:
         return
-    given = {**model.get_params(deep=False), **COMMON, "solver": solver}
+    given = clone(model).set_params(**COMMON, solver=solver)
     if solvers[solver].has_dual_weights:
-        check_resuming(type(model)(**given), *make(), tmp_path / "fit", monkeypatch, least=3)
+        check_resuming(given, *make(), tmp_path / "fit", monkeypatch, least=3)
         return
-    refused = type(model)(**{**given, "checkpoint": tmp_path / "fit"})
+    refused = given.set_params(checkpoint=tmp_path / "fit")
     with pytest.raises(ValueError, match=f"checkpoint=.* is not supported by solver='{solver}'"):
         refused.fit(*make())
     assert not hasattr(refused, "status_")
@@ -206,12 +156,12 @@ def test_solvers_resume_or_refuse(name, solver, tmp_path, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_make_no_difference_to_multipliers(n_jobs, tmp_path):
     model, make = CASES["fwmap of full"]
-    given = {**model.get_params(deep=False), **COMMON, "n_jobs": n_jobs}
+    model = clone(model).set_params(**COMMON, n_jobs=n_jobs)
     X, y = (part[:5] for part in make())
     path = tmp_path / "fit"
-    type(model)(**{**given, "max_iter": 4, "checkpoint": path}).fit(X, y)
-    resumed = type(model)(**{**given, "n_jobs": 1, "checkpoint": path}).fit(X, y)
-    whole = type(model)(**given).fit(X, y)
+    clone(model).set_params(max_iter=4, checkpoint=path).fit(X, y)
+    resumed = clone(model).set_params(n_jobs=1, checkpoint=path).fit(X, y)
+    whole = model.fit(X, y)
     np.testing.assert_array_equal(resumed.w_, whole.w_)
 
 
@@ -220,9 +170,7 @@ def kept(tmp_path_factory):
     """Return the model and data of a fit that kept multipliers, and what its file holds."""
     model, make = CASES["fwmap of full"]
     path = tmp_path_factory.mktemp("kept") / "fit"
-    model = type(model)(
-        **{**model.get_params(deep=False), **COMMON, "max_iter": 3, "checkpoint": path}
-    )
+    model = clone(model).set_params(**COMMON | {"max_iter": 3, "checkpoint": path})
     X, y = make()
     model.fit(X, y)
     with np.load(path) as file:

@@ -110,7 +110,11 @@ def test_paths(example):
     X, y = example.samples(12)
     model = example.unfitted(lam="auto", max_iter=5000)
     path = ssvm_path(model, X, y, eps=0.5, lam_min=0.1)
-    assert len(path.estimator(path.lams_[-1]).predict(X)) == 12
+    last = path.estimator(path.lams_[-1])
+    assert len(last.predict(X)) == 12
+    if path.certified_:
+        tight = clone(model).set_params(lam=last.lam_, tol=1e-6).fit(X, y)
+        assert last.objective_ - tight.dual_objective_ <= 0.5
     search = PathCV(model, lams=[1.0, 0.1], cv=3).fit(X, y)
     assert search.best_estimator_.lam_ == search.best_lam_
 

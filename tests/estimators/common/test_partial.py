@@ -24,8 +24,8 @@ from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._problems.tree._tree_problem import TreeProblem
 from sstruct._problems.tree.tree_arguments import TreeStates
-from sstruct.inference import multilabel_map
 from sstruct.masks import bio_transitions
+from tests.estimators.tree.test_tree import candidates, listed, maps
 from tests.problems import trees
 from tests.reference import brute_force, graphs, label_sets
 
@@ -315,27 +315,11 @@ def test_grids_equal_enumeration(seed, pairwise, connectivity):
     for x, labels, kept in zip(X, model.predict(X, known), known, strict=True):
         assert labels.shape == kept.shape
         assert (labels[kept >= 0] == kept[kept >= 0]).all()
-        graph = as_graph(x, pairwise, connectivity)
+        graph = graphs.grid_graph(x, pairwise, connectivity)
         labelings = product(range(2), repeat=labels.size)
         best = best_of(labelings, kept.ravel(), lambda z, graph=graph: graph_score(model, graph, z))
         found = graph_score(model, graph, labels.ravel().tolist())
         assert found == pytest.approx(best, rel=0, abs=1e-9)
-
-
-def as_graph(x, pairwise, connectivity):
-    """A grid written out: edges right, down and both diagonals, with the features of the model."""
-    height, width = x.shape[:2]
-    pixel = np.arange(height * width).reshape(height, width)
-    pairs = [(pixel[:, :-1], pixel[:, 1:]), (pixel[:-1], pixel[1:])]
-    if connectivity == 8:
-        pairs += [(pixel[:-1, :-1], pixel[1:, 1:]), (pixel[:-1, 1:], pixel[1:, :-1])]
-    edges = np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in pairs])
-    features = np.repeat(np.eye(len(pairs)), [a.size for a, _ in pairs], axis=0)
-    flat = x.reshape(-1, x.shape[2])
-    if pairwise == "contrast":
-        square = ((flat[edges[:, 0]] - flat[edges[:, 1]]) ** 2).sum(axis=1)
-        features = np.column_stack([np.ones(len(edges)), np.exp(-square / (2 * square.mean()))])
-    return flat, edges, features
 
 
 def test_all_known_none_known_and_single_nodes(rng):
@@ -396,40 +380,6 @@ def test_grids_refuse_by_name(rng):
 # Trees of parts.
 
 
-def small_trees(rng, parents, form, n=4):
-    """Candidates, with pair scores or without, or score maps, with types or without."""
-    X, P = [], len(parents)
-    types = 2 if form == "types" else 1
-    for _ in range(n):
-        sizes = rng.integers(1, 4, P)
-        height, width = rng.integers(1, 3, 2)
-        if form in ("maps", "types"):
-            shape = (P, height, width, 2) if types == 1 else (P, types, height, width, 2)
-            X.append({"features": rng.standard_normal(shape)})
-            sizes[:] = types * height * width
-        else:
-            X.append({
-                "features": [rng.standard_normal((size, 2)) for size in sizes],
-                "positions": [rng.standard_normal((size, 2)) for size in sizes],
-            })  # fmt: skip
-        if form == "pairs":
-            X[-1]["pair_scores"] = [
-                None if q < 0 else rng.standard_normal((sizes[q], sizes[p]))
-                for p, q in enumerate(parents)
-            ]
-    return X
-
-
-def listed_tree(sample):
-    """Features and places of a sample of either form, as lists."""
-    x = sample["features"]
-    if isinstance(x, list):
-        return x, sample["positions"]
-    row, column = np.indices(x.shape[-3:-1]).reshape(2, -1)
-    places = np.tile(np.c_[column, row], (x.shape[1] if x.ndim == 5 else 1, 1))
-    return list(x.reshape(len(x), -1, 2)), [places] * len(x)
-
-
 @settings(max_examples=80, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -439,23 +389,22 @@ def listed_tree(sample):
 )
 def test_trees_equal_enumeration(seed, parents, form, flat):
     rng = np.random.default_rng(seed)
-    X = small_trees(rng, parents, form)
-    model = TreeSSVM(parents=parents, **ROUGH).fit(X, [np.zeros(len(parents), dtype=int)] * len(X))
+    if form in ("maps", "types"):
+        X, y = maps(rng, len(parents), 2 if form == "types" else 1, n=4)
+    else:
+        X, y = candidates(rng, parents, n=4, pairs=form == "pairs")
+    model = TreeSSVM(parents=parents, **ROUGH).fit(X, y)
     model = with_weights(model, rng)
     edge = model._model_of_fit().tables()["edge"]
     edge[..., [0, 2]] = 0 if flat else abs(edge[..., [0, 2]])
-    known = []
-    for sample in X:
-        sizes = [len(part) for part in listed_tree(sample)[0]]
-        known.append(some_known(rng, np.array([rng.integers(size) for size in sizes]), 0.5))
+    known = [some_known(rng, states, 0.5) for states in y]
     for sample, states, kept in zip(X, model.predict(X, known), known, strict=True):
-        x, places = listed_tree(sample)
+        x, places = listed(sample)
 
         def score(z, x=x, places=places, sample=sample):
-            pair = sample.get("pair_scores")
-            return (
-                trees.joint_feature(tree_model(vars(model)), parents, x, places, pair, z) @ model.w_
-            )
+            pair, of_model = sample.get("pair_scores"), tree_model(vars(model))
+            phi = trees.joint_feature(of_model, parents, x, places, pair, z, sample["scale"])
+            return phi @ model.w_
 
         assert (states[kept >= 0] == kept[kept >= 0]).all()
         best = best_of(product(*(range(len(part)) for part in x)), kept, score)
@@ -464,9 +413,8 @@ def test_trees_equal_enumeration(seed, parents, form, flat):
 
 @pytest.mark.parametrize("ignore_label", [None, -1, 99])
 def test_marks_of_trees(rng, ignore_label):
-    X = small_trees(rng, [-1, 0], "maps")
-    model = TreeSSVM(parents=[-1, 0], ignore_label=ignore_label, **ROUGH)
-    model.fit(X, [np.zeros(2, dtype=int)] * 4)
+    X, y = maps(rng, 2, 1, n=4)
+    model = TreeSSVM(parents=[-1, 0], ignore_label=ignore_label, **ROUGH).fit(X, y)
     expected = model.predict(X, [[-1, 0]] * 4)
     marks = [None, np.nan, -1] if ignore_label is None else [None, np.nan, ignore_label]
     for mark in marks:
@@ -542,41 +490,6 @@ def test_label_sets_equal_enumeration(seed, decoding, scale):
         assert (found[kept >= 0] == kept[kept >= 0]).all()
         best = best_of(possible, kept, score)
         assert score(found.tolist()) == pytest.approx(best, rel=0, abs=1e-9 * scale)
-
-
-@pytest.mark.parametrize("inference, bounds", [("relaxed", None), ("cut", "submodular")])
-def test_more_label_sets_than_can_be_enumerated(rng, inference, bounds):
-    """What is left of the model without the known labels is decoded alike."""
-    K, n = 24, 10
-    X, Y = rng.standard_normal((n, 2)), rng.integers(0, 2, (n, K))
-    model = MultilabelSSVM(inference=inference, bounds=bounds, **ROUGH).fit(X, Y)
-    model = with_weights(model, rng, 0.1 if bounds else None)
-    known = some_known(rng, Y, 0.3)
-    found = model.predict(X, known)
-    assert (found[known >= 0] == known[known >= 0]).all()
-    for x, labels, kept in zip(X, found, known, strict=True):
-
-        def score(y, x=x):
-            return label_sets.joint_feature(x, y, model.edges_) @ model.w_
-
-        free = np.flatnonzero(kept < 0)
-        theta = model.coef_[free] @ x + model.intercept_[free]
-        place = {int(k): i for i, k in enumerate(free)}
-        edges, pair = [], []
-        for (u, v), weight in zip(model.edges_.tolist(), model.edge_coef_, strict=True):
-            for a, b in ((u, v), (v, u)):
-                if kept[a] == 1 and b in place:
-                    theta[place[b]] += weight
-            if u in place and v in place:
-                edges.append((place[u], place[v]))
-                pair.append(weight)
-        best, _ = multilabel_map(theta, edges, pair)
-        whole = kept.copy()
-        whole[free] = best
-        if bounds:
-            assert score(labels) == pytest.approx(score(whole), rel=0, abs=1e-9)
-        flips = [np.where(np.arange(K) == k, 1 - labels, labels) for k in free]
-        assert all(score(labels) >= score(flip) - 1e-9 for flip in flips)
 
 
 def test_marks_of_label_sets_agree(rng):

@@ -29,8 +29,7 @@ from tests.estimators.custom.compiled_choices import (
     LOSS,
     compiled_choice,
 )
-from tests.reference import brute_force, dual_qp
-from tests.reference.dual_qp import optimum
+from tests.reference import dual_qp
 
 HERE = Path(__file__).parent
 WORK = 1e6
@@ -95,19 +94,6 @@ def test_the_way_is_the_python_oracles(rng, library, parameters):
     assert [labels.tolist() for labels in mine.predict(X)] == [[k] for k in python.predict(X)]
     assert mine.score(X, y) == pytest.approx(python.score(X, y), abs=1e-15)
     assert mine.inference_ == python.inference_
-
-
-def test_the_end_is_the_optimum(rng, library):
-    X, y = make_choices(rng)
-    weights = rng.integers(0, 3, len(X))
-    model = StructuredSVM(compiled_choice(library, 4), lam=0.05, tol=1e-7, random_state=0)
-    model.fit(X, y, weights)
-    blocks = terms(X, y, weights)
-    best, _ = optimum(blocks, 0.05)
-    assert model.status_ == "CONVERGED"
-    assert model.objective_ == pytest.approx(brute_force.primal(model.w_, 0.05, blocks), rel=1e-12)
-    assert best * (1 - 1e-8) <= model.objective_ <= best * (1 + 1e-6)
-    assert model.dual_objective_ <= best * (1 + 1e-8)
 
 
 def test_habits_of_estimators(rng, library):

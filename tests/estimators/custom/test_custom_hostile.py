@@ -64,18 +64,8 @@ WRONG = [
     ("joint_feature", 1.0, ValueError, r"returned shape \(\), expected \(4,\)"),
     ("joint_feature", sparse.csr_array(np.ones((2, 4))), ValueError, r"returned shape \(2, 4\)"),
     ("joint_feature", np.array([1, np.nan, 0, 0]), ValueError, "returned nan at entry 1"),
-    (
-        "joint_feature",
-        sparse.csr_array(([1.0], [7], [0, 1]), shape=(1, 4)),
-        ValueError,
-        r"result\.indices\[0\] is 7, expected 0 to 3",
-    ),
-    (
-        "joint_feature",
-        sparse.csr_array(([1.0], [-1], [0, 1]), shape=(1, 4)),
-        ValueError,
-        r"result\.indices\[0\] is -1, expected 0 to 3",
-    ),
+    ("joint_feature", BEHIND, ValueError, r"result\.indices\[0\] is 7, expected 0 to 3"),
+    ("joint_feature", BEFORE, ValueError, r"result\.indices\[0\] is -1, expected 0 to 3"),
     ("joint_feature", sparse.csr_array([[0, 0, np.inf, 0]]), ValueError, "returned inf at entry 2"),
     ("joint_feature", ["a", "b", "c", "d"], TypeError, "returned dtype <U1, expected real"),
     ("joint_feature", np.ones(4, dtype=complex), TypeError, "returned dtype complex128"),
@@ -259,27 +249,6 @@ def test_an_answer_worse_than_the_truth_is_an_error(choices):
 
     with pytest.raises(ValueError, match=r"X\[\d+\]: argmax returned a labeling whose score plus "):
         fit(Worst(), choices)
-
-
-@pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
-def test_random_answers_are_an_error_or_flagged(choices, new_rng):
-    class Random(Choice):
-        def __init__(self):
-            super().__init__()
-            self._rng = new_rng(4)
-
-        def argmax(self, x, w, y_true=None, loss_weight=1.0):
-            scores = x @ w
-            if y_true is not None:
-                scores = scores + loss_weight * self.losses(x, y_true)
-                good = np.flatnonzero(scores >= scores[y_true])
-                return int(self._rng.choice(good))
-            return int(np.argmax(scores))
-
-    with pytest.warns(ConvergenceWarning, match=WORSE):
-        model = fit(Random(), choices, max_iter=15)
-    assert "approximate" in model.inference_
-    assert model.dual_objective_ <= brute_force.primal(model.w_, LAM, terms(*choices))
 
 
 def test_features_that_differ_from_call_to_call_are_an_error(choices):

@@ -191,15 +191,6 @@ def test_data_are_sent_once(rng, monkeypatch):
     assert not os.path.exists(path)
 
 
-def test_workers_in_this_process_need_no_file(rng):
-    X, y = make_choices(rng, n=10)
-    calls = OracleCalls(Choice(), X, y, list(range(10)))
-    with joblib.parallel_config(backend="threading"):
-        workers = Workers(calls, 2)
-    assert workers.path is None
-    assert oracle_workers._calls(workers.token, None) is calls
-
-
 def test_a_process_keeps_the_data_of_few_fits(rng, monkeypatch):
     X, y = make_choices(rng, n=4)
     calls = OracleCalls(Choice(), X, y, list(range(4)))

@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -202,17 +203,20 @@ def test_samples_held_out_join_by_a_warm_start(chains):
 
 @limited
 @pytest.mark.usefixtures("sigint")
-def test_ctrl_c_leaves_the_best_so_far(chains):
+@pytest.mark.parametrize("status", ["INTERRUPTED", "STOPPED_BY_CALLBACK"])
+def test_ctrl_c_and_callbacks_leave_the_best_so_far(chains, status):
     data, held = parts(chains)
     estimator = model(lam=1e-3, tol=0, n_iter_no_change=500)
 
-    def interrupt(info):
-        if info["passes"] == 4:
+    def end(info):
+        if info["passes"] == 4 and status == "INTERRUPTED":
             signal.raise_signal(signal.SIGINT)
+        return info["passes"] == 4
 
-    with pytest.raises(KeyboardInterrupt):
-        estimator.set_callbacks(interrupt).fit(*data, **held)
-    assert estimator.status_ == "INTERRUPTED"
+    refused = pytest.raises(KeyboardInterrupt) if status == "INTERRUPTED" else nullcontext()
+    with refused:
+        estimator.set_callbacks(end).fit(*data, **held)
+    assert estimator.status_ == status
     scores = estimator.history_["validation_score"]
     assert estimator.score(held["X_val"], held["y_val"]) == np.nanmax(scores)
     terms = brute_force.blocks(*data, brute_force.Model(3))

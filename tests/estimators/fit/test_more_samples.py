@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import (
     ChainSSVM,
@@ -17,13 +16,11 @@ from sstruct import (
     GridCRFSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
-    StructuredSVM,
 )
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
-from tests.estimators.custom.choices import Choice, make_choices, terms
 from tests.estimators.graph import test_graph
 from tests.reference import brute_force, dual_qp
 from tests.solvers import test_optimum
@@ -56,12 +53,6 @@ def test_the_certificate_is_that_of_all(rng, kind, weighted):
     best, _ = dual_qp.optimum(found, 0.1)
     assert model.objective_ == pytest.approx(best, rel=1e-6)
     assert len(model._warm_state["size"]) == len(found)
-
-
-def test_the_optimum_of_a_users_oracle(rng):
-    X, y = make_choices(rng)
-    model = StructuredSVM(Choice(), lam=0.05, warm_start=True, **TIGHT).fit(X[:15], y[:15])
-    dual_qp.check_optimum(model.fit(X, y), terms(X, y))
 
 
 def test_planes_or_labelings_stay_what_they_are(rng):
@@ -115,21 +106,6 @@ def test_fewer_passes_than_anew(case, kind):
             work.append([(fit.n_iter_, fit.n_oracle_calls_) for fit in (going_on, anew)])
         more, all_anew = np.sum(work, axis=0)
         assert (more < all_anew).all()
-
-
-def test_a_piece_after_the_other(rng):
-    X, y = make_sequences(n_samples=60, random_state=0)
-    model = ChainSSVM(lam=0.05, warm_start=True, **TIGHT, classes=np.unique(np.concatenate(y)))
-    for m in (5, 6, 30, 60):
-        model = pickle.loads(pickle.dumps(model.fit(X[:m], y[:m])))
-    cold = clone(model).set_params(warm_start=False).fit(X, y)
-    assert model.objective_ == pytest.approx(cold.objective_, rel=3e-7)
-    # An interrupted fit, too.
-    short = clone(model).set_params(max_iter=1)
-    with pytest.warns(ConvergenceWarning):
-        short.fit(X[:40], y[:40])
-    short.set_params(max_iter=20_000).fit(X, y)
-    assert short.objective_ == pytest.approx(cold.objective_, rel=3e-7)
 
 
 def test_what_does_not_begin_with_the_old_samples_is_refused(rng):

@@ -25,6 +25,7 @@ from tests.estimators.graph import test_graph
 from tests.estimators.grid import test_grid
 from tests.estimators.tree import test_tree
 from tests.reference import brute_force, dual_qp
+from tests.reference.graphs import grid_graph
 from tests.solvers.test_optimum import LOSSES, make
 
 TIGHT = {"tol": 1e-8, "max_iter": 100_000, "random_state": 0}
@@ -226,10 +227,10 @@ def test_node_weights_of_grids_are_those_of_their_graphs(rng):
     y[0][0, 0] = -1
     weights = node_weights(rng, y)
     weights[2].flat[0] = 1.5
-    graphs = [test_grid.as_graph(x, "potts", 4) for x in images]
+    as_graphs = [grid_graph(x, "potts", 4) for x in images]
     grid = GridCRFSSVM(lam=0.5, tol=1e-6, random_state=0).fit(images, y, weights)
     flat = [labels.ravel() for labels in y], [each.ravel() for each in weights]
-    graph = GraphCRFSSVM(lam=0.5, tol=1e-6, random_state=0).fit(graphs, *flat)
+    graph = GraphCRFSSVM(lam=0.5, tol=1e-6, random_state=0).fit(as_graphs, *flat)
     assert grid.objective_ == pytest.approx(graph.objective_, rel=2e-6)
     assert grid.score(images, y, weights) == pytest.approx(grid_score(grid, images, y, weights))
 

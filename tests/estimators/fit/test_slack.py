@@ -1,7 +1,5 @@
 """Slack rescaling as a parameter: optima by a QP, certificates, warm starts, checkpoints."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -11,8 +9,7 @@ from sstruct import ChainSSVM, MulticlassSSVM, TreeSSVM
 from sstruct._estimators.tree.tree_state import tree_model
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
-from tests.estimators.same_bits import check_resuming
-from tests.problems.trees import joint_feature
+from tests.estimators.tree.test_tree import candidates, terms_of
 from tests.reference import brute_force, dual_qp
 from tests.solvers.test_optimum import TABLE, make
 from tests.solvers.test_slack import slack_terms
@@ -81,38 +78,10 @@ def test_optimum_of_classes(rng, search):
     assert "queries" not in margin.history_
 
 
-def make_figures(rng, parents, n=8):
-    """Candidates of parts, and the blocks of their objective with every labeling written out."""
-    X, y = [], []
-    for _ in range(n):
-        sizes = rng.integers(1, 4, len(parents))
-        X.append({
-            "features": [rng.standard_normal((size, 2)) for size in sizes],
-            "positions": [rng.standard_normal((size, 2)) for size in sizes],
-        })  # fmt: skip
-        y.append([int(rng.integers(size)) for size in sizes])
-
-    def blocks(model):
-        out = []
-        for i, (sample, truth) in enumerate(zip(X, y)):
-            labelings = list(product(*(range(len(part)) for part in sample["features"])))
-            phi = [
-                joint_feature(model, parents, sample["features"], sample["positions"], None, z)
-                for z in labelings
-            ]
-            loss = [np.mean(np.array(z) != truth) for z in labelings]
-            out.append(brute_force.Block(
-                i, labelings, np.array(phi), np.array(loss), labelings.index(tuple(truth)), 1 / n
-            ))  # fmt: skip
-        return out
-
-    return X, y, blocks
-
-
 @pytest.mark.parametrize("search", ["auto", "bisecting"])
 def test_optimum_of_trees(rng, search):
     parents = [-1, 0, 0, 1]
-    X, y, blocks = make_figures(rng, parents)
+    X, y = candidates(rng, parents, 8)
     model = TreeSSVM(parents=parents, lam=0.1, loss="hamming", search=search, **SLACK)
     model.set_params(**TIGHT)
     if search == "bisecting":
@@ -121,7 +90,7 @@ def test_optimum_of_trees(rng, search):
             model.fit(X, y)
     else:
         model.fit(X, y)
-    terms = slack_terms(blocks(tree_model(vars(model))))
+    terms = slack_terms(terms_of(model, X, y, "hamming", np.ones(8)))
     bounds = tree_model(vars(model)).attractive_bounds()
     best, _ = dual_qp.optimum(terms, 0.1, bounds)
     primal = brute_force.primal(model.w_, 0.1, terms)
@@ -185,31 +154,9 @@ def test_parameters_are_checked():
         assert not hasattr(model, "status_")
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("search", ["auto", "bisecting"])
-@pytest.mark.parametrize(
-    "policy", [{}, {"solver": MPBCFW(sampling="gap", cache=True, average=True)}]
-)
-def test_a_fit_goes_on_from_any_pass(tmp_path, monkeypatch, search, policy):
-    X, y = make_sequences(n_samples=40, random_state=0)
-    path = tmp_path / "fit.npz"
-    plain = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=25, search=search, **SLACK, **policy)
-    kept = check_resuming(plain, X, y, path, monkeypatch, least=20)
-    model = clone(plain).set_params(checkpoint=path)
-    path.write_bytes(kept[3])
-    for other in ({"search": "binary"}, {"rescaling": "margin", "search": "auto"}):
-        with pytest.raises(ValueError, match="other data or parameters"):
-            clone(model).set_params(**other).fit(X, y)
-
-
-def test_warm_starts(rng):
+def test_warm_starts_need_the_same_loss_and_rescaling(rng):
     X, y = make(rng)
     model = ChainSSVM(pairwise_scale=1, lam=0.1, warm_start=True, **SLACK).fit(X, y)
-    for warm_start in ("dual", "primal"):
-        model.set_params(lam=0.05, warm_start=warm_start, **TIGHT).fit(X, y)
-        terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3)))
-        best, _ = dual_qp.optimum(terms, 0.05)
-        assert model.objective_ == pytest.approx(best, rel=1e-6)
     for change in ({"rescaling": "margin"}, {"loss": "hamming"}):
         with pytest.raises(ValueError, match="for slack rescaling also the loss and the rescaling"):
             _changed(model, change).fit(X, y)

@@ -30,7 +30,7 @@ from sstruct.solvers import (
     Subgradient,
 )
 from tests.estimators.custom.choices import Choice, make_choices
-from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.estimators.same_bits import assert_same_bits
 from tests.solvers.test_distributed_fit import Parted
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -382,17 +382,6 @@ def test_sequential_visits_call_one_oracle_at_a_time(rng):
     assert not np.array_equal(model.w_, many.w_)
     with pytest.raises(ValueError, match="calls the oracle for one sample at a time"):
         clone(model).set_params(batch_size=8).fit(X, y)
-
-
-def test_fits_with_options_can_be_resumed(data, tmp_path, monkeypatch):
-    options = {"cache_lifetime": 10, "max_working_set": 4, "sequential_visits": True}
-    path = tmp_path / "fit.npz"
-    model = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=6, random_state=0, solver=MPBCFW(**options))
-    kept = check_resuming(model, *data, path, monkeypatch, least=5)
-    path.write_bytes(kept[2])
-    other = clone(model).set_params(checkpoint=path, solver=MPBCFW(cache_lifetime=9))
-    with pytest.raises(ValueError, match="other data or parameters"):
-        other.fit(*data)
 
 
 def test_options_reach_paths_searches_and_latent_fits(data):

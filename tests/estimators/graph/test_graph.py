@@ -262,25 +262,6 @@ def test_nodes_far_from_known_labels_are_as_if_removed(
     assert model.score(X, y, weights) == pytest.approx(correct / total)
 
 
-def completed(graph, labels, most=5):
-    """Labels completed from the nearest known ones, by the definition."""
-    edges = np.asarray(graph[1]).reshape(-1, 2)
-    known = [(labels[u], labels[v]) for u, v in edges if labels[u] >= 0 <= labels[v]]
-    if sum(a != b for a, b in known) >= len(known) / 2:
-        return labels
-    given = labels
-    for _ in range(most):
-        before, labels = labels, labels.copy()
-        for node in np.flatnonzero(before < 0):
-            pairs = [(u, v) for u, v in edges if node in (u, v)]
-            votes = [before[u + v - node] for u, v in pairs if before[u + v - node] >= 0]
-            if votes:
-                labels = np.where(
-                    np.arange(len(labels)) == node, np.bincount(votes).argmax(), labels
-                )
-    return labels if sum(labels < 0) <= 0.1 * sum(given < 0) else given
-
-
 @pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced"])
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_unknown_nodes_are_completed_and_cost_nothing(rng, pairwise, loss):
@@ -288,7 +269,7 @@ def test_unknown_nodes_are_completed_and_cost_nothing(rng, pairwise, loss):
     y = [np.sort(labels) for labels in y]  # most neighbors agree in some graphs
     partly = [np.where(rng.random(len(labels)) < 0.4, -1, labels) for labels in y]
     partly[0], partly[1] = y[0], np.full(len(y[1]), -1)
-    whole = [completed(*pair) for pair in zip(X, partly)]
+    whole = [graphs.completed(*pair) for pair in zip(X, partly)]
     assert sum((a != b).sum() for a, b in zip(whole, partly)) >= 3
     model = GraphCRFSSVM(pairwise=pairwise, loss=loss, lam=0.1, random_state=0)
     model = model.fit(X, partly)
@@ -306,7 +287,7 @@ def test_optimum_with_unknown_nodes(rng, enumerated):
     X, y = make(rng, pairwise="full", n=9, sizes=True)
     partly = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
     partly[0] = y[0]
-    whole = [completed(*pair) for pair in zip(X, partly)]
+    whole = [graphs.completed(*pair) for pair in zip(X, partly)]
     kept = [i for i, labels in enumerate(partly) if (labels >= 0).any()]
     assert any((whole[i] != partly[i]).any() for i in kept)
     model = tight(pairwise="full").fit(X, partly)
@@ -334,28 +315,6 @@ def test_which_nodes_are_completed(rng):
     assert trained([0, 0] + [-1] * 10 + [1, 1] + [-1] * 6) == [19]  # one of 16 is
 
 
-def test_no_edge_across_a_border_is_lost(rng):
-    """Where every pixel at a border is unknown, weights are about those of known labels."""
-    y = [np.repeat([0, 1, 2], rng.multinomial(30, [1 / 3] * 3)) for _ in range(30)]
-    path = np.column_stack([np.arange(29), np.arange(1, 30)])
-    X = [(np.eye(3)[labels] + 0.7 * rng.standard_normal((30, 3)), path) for labels in y]
-    partly = [labels.copy() for labels in y]
-    for labels, true in zip(partly, y):
-        at = np.flatnonzero(np.diff(true))
-        labels[np.concatenate([at, at + 1])] = -1
-    model, best = (GraphCRFSSVM(random_state=0).fit(X[:20], labels[:20]) for labels in (partly, y))
-    assert model.score(X[20:], y[20:]) > best.score(X[20:], y[20:]) - 0.01
-    assert model.edge_coef_[0] > 2 * best.edge_coef_[0]
-
-
-def test_balanced_counts_sizes(rng, enumerated):
-    X, y = make(rng, sizes=True)
-    X = [(x, edges, features, np.ceil(sizes)) for x, edges, features, sizes in X]
-    copies = np.bincount(np.concatenate([np.repeat(k, g[3].astype(int)) for g, k in zip(X, y)]))
-    explicit = tight(loss=copies.sum() / (3 * copies)).fit(X, y)
-    np.testing.assert_allclose(tight(loss="balanced").fit(X, y).w_, explicit.w_, atol=1e-9)
-
-
 def test_weights_and_containers(rng):
     X, y = make(rng, K=2, n=12)
     names = np.array(["a", "b"])
@@ -375,32 +334,11 @@ def test_weights_and_containers(rng):
             np.testing.assert_array_equal(a, b)
 
 
-def test_what_the_model_means_does_not_change_after_the_fit(rng):
-    X, y = make(rng, K=2)
-    model = GraphCRFSSVM(lam=0.1, random_state=0).fit(X, y)
-    before, w = model.predict(X), model.w_
-    model.set_params(pairwise="full", inference="expansion", fit_intercept=False)
-    np.testing.assert_array_equal(model.w_, w)
-    for a, b in zip(model.predict(X), before, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("kind", ["dual", "primal"])
-def test_warm_start(rng, enumerated, kind):
-    X, y = make(rng)
-    model = tight(warm_start=kind, lam=0.2).fit(X, y)
-    model.set_params(lam=LAM).fit(X, y)
-    best, _ = dual_qp.optimum(terms_of(X, y, "potts", 3), LAM, box(model, 3, 2, "potts"))
-    assert model.objective_ == pytest.approx(best, rel=1e-7)
-    with pytest.raises(ValueError, match="warm_start continues"):
-        model.set_params(pairwise="full").fit(X, y)
-
-
 def test_planes_of_another_loss_are_not_gone_on_from(rng):
     # A plane holds its loss; with labelings in their place the loss is computed anew.
     X, y = make(rng)
     model = tight(warm_start=True).fit(X, y)
-    for other in ({"loss": "balanced"}, {"fit_intercept": False}):
+    for other in ({"loss": "balanced"}, {"fit_intercept": False}, {"pairwise": "full"}):
         with pytest.raises(ValueError, match="for graphs also the loss"):
             clone(model).fit(X, y).set_params(**other).fit(X, y)
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM
+from sstruct import GraphCRFSSVM, GridCRFSSVM
 from tests.reference import graphs
 
 ROUGH = {"max_iter": 1, "tol": 1e6, "random_state": 0}
@@ -68,20 +68,6 @@ def test_others_are_never_too_high_and_forests_among_them_exact(rng, pairwise):
         assert (found <= best + 1e-9).all()
     for graph, found in zip(trees, scores[5:], strict=True):
         np.testing.assert_allclose(found, enumerated(model, graph), rtol=0, atol=1e-9)
-
-
-def test_graphs_that_are_chains_agree_with_chains(rng):
-    X = [rng.standard_normal((5, 2)) for _ in range(6)]
-    y = [np.arange(5) % 3 for _ in X]
-    chain = ChainSSVM(boundaries=False, **ROUGH).fit(X, y)
-    path = np.column_stack([np.arange(4), np.arange(1, 5)])
-    as_graphs = [(x, path, np.ones((4, 1))) for x in X]
-    graph = GraphCRFSSVM(pairwise="directed", **ROUGH).fit(as_graphs, y)
-    graph._w[...] = 0
-    for name, view in graph._model_of_fit().tables().items():
-        view[...] = chain._model_of_fit().tables()[name]
-    for a, b in zip(graph.decision_function(as_graphs), chain.decision_function(X), strict=True):
-        np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
 
 
 def test_shapes_are_those_of_predict(rng):

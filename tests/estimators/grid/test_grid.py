@@ -11,6 +11,7 @@ from sstruct._estimators.graph.graph_samples import pack_grids
 from sstruct._input.ragged import ExpectedInput
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 from sstruct._testing._graph_enumeration import graph_enumeration
+from tests.reference import graphs
 
 MODELS = ["potts", "contrast", "full", "directed", 0.2]
 SHAPES = [(3, 4), (1, 5), (4, 1), (1, 1), (3, 4), (2, 2)]
@@ -23,34 +24,10 @@ def make(rng, shapes=SHAPES, F=2, K=2):
     return X, y
 
 
-def neighbors(height, width, connectivity):
-    """Edges and directions, pixel by pixel; for each direction row by row."""
-    steps = [(0, 1), (1, 0), (1, 1), (1, -1)][: connectivity // 2]
-    edges, directions = [], []
-    for direction, (down, right) in enumerate(steps):
-        for r in range(height):
-            for c in range(width):
-                if r + down < height and 0 <= c + right < width:
-                    edges.append((r * width + c, (r + down) * width + c + right))
-                    directions.append(direction)
-    return np.array(edges, dtype=int).reshape(-1, 2), directions
-
-
-def as_graph(x, pairwise, connectivity):
-    edges, directions = neighbors(*x.shape[:2], connectivity)
-    rows = x.reshape(-1, x.shape[2])
-    square = ((rows[edges[:, 0]] - rows[edges[:, 1]]) ** 2).sum(axis=1)
-    features = np.eye(connectivity // 2)[directions]
-    if pairwise == "contrast":
-        mean = square.mean() if len(square) else 1
-        features = np.stack([np.ones(len(square)), np.exp(-square / (2 * mean))], axis=1)
-    return rows, edges, features
-
-
 @pytest.mark.parametrize("connectivity", [4, 8])
 @pytest.mark.parametrize("height, width", [(1, 1), (1, 4), (3, 1), (2, 2), (3, 5)])
 def test_edges_of_grids(height, width, connectivity):
-    edges, directions = neighbors(height, width, connectivity)
+    edges, directions = graphs.neighbors(height, width, connectivity)
     np.testing.assert_array_equal(grid_edges(height, width, connectivity), edges)
     np.testing.assert_array_equal(grid_directions(height, width, connectivity), directions)
 
@@ -60,7 +37,7 @@ def both(X, y, pairwise, connectivity, **parameters):
     bounds = None if isinstance(pairwise, float) else "submodular"
     parameters |= dict(pairwise=pairwise, bounds=bounds, lam=0.1, random_state=0)
     grid = GridCRFSSVM(connectivity=connectivity, **parameters).fit(X, y)
-    explicit = [as_graph(x, pairwise, connectivity) for x in X]
+    explicit = [graphs.grid_graph(x, pairwise, connectivity) for x in X]
     graph = GraphCRFSSVM(**parameters).fit(explicit, [labels.ravel() for labels in y])
     assert grid.inference_ == graph.inference_ == "graph cut (exact)"
     return grid, graph, explicit
@@ -168,13 +145,3 @@ def test_bad_connectivity_and_forms(rng):
         GridCRFSSVM().fit(np.ones((2, 0, 3, 1)), np.ones((2, 0, 3)))
     with pytest.raises(ValueError, match="X is empty"):
         GridCRFSSVM().fit([], [])
-
-
-def test_connectivity_is_that_of_the_fit(rng):
-    X, y = make(rng)
-    model = GridCRFSSVM(connectivity=8, pairwise="directed", bounds="submodular", lam=0.1)
-    model.fit(X, y)
-    before = model.predict(X)
-    model.set_params(connectivity=4)
-    for a, b in zip(model.predict(X), before, strict=True):
-        np.testing.assert_array_equal(a, b)

@@ -10,7 +10,7 @@ from sstruct._estimators.graph.tiles import tile_counts, tiles_of
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.solvers import MPBCFW
-from tests.estimators.grid.test_grid import MODELS, as_graph
+from tests.estimators.grid.test_grid import MODELS
 from tests.estimators.same_bits import assert_same_bits
 from tests.reference import brute_force, dual_qp, graphs
 
@@ -33,9 +33,10 @@ def make(rng, shapes=SHAPES, *, ignored=False, F=2):
 def terms_of(X, y, pairwise, connectivity, size=None, factors=None, **keywords):
     """The hinge terms by their definition; of whole images without a `size`."""
     fixed = isinstance(pairwise, float)
+    sizes = [None] * len(X) if factors is None else [own.ravel() for own in factors]
     explicit = [
-        (*as_graph(x, pairwise, connectivity), None if factors is None else factors[i].ravel())
-        for i, x in enumerate(X)
+        (*graphs.grid_graph(x, pairwise, connectivity), own)
+        for x, own in zip(X, sizes, strict=True)
     ]
     labels = [own.ravel() for own in y]
     name, strength = ("fixed", pairwise) if fixed else (pairwise, 0.0)

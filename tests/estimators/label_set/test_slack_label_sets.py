@@ -3,13 +3,18 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MulticlassSSVM, MultilabelSSVM
 from sstruct.solvers import MPBCFW
-from tests.estimators.label_set.test_multilabel import EDGES, costs, half_integral, make, reference
-from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.estimators.label_set.test_multilabel import (
+    EDGES,
+    costs,
+    half_integral,
+    make,
+    reference,
+    repelling,
+)
 from tests.problems.test_label_mixtures import parts_of
 from tests.reference import brute_force, dual_qp
 from tests.reference.mixtures import mixed_optimum, mixed_primal
@@ -139,15 +144,6 @@ def test_searches_that_are_not_exact_bound_the_optimum(rng, change, inference):
     assert model.status_ == ("CONVERGED" if reached else "STALLED")
 
 
-def repelling(seed):
-    """One or two of three labels: every two would rather differ, which halves all do."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((16, 2))
-    Y = np.eye(3, dtype=int)[rng.permutation(np.arange(16) % 3)]
-    Y[::2] = 1 - Y[::2]
-    return X, Y
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("search", ["auto", "angular"])
 @pytest.mark.parametrize("pairwise", ["and", "full"])
@@ -243,52 +239,6 @@ def test_one_label_a_sample(rng, loss):
     other = MulticlassSSVM(lam=0.1, loss=table, **SLACK, **TIGHT).fit(X, y)
     assert model.objective_ == pytest.approx(other.objective_, rel=1e-7)
     assert model.inference_ == "enumeration (exact)"
-
-
-FORMS = {
-    "enumeration": {},
-    "angular": {"search": "angular"},
-    "table": {"edges": "tree"},
-    "bisecting": {"edges": "tree", "loss": "balanced"},
-    "mixtures": {"inference": "relaxed"},
-    "mixtures, angular": {"inference": "relaxed", "search": "angular"},
-}
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("form", FORMS)
-def test_the_same_bits_for_every_n_jobs(form):
-    X, Y = make_multilabel_classification(150, 10, n_classes=8, random_state=0)
-    one = MultilabelSSVM(lam=0.01, max_iter=4, certificate_every=2, tol=0, **SLACK)
-    one.set_params(**FORMS[form])
-    models = [clone(one).set_params(n_jobs=n_jobs).fit(X / 10, Y) for n_jobs in (1, 2, 3)]
-    for model in models[1:]:
-        assert_same_bits(model, models[0])
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("form", FORMS)
-def test_a_fit_goes_on_from_any_pass(rng, tmp_path, monkeypatch, form):
-    X, Y = make(rng, n=30)
-    path = tmp_path / "fit.npz"
-    plain = MultilabelSSVM(lam=1e-2, tol=0, max_iter=15, **SLACK).set_params(**FORMS[form])
-    kept = check_resuming(plain, X, Y, path, monkeypatch, least=10)
-    model = clone(plain).set_params(checkpoint=path)
-    path.write_bytes(kept[3])
-    with pytest.raises(ValueError, match="other data or parameters"):
-        clone(model).set_params(rescaling="margin", search="auto").fit(X, Y)
-
-
-@pytest.mark.parametrize("inference", ["auto", "relaxed"])
-def test_warm_starts(rng, inference):
-    X, Y = make(rng)
-    model = MultilabelSSVM(lam=0.1, inference=inference, warm_start=True, **SLACK).fit(X, Y)
-    for warm_start in ("dual", "primal"):
-        model.set_params(lam=0.05, warm_start=warm_start, tol=1e-5, max_iter=20_000).fit(X, Y)
-        cold = clone(model).set_params(warm_start=False).fit(X, Y)
-        assert model.objective_ == pytest.approx(cold.objective_, rel=2e-5)
-    with pytest.raises(ValueError, match="warm_start continues from the last fit"):
-        model.set_params(rescaling="margin").fit(X, Y)
 
 
 def test_parameters_are_checked(rng):

@@ -21,6 +21,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct.preprocessing import PerNode, SequenceVectorizer
+from tests.estimators.custom.choices import Sign
 
 DAMAGED = r"invalid fitted state of \w+: "
 
@@ -38,22 +39,6 @@ def of(value, key, new):
     if isinstance(value, dict):
         return {**value, key: new}
     return tuple(new if k == key else item for k, item in enumerate(value))
-
-
-class Sign:
-    """An oracle of signs."""
-
-    def joint_feature(self, x, y):
-        return y * np.asarray(x)
-
-    def loss(self, y_true, y):
-        return float(y_true != y)
-
-    def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        scores = {y: y * np.dot(w, x) for y in (-1, 1)}
-        if y_true is not None:
-            scores[-y_true] += loss_weight
-        return max(scores, key=scores.get)
 
 
 def chains():
