@@ -85,27 +85,6 @@ def test_the_compiled_problem_trains_as_a_python_oracle(intervals, rng):
         assert model.score(X, y) == pytest.approx(python.score(X, y), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"solver": MPBCFW(step="corrective", sampling="gap", cache=True)},
-        {"solver": BCFW(average=True)},
-        {"solver": "fw", "tol": 0.05},
-        {"rescaling": "slack", "tol": 0.3},
-        {"bounds": [[-0.1] * 3, [0.1] * 3]},
-    ],
-    ids=lambda p: "-".join(p),
-)
-def test_options_work_with_it(intervals, rng, parameters):
-    X, y = make_intervals(rng)
-    keywords = {"lam": LAM, "tol": 1e-4, "random_state": 0, "max_iter": 3000, **parameters}
-    model = StructuredSVM(intervals.Intervals(), **keywords).fit(X, y)
-    python = StructuredSVM(PythonIntervals(), **keywords).fit(X, y)
-    assert model.status_ == python.status_ == "CONVERGED"
-    assert model.dual_objective_ <= python.objective_ * (1 + 1e-9)
-    assert python.dual_objective_ <= model.objective_ * (1 + 1e-9)
-
-
 def test_what_is_wrong_with_a_problem_is_said(intervals, rng):
     X, y = make_intervals(rng, n=3)
 

@@ -119,6 +119,21 @@ OPTIONS = st.builds(
 )
 def test_every_pass_leaves_a_valid_state(new_rng, options, key, lam, kind, box, batch):
     small = Small(new_rng(key), kind, lam, box, batch=batch)
+    run, solution = check_passes(small, options, key, certify)
+    certify(small, solution)
+    # The better of the last and the averaged iterate.
+    assert solution.primal <= small.primal(small.flat(run.state.w)) * (1 + 1e-12)
+    if options.average or options.pass_average:
+        average = small.flat(run.points[1])
+        assert (average >= small.bounds[0]).all()
+        assert (average <= small.bounds[1]).all()
+        assert solution.primal <= small.primal(average) * (1 + 1e-12)
+    else:
+        np.testing.assert_array_equal(solution.w, run.state.w)
+
+
+def check_passes(small, options, key, certify):
+    """Check the state and the certificates after each pass; return the fit and its solution."""
     duals, certified = [-math.inf], []
 
     def after_pass(info, solution):
@@ -141,16 +156,7 @@ def test_every_pass_leaves_a_valid_state(new_rng, options, key, lam, kind, box, 
     last, every = solution.history["passes"][-1], options.certificate_every
     assert last in certified
     assert set(certified) >= set(range(every, last + 1, every))
-    certify(small, solution)
-    # The better of the last and the averaged iterate.
-    assert solution.primal <= small.primal(small.flat(run.state.w)) * (1 + 1e-12)
-    if options.average or options.pass_average:
-        average = small.flat(run.points[1])
-        assert (average >= small.bounds[0]).all()
-        assert (average <= small.bounds[1]).all()
-        assert solution.primal <= small.primal(average) * (1 + 1e-12)
-    else:
-        np.testing.assert_array_equal(solution.w, run.state.w)
+    return run, solution
 
 
 def without_clock(history):

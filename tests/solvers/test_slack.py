@@ -1,6 +1,5 @@
 """Slack rescaling behind every solver: optimum, certificates, reproducible, resumed."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,12 +14,10 @@ from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.reference import brute_force
 from tests.solvers.small import BOUNDS, Small
-
-STEPS = ("fw", "pairwise", "away", "corrective")
+from tests.solvers.test_family import OPTIONS, STEPS, check_passes, solver
 
 
 def slack_terms(terms):
@@ -75,13 +72,6 @@ class SmallSlack(Small):
 
     def flat(self, w):
         return np.asarray(w) if self.planes else super().flat(w)
-
-
-def solver(small, options, seed=0, callback=None):
-    state = small.state(seed, draw=options.sampling == "gap", average=options.average)
-    return FrankWolfeFit(
-        Setup(small.problem, state.lam, small.q, options, callback=callback), state
-    )
 
 
 def certify(small, solution):
@@ -164,18 +154,6 @@ def test_baselines(rng, kind, box):
         assert solution.primal == pytest.approx(best, rel=5e-3)
 
 
-OPTIONS = st.builds(
-    Options,
-    multi_plane=st.booleans(),
-    step=st.sampled_from(STEPS),
-    sampling=st.sampled_from(("uniform", "permutation", "gap")),
-    cache=st.booleans(),
-    average=st.booleans(),
-    n_jobs=st.integers(1, 2),
-    tol=st.just(0.0),
-    certificate_every=st.integers(1, 4),
-    max_iter=st.integers(1, 12),
-)
 FORMS = st.tuples(st.sampled_from(["auto", "bisecting", "binary"]), st.booleans())
 FORMS |= st.just(("angular", True))
 
@@ -191,20 +169,8 @@ FORMS |= st.just(("angular", True))
 )
 def test_every_pass_leaves_a_valid_state(new_rng, options, key, lam, form, box, batch):
     small = SmallSlack(new_rng(key), *form, lam=lam, box=box, batch=batch)
-    duals = [-math.inf]
-
-    def after_pass(info, solution):
-        dual = small.check(run.state)
-        assert dual == pytest.approx(info["dual"], rel=0, abs=1e-12 * scale)
-        assert dual >= duals[-1] - 1e-12 * scale
-        duals.append(dual)
-        if not math.isnan(info["primal"]):
-            certify(small, solution())
-        return False
-
-    run = solver(small, options, seed=key, callback=after_pass)
-    scale = small.primal(np.clip(np.zeros(len(small.place)), *small.bounds))
-    certify(small, run.solve())
+    _, solution = check_passes(small, options, key, certify)
+    certify(small, solution)
 
 
 @pytest.mark.parametrize("search", ["bisecting", "binary"])
