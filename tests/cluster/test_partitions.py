@@ -124,7 +124,7 @@ EXAMPLES = [
     for name, example in TRAINED.items()
     for parameters in [{"lam": "auto"}, *example.variants()[1:], *OPTIONS.get(name, [])]
     if "oracle" not in example.required
-    and "couple_windows" not in parameters
+    and "couple_windows" not in str(parameters)
     and parameters.get("edges") != "tree"
 ]
 

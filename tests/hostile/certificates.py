@@ -13,11 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from sstruct import Sequences
-from sstruct._estimators.graph.nearest_labels import LARGEST_REST, MOST_EDGES
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
 from tests.reference import brute_force
-from tests.reference.graphs import tiles, without
+from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Rounding, over the sum of the sizes of all terms.
 RELATIVE = 1e-9
@@ -190,23 +189,6 @@ def edge_table(model, features):
     return np.einsum("g,gab->ab", features, model.edge_coef_)
 
 
-def completed(labels, edges):
-    """Labels of a graph, in which training completes unknown ones (-1) near known ones."""
-    ends = labels[edges]
-    known = (ends >= 0).all(axis=1)
-    if 2 * (ends[known, 0] != ends[known, 1]).sum() >= known.sum():
-        return labels
-    found = labels.copy()
-    for _ in range(MOST_EDGES):
-        before = found.copy()
-        for v in np.flatnonzero(before < 0):
-            near = [before[b if a == v else a] for a, b in edges if v in (a, b)]
-            near = [label for label in near if label >= 0]
-            if near:
-                found[v] = np.bincount(near).argmax()
-    return found if (found < 0).sum() <= LARGEST_REST * (labels < 0).sum() else labels
-
-
 def graph_blocks(model, X, y, weights):
     graphs = []
     for graph in items(X):
@@ -235,7 +217,7 @@ def _graph_blocks(model, graphs, codes, weights, shapes=None):
         sizes = graph[3] / graph[3][labels >= 0].sum() if divided else graph[3]
         if isinstance(model.pairwise, str) or model.pairwise > 0:  # edges matter
             sizes = sizes * (labels >= 0)  # completed labels do not count in the loss
-            labels = completed(labels, graph[1].astype(int))
+            labels = completed(graph, labels)
         graph = (*graph[:3], sizes)
         parts = [(*without(graph, labels), None)]
         if shapes is not None:
@@ -253,22 +235,9 @@ def _graph_blocks(model, graphs, codes, weights, shapes=None):
 
 
 def grid_blocks(model, X, y, weights):
-    graphs, steps = [], [(0, 1), (1, 0), (1, 1), (1, -1)][: 2 if model.connectivity == 4 else 4]
+    graphs = []
     for image in items(X):
-        x = dense(image)
-        height, width, n_features = x.shape
-        edges, directions = [], []
-        for g, (down, right) in enumerate(steps):
-            for row in range(height - down):
-                for column in range(max(0, -right), width - max(0, right)):
-                    edges.append((row * width + column, (row + down) * width + column + right))
-                    directions.append(g)
-        rows, edges = x.reshape(-1, n_features), np.array(edges, dtype=int).reshape(-1, 2)
-        features = np.eye(len(steps))[np.array(directions, dtype=int)]
-        if model.pairwise == "contrast":
-            square = ((rows[edges[:, 0]] - rows[edges[:, 1]]) ** 2).sum(axis=1)
-            mean = square.mean() if len(square) else 1.0
-            features = np.column_stack([np.ones(len(edges)), np.exp(-square / (2 * (mean or 1.0)))])
+        rows, edges, features = grid_graph(dense(image), model.pairwise, model.connectivity)
         graphs.append((rows, edges, features, np.ones(len(rows))))
     shapes = None
     if window_size(model) is not None:

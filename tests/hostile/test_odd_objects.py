@@ -120,12 +120,6 @@ def test_parameters(kind):
     )
 
 
-def test_numbers_of_states_beyond_machine_integers():
-    X, y = FIRST[LatentSSVM].samples(3)
-    with pytest.raises(ValueError, match="states_per_label"):
-        unfitted(LatentSSVM, states_per_label=2**80).fit(X, y)
-
-
 @pytest.mark.parametrize("kind", FIRST)
 def test_arguments(kind):
     X, y = FIRST[kind].samples(3)
@@ -179,30 +173,6 @@ def test_paths():
     attack(search, {"X": ROWS, "y": LABELS, "groups": [0, 1, 2], "cv": 2, "lams": [1.0]})
 
 
-@pytest.mark.parametrize(
-    "cv, error, message",
-    [
-        ([([0, 7], [1])], ValueError, "split 0 of cv has row 7 of 3 samples"),
-        ([([0], [1], [2])], ValueError, "cannot split X and y"),
-        ([([0.5], [1])], TypeError, "the rows of split 0 of cv have 1 dimensions and dtype float"),
-    ],
-)
-def test_splits_that_are_not_there(cv, error, message):
-    with pytest.raises(error, match=message):
-        PathCV(ChainSSVM(max_iter=2), lams=[1.0], cv=cv).fit(ROWS, LABELS)
-
-
-@pytest.mark.parametrize("given", [{"kappa": 5e-324}, {"eps": 1e-320}])
-def test_gaps_of_paths_that_are_too_small(given):
-    with pytest.raises(ValueError, match="kappa times eps"):
-        ssvm_path(ChainSSVM(max_iter=2), ROWS, LABELS, **({"eps": 0.5} | given))
-
-
-def test_classes_in_long_double():
-    model = ChainSSVM(classes=np.array([0, 1], dtype=np.longdouble), max_iter=2, random_state=0)
-    assert len(model.fit(ROWS, LABELS).to_frame())
-
-
 def test_fractions_and_long_doubles_as_weights():
     model = inference.MRF(np.eye(2), [[0, 1]], [np.eye(2)])
     for weight in (Fraction(1, 2), np.longdouble(0.5)):
@@ -211,18 +181,13 @@ def test_fractions_and_long_doubles_as_weights():
 
 
 @pytest.mark.parametrize(
-    "label", [np.array([1.0]), [1], sparse.eye_array(1), pd.Series([1]), (1, [2])]
+    "label",
+    [np.array([1.0]), [1], sparse.eye_array(1), pd.Series([1]), (1, [2]), np.nan, pd.NA],
 )
 @pytest.mark.parametrize("kind", [ChainSSVM, GraphCRFSSVM, TreeSSVM])
 def test_ignore_label_that_is_no_label(kind, label):
     with pytest.raises((TypeError, ValueError), match="ignore_label is "):
         unfitted(kind, ignore_label=label).fit(*FIRST[kind].samples(3))
-
-
-@pytest.mark.parametrize("label", [np.nan, pd.NA])
-def test_ignore_label_that_is_missing(label):
-    with pytest.raises(ValueError, match=r"ignore_label is .*, which is not a valid label"):
-        ChainSSVM(ignore_label=label, max_iter=1).fit(ROWS, LABELS)
 
 
 @pytest.mark.parametrize("kind", [ChainSSVM, TreeSSVM])
@@ -237,11 +202,13 @@ class _Array(np.ndarray):
     """An array of a type of its own."""
 
 
-def test_labels_in_a_subclass_of_arrays():
+def test_labels_in_other_kinds_of_arrays():
     y = [labels.view(_Array) for labels in LABELS]
     model = ChainSSVM(max_iter=1, random_state=0).fit(ROWS, y)
     assert type(model.classes_) is np.ndarray
     assert len(model.predict(ROWS)) == 3
+    classes = np.array([0, 1], dtype=np.longdouble)
+    assert len(ChainSSVM(classes=classes, max_iter=1).fit(ROWS, LABELS).to_frame())
     y = np.array(LABELS).view(_Array)
     model.fit(np.array(ROWS), y)
     assert model.score(np.array(ROWS), y) <= 1
@@ -266,16 +233,6 @@ def test_sparse_matrices_are_not_compared_as_labels():
             model.predict(ROWS[:1], [[odd, 0, 1]])
 
 
-@pytest.mark.parametrize("n_columns", [1, 2])
-def test_frame_as_known_labels(n_columns):
-    model = ChainSSVM(max_iter=1, random_state=0).fit(ROWS, LABELS)
-    frame = pd.DataFrame([range(n_columns)])
-    with pytest.raises(
-        ValueError, match=r"y_partial\[0\] has shape .*, expected .* to match X\[0\]"
-    ):
-        model.predict([ROWS[0][:1]], [frame])
-
-
 def test_sparse_matrix_without_a_shape():
     odd = sparse.eye_array(2, format="coo")
     odd._shape = None
@@ -286,14 +243,6 @@ def test_sparse_matrix_without_a_shape():
             assert not found
     with pytest.raises(TypeError, match=r"X\[0\]\.shape is a NoneType"):
         ChainSSVM().fit([odd], LABELS[:1])
-
-
-def test_array_of_one_graph():
-    X = np.empty((1, 1), dtype=object)
-    X[0, 0] = (ROWS[0], [[0, 1], [1, 2], [2, 0], [0, 2]])
-    model = GraphCRFSSVM(max_iter=1, random_state=0).fit(GRAPHS, LABELS)
-    with pytest.raises(ValueError, match="X is 2-D"):
-        model.predict(X)
 
 
 def test_names_that_numpy_cannot_compare():
@@ -313,19 +262,6 @@ class _Same:
 
     def get_params(self, deep=True):
         return {}
-
-
-def test_loss_of_an_oracle_that_is_no_number_in_score():
-    X, y = make_choices(np.random.default_rng(0), 3)
-    model = StructuredSVM(Choice(), max_iter=1, random_state=0).fit(X, y)
-    model.oracle = _NoLoss()
-    with pytest.raises(TypeError, match=r"X\[0\]: loss returned csr_matrix, expected a real numb"):
-        model.score(X, y)
-
-
-class _NoLoss(Choice):
-    def loss(self, y_true, y):
-        return sparse.csr_matrix((1, 1))
 
 
 def _damaged():
@@ -369,6 +305,29 @@ SEGMENTS = np.array([[0, 0, -1], [1, 1, 1]])
         (lambda: _painted(DATES, -1), TypeError, "incompatible dtypes in node_labels and fill"),
         (lambda: preprocessing.PerNode(_Same()).fit(np.array(10**400, dtype=object)), ValueError,
          "X has 0 dimensions"),
+        (lambda: PathCV(CHAIN, lams=[1.0], cv=[([0, 7], [1])]).fit(ROWS, LABELS), ValueError,
+         "split 0 of cv has row 7 of 3 samples"),
+        (lambda: PathCV(CHAIN, lams=[1.0], cv=[([0], [1], [2])]).fit(ROWS, LABELS), ValueError,
+         "cannot split X and y"),
+        (lambda: PathCV(CHAIN, lams=[1.0], cv=[([0.5], [1])]).fit(ROWS, LABELS), TypeError,
+         "the rows of split 0 of cv have 1 dimensions and dtype float"),
+        (lambda: ssvm_path(CHAIN, ROWS, LABELS, eps=0.5, kappa=5e-324), ValueError, "kappa times"),
+        (lambda: ssvm_path(CHAIN, ROWS, LABELS, eps=1e-320), ValueError, "kappa times eps"),
+        (lambda: fitted(ChainSSVM).predict(ROWS[:1], [pd.DataFrame([[0, 1]])]), ValueError,
+         r"y_partial\[0\] has shape .*, expected .* to match X\[0\]"),
+        (lambda: fitted(GraphCRFSSVM).predict(ONE_GRAPH), ValueError, "X is 2-D"),
+        (lambda: datasets.make_grids(shape=[10**22, 5]), ValueError, r"shape\[0\] must be at most"),
+        (lambda: Sequences(np.zeros((2, 2)), [0, 2], feature_names=STRUCTURED), TypeError,
+         r"feature_names\[0\]"),
+        (lambda: MultilabelSSVM().fit(ROWS[0], sparse.csr_matrix((3, 0))), ValueError,
+         "y has no columns"),
+        (lambda: StructuredSVM(_NoLoss()).fit(*CHOICES), TypeError, "loss returned csr_matrix"),
+        (lambda: _placed(np.timedelta64(0, "s")), ValueError, r"y_partial\[0\]"),
+        (lambda: _placed(datetime.timedelta(0)), ValueError, r"y_partial\[0\]"),
+        (lambda: unfitted(LatentSSVM, states_per_label=2**80).fit(*FIRST[LatentSSVM].samples(3)),
+         ValueError, "states_per_label"),
+        (lambda: _continued(lam=pd.DataFrame([[0.1], [0.2]])), TypeError,
+         "lam must be a number, found DataFrame"),
     ],
 )  # fmt: skip
 def test_odd_objects_by_name(call, error, message):
@@ -380,6 +339,25 @@ MASKED = [np.ma.masked_array(0, True, dtype="i1"), 3]
 BYTES = pd.DataFrame(np.zeros((2, 2), dtype="S8"))
 DATES = np.array(["2000-01-01", "2000-01-02"], dtype="M8[D]")
 MODEL = inference.MRF([[0.0, 1.0]], [], [])
+CHAIN = ChainSSVM(max_iter=2, random_state=0)
+STRUCTURED = memoryview(np.zeros(2, dtype=[("a", "f8")]))
+CHOICES = make_choices(np.random.default_rng(0), 3)
+ONE_GRAPH = np.empty((1, 1), dtype=object)
+ONE_GRAPH[0, 0] = (ROWS[0], [[0, 1], [1, 2], [2, 0], [0, 2]])
+
+
+class _NoLoss(Choice):
+    def loss(self, y_true, y):
+        return sparse.csr_matrix((1, 1))
+
+
+def _placed(place):
+    return fitted(TreeSSVM).predict(FIRST[TreeSSVM].samples(3)[0], [[place] * 3, None, None])
+
+
+def _continued(**changed):
+    model = ChainSSVM(solver="ssg", lam=0.1).partial_fit(ROWS, LABELS, classes=[0, 1])
+    model.set_params(**changed).partial_fit(ROWS, LABELS)
 
 
 def _closed(**given):
@@ -396,45 +374,8 @@ def test_fill_with_a_value_of_several_channels():
     assert _painted(["a", "b"], -1).tolist() == [["a", "a", -1], ["b"] * 3]
 
 
-def test_lists_of_a_state_that_say_a_wrong_length():
-    model = fitted(GraphCRFSSVM)
-    model._model = {**model._model, "edge_names": _WrongLength(["a"])}
-    with pytest.raises(ValueError, match="edge_names"):
-        model.to_frame()
-
-
-def test_differences_of_times_are_no_places():
-    model, (X, _) = fitted(TreeSSVM), FIRST[TreeSSVM].samples(3)
-    for kind in (np.timedelta64(0, "s"), datetime.timedelta(0)):
-        with pytest.raises(ValueError, match=r"y_partial\[0\]"):
-            model.predict(X, [[kind] * 3, None, None])
-
-
-def test_counts_beyond_memory_are_refused():
-    with pytest.raises(ValueError, match=r"shape\[0\] must be at most"):
-        datasets.make_grids(shape=[10**22, 5])
-
-
 def test_labels_of_other_byte_orders_are_joined():
     Y = sparse.csr_array(np.eye(3))
     Y.data = Y.data.astype(">f8")
     found = preprocessing.hierarchical_labels(Y, ["A.x", "A.y", "B.x"])[0]
     assert found.shape == (3, 5)
-
-
-def test_structured_memory_is_no_name():
-    names = memoryview(np.zeros(2, dtype=[("a", "f8")]))
-    with pytest.raises(TypeError, match=r"feature_names\[0\]"):
-        Sequences(np.zeros((2, 2)), [0, 2], feature_names=names)
-
-
-def test_sets_without_any_label():
-    for edges in (None, "full", "tree"):
-        with pytest.raises(ValueError, match="y has no columns"):
-            MultilabelSSVM(edges=edges).fit(ROWS[0], sparse.csr_matrix((3, 0)))
-
-
-def test_parameters_are_checked_before_a_part():
-    model = ChainSSVM(solver="ssg", lam=0.1).partial_fit(ROWS, LABELS, classes=[0, 1])
-    with pytest.raises(TypeError, match="lam must be a number or 'auto', found DataFrame"):
-        model.set_params(lam=pd.DataFrame([[0.1], [0.2]])).partial_fit(ROWS, LABELS)
