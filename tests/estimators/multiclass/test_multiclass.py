@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 
 from sstruct import MulticlassSSVM
@@ -111,6 +113,21 @@ def test_optimum_with_every_solver(rng, step, solver, sampling, bias):
     tol = 1e-3 if step == "fw" else 1e-8  # Frank-Wolfe steps converge at a sublinear rate
     solver = SOLVER_OF_NAME[solver](step=step, sampling=sampling, average=False)
     compare(X, y, solver=solver, fit_intercept=bias, tol=tol)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi_class:FutureWarning")
+# scikit-learn 1.6 warns of this very fit, whose objective is right.
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+def test_liblinear_has_the_same_optimum():
+    X, y = load_digits(return_X_y=True)
+    X, lam, options = X / 16, 1e-3, {"fit_intercept": False, "tol": 1e-7, "random_state": 0}
+    model = MulticlassSSVM(lam=lam, max_iter=10**5, **options).fit(X, y)
+    C = 1 / (lam * len(X))
+    reference = LinearSVC(multi_class="crammer_singer", C=C, max_iter=10**6, **options).fit(X, y)
+    scores = X @ reference.coef_.T
+    hinge = (scores + (np.arange(10) != y[:, None])).max(axis=1) - scores[np.arange(len(y)), y]
+    expected = 0.5 * lam * np.sum(reference.coef_**2) + hinge.mean()
+    assert model.objective_ == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("K", [2, 3])
