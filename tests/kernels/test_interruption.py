@@ -1,6 +1,7 @@
 """Signals in compiled loops: each looks for them while it works."""
 
 import signal
+from contextlib import contextmanager
 from itertools import repeat
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 from sstruct import inference
 from sstruct._kernels._interruption import TerminationCallback
 from sstruct._problems.graph.grid_edges import grid_edges
+from tests.solvers.small import alarm
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="no interval timers on this platform"
@@ -76,9 +78,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_signals_are_seen_inside(rng, case):
-    function, arguments = case(rng)
+@contextmanager
+def signals_inside_a_call(interval):
+    """Raise KeyboardInterrupt from a signal handler inside one compiled call."""
     last = None
 
     def interrupt(_, frame):
@@ -91,27 +93,25 @@ def test_signals_are_seen_inside(rng, case):
         last = now
 
     previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    signal.setitimer(signal.ITIMER_REAL, interval, interval)
     try:
-        with pytest.raises(KeyboardInterrupt):
-            function(*arguments)
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_signals_are_seen_inside(rng, case):
+    function, arguments = case(rng)
+    with signals_inside_a_call(0.005), pytest.raises(KeyboardInterrupt):
+        function(*arguments)
 
 
 def test_callbacks_of_others_keep_what_a_signal_raised():
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
     callback = TerminationCallback()
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.005)
-    try:
+    with alarm(0.005):
         # No line of Python in between, which would raise by itself.
         assert any(map(callback, repeat(None, 10**8)))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
     assert isinstance(callback.error, KeyboardInterrupt)
     assert not TerminationCallback()(None)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM
+from tests.kernels.test_interruption import signals_inside_a_call
 from tests.reference import graphs
 
 ROUGH = {"max_iter": 1, "tol": 1e6, "random_state": 0}
@@ -101,22 +102,5 @@ def test_signals_are_seen_between_searches(rng):
     image = (labels + rng.standard_normal(labels.shape))[..., np.newaxis]
     model = GridCRFSSVM(pairwise=1e3, lam=1.0, **ROUGH).fit([image], [labels])
     large = np.tile(image, (4, 4, 1))  # seconds of work: looks are every 0.05 s
-    last = None
-
-    def interrupt(_, frame):
-        # Twice at one place of Python's code: so inside one compiled call. Signals that nobody
-        # looks at are seen as one, when it has returned.
-        nonlocal last
-        now = frame, frame.f_lasti
-        if now == last:
-            raise KeyboardInterrupt
-        last = now
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-        with pytest.raises(KeyboardInterrupt):
-            model.decision_function([large])
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    with signals_inside_a_call(0.01), pytest.raises(KeyboardInterrupt):
+        model.decision_function([large])
