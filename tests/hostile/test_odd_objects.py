@@ -327,7 +327,7 @@ SEGMENTS = np.array([[0, 0, -1], [1, 1, 1]])
         (lambda: unfitted(LatentSSVM, states_per_label=2**80).fit(*FIRST[LatentSSVM].samples(3)),
          ValueError, "states_per_label"),
         (lambda: _continued(lam=pd.DataFrame([[0.1], [0.2]])), TypeError,
-         "lam must be a number, found DataFrame"),
+         "lam must be a number or 'auto', found DataFrame"),
     ],
 )  # fmt: skip
 def test_odd_objects_by_name(call, error, message):

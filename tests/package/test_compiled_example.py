@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
-from sstruct.solvers import BCFW, MPBCFW
 from tests.package.compiled_examples import build
 from tests.reference import brute_force
 from tests.reference.brute_force import Block
