@@ -221,7 +221,7 @@ class ChainSSVM(LabelingSSVM):
         their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
         valid bound.
         If sequences were split into windows, this is the objective over windows, with the
-        multipliers of the solver.
+        multipliers of ``couple_windows``, an option of the solver.
     whole_objective_ : float
         The objective of whole sequences at ``w_``, at most ``objective_``. Only available if
         sequences were cut into windows, and not for partitions.

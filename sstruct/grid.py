@@ -195,7 +195,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
         valid bound.
         If images were split into tiles, this is the objective over tiles, with the multipliers of
-        the solver.
+        ``couple_windows``, an option of the solver.
     whole_objective_ : float
         The objective of whole images at ``w_``, at most ``objective_`` if decoding is exact. Only
         if images were cut into tiles, and not for partitions.

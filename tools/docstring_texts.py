@@ -173,7 +173,7 @@ class Chains:
         With ``"gdmm"``, the number of visits to a chain that search for labels.
     objective_ : added
         If sequences were split into windows, this is the objective over windows, with the
-        multipliers of the solver.
+        multipliers of ``couple_windows``, an option of the solver.
     history_ : added
         A fit to partitions adds rounds, bytes_sent, bytes_received and bytes_copied (in case
         workers die), all cumulative, and least_share, the smallest step size along the changes of
@@ -193,7 +193,7 @@ class Grids:
     ----------
     objective_ : added
         If images were split into tiles, this is the objective over tiles, with the multipliers of
-        the solver.
+        ``couple_windows``, an option of the solver.
     """
 
 
