@@ -128,12 +128,17 @@ def conll_vectors(seed, n):
     return Task(model, X, y, X_test, y_test, metrics=("span F1", "error"))
 
 
-def ewt_sentences(seed, n, n_test=400):
-    """Draw sentences of the training part of EWT: words and tags of each."""
+def tagged_sentences(seed):
+    """Return the sentences of the training part of EWT in random order: columns of each word."""
     with gzip.open(shared_file("ud_english_ewt_train.txt.gz"), "rt", encoding="utf-8") as lines:
         blocks = lines.read().strip().split("\n\n")
-    chosen = np.random.default_rng(seed).permutation(len(blocks))[: n + n_test]
-    rows = [[line.split("\t")[:2] for line in blocks[i].split("\n")] for i in chosen]
+    order = np.random.default_rng(seed).permutation(len(blocks))
+    return [[line.split("\t") for line in blocks[i].split("\n")] for i in order]
+
+
+def ewt_sentences(seed, n, n_test=400):
+    """Draw sentences of the training part of EWT: words and tags of each."""
+    rows = tagged_sentences(seed)[: n + n_test]
     words, tags = ([[row[k] for row in sentence] for sentence in rows] for k in (0, 1))
     return words[:n], tags[:n], words[n:], tags[n:]
 

@@ -101,6 +101,7 @@ SSTRUCT_INLINE void sstruct_prefetch_rows(const sstruct_rows *rows, int64_t firs
  * automatically, so intrinsics are used; the max-plus product takes a quarter less time with them. */
 #define SSTRUCT_LANES 2
 #define SSTRUCT_OF(name) name##_default
+#define SSTRUCT_TOTAL(v) ((v)[0] + (v)[1])
 #if defined(__SSE2__)
 #define SSTRUCT_HIGHER(v, m, a, b) \
     _mm_or_pd(_mm_and_pd(_mm_cmpgt_pd(v, m), a), _mm_andnot_pd(_mm_cmpgt_pd(v, m), b))
@@ -113,6 +114,7 @@ typedef int64_t sstruct_bits __attribute__((vector_size(16)));
 #endif
 #include "wide_kernels.h"
 #undef SSTRUCT_LANES
+#undef SSTRUCT_TOTAL
 #undef SSTRUCT_OF
 #undef SSTRUCT_HIGHER
 #undef SSTRUCT_MAXIMUM
@@ -122,10 +124,12 @@ typedef int64_t sstruct_bits __attribute__((vector_size(16)));
 #pragma GCC target("arch=x86-64-v3")
 #define SSTRUCT_LANES 4
 #define SSTRUCT_OF(name) name##_v3
+#define SSTRUCT_TOTAL(v) (((v)[0] + (v)[2]) + ((v)[1] + (v)[3]))
 #define SSTRUCT_HIGHER(v, m, a, b) _mm256_blendv_pd(b, a, _mm256_cmp_pd(v, m, _CMP_GT_OQ))
 #define SSTRUCT_MAXIMUM(v, m) _mm256_max_pd(v, m)
 #include "wide_kernels.h"
 #undef SSTRUCT_LANES
+#undef SSTRUCT_TOTAL
 #undef SSTRUCT_OF
 #undef SSTRUCT_HIGHER
 #undef SSTRUCT_MAXIMUM
@@ -135,11 +139,13 @@ typedef int64_t sstruct_bits __attribute__((vector_size(16)));
 #pragma GCC target("arch=x86-64-v4")
 #define SSTRUCT_LANES 8
 #define SSTRUCT_OF(name) name##_v4
+#define SSTRUCT_TOTAL(v) _mm512_reduce_add_pd(v)
 #define SSTRUCT_HIGHER(v, m, a, b) \
     _mm512_mask_mov_pd(b, _mm512_cmp_pd_mask(v, m, _CMP_GT_OQ), a)
 #define SSTRUCT_MAXIMUM(v, m) _mm512_max_pd(v, m)
 #include "wide_kernels.h"
 #undef SSTRUCT_LANES
+#undef SSTRUCT_TOTAL
 #undef SSTRUCT_OF
 #undef SSTRUCT_HIGHER
 #undef SSTRUCT_MAXIMUM
@@ -196,6 +202,32 @@ SSTRUCT_INLINE void sstruct_some_potentials(
     int64_t count, double *out)
 {
     SSTRUCT_ON(sstruct_path, sstruct_some_potentials, (rows, r, w, KP, label, count, out));
+}
+
+/* Dense rows and weights that are stored label by label, see label_kernels.h.
+ * theta[0:count, 0:n_labels] += X[first:first + count] @ w.T */
+SSTRUCT_INLINE void sstruct_add_block(
+    const sstruct_rows *rows, int64_t first, int64_t count, const double *w, int64_t step,
+    int64_t n_labels, double *theta, int64_t KP)
+{
+    SSTRUCT_ON(sstruct_path, sstruct_add_block,
+               (rows, first, count, w, step, n_labels, theta, KP));
+}
+
+/* out[q] = X[r] @ w[label[q]] */
+SSTRUCT_INLINE void sstruct_label_potentials(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t step, const int32_t *label,
+    int64_t count, double *out)
+{
+    SSTRUCT_ON(sstruct_path, sstruct_label_potentials, (rows, r, w, step, label, count, out));
+}
+
+/* w[label[q]] += change[q] X[r] */
+SSTRUCT_INLINE void sstruct_add_label_row(
+    const sstruct_rows *rows, int64_t r, const int32_t *label, const double *change,
+    int64_t count, double *w, int64_t step)
+{
+    SSTRUCT_ON(sstruct_path, sstruct_add_label_row, (rows, r, label, change, count, w, step));
 }
 
 SSTRUCT_INLINE double sstruct_row_product(const sstruct_rows *rows, int64_t r, int64_t s)

@@ -1,6 +1,6 @@
 /* The kernels whose best code depends on the instruction set. kernels.h includes this file for each
  * set, with SSTRUCT_OF(name) for the names of its functions, SSTRUCT_LANES for the number of doubles
- * in its vectors, SSTRUCT_HIGHER(v, m, a, b) for "a where v > m, else b" on vectors, and
+ * in its vectors, SSTRUCT_TOTAL(v) for the sum of a vector, SSTRUCT_HIGHER(v, m, a, b) for "a where v > m, else b" on vectors, and
  * SSTRUCT_MAXIMUM(v, m) for SSTRUCT_HIGHER(v, m, v, m).
  */
 #if defined(__GNUC__)
@@ -406,6 +406,8 @@ SSTRUCT_KERNEL double SSTRUCT_OF(sstruct_squared_norm)(const double *w, int64_t 
     return total;
 }
 
+#include "label_kernels.h"
+
 #undef SSTRUCT_VECTOR
 #undef SSTRUCT_LOAD
 #undef SSTRUCT_STORE
@@ -415,3 +417,9 @@ SSTRUCT_KERNEL double SSTRUCT_OF(sstruct_squared_norm)(const double *w, int64_t 
 #undef SSTRUCT_SOME_POTENTIALS
 #undef SSTRUCT_ROW_PRODUCT
 #undef SSTRUCT_MAX_PLUS
+#undef SSTRUCT_LABEL_PRODUCTS
+#undef SSTRUCT_EITHER
+#undef SSTRUCT_BLOCK
+#undef SSTRUCT_LABEL_KERNELS
+#undef SSTRUCT_FEATURES_double
+#undef SSTRUCT_FEATURES_float

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.chain._error_table cimport ErrorTable
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._node_weights cimport NodeWeights
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 # Up to this number of differing positions, pairs of rows are multiplied; above, planes are summed.
@@ -36,6 +37,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int32_t[::1] origin, place, label, where, where_edge
     cdef const double* edge          # scores of transitions: K x KP tables, or NULL
     cdef Py_ssize_t edge_step        # distance between the tables of transitions; 0: one table for all
+    cdef NodeWeights nodes           # weights of node features, which may be a copy of tracked ones
     # The weights that `track` has named, and bounds of their transitions once they are computed.
     cdef const double* tracked
     cdef bint has_edge_bounds

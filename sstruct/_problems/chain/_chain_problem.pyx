@@ -27,9 +27,10 @@ from sstruct._oracles.chain._viterbi cimport (
     LEAST_PRUNED, chain_max_marginals, transition_bounds, viterbi_labels)
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
+from sstruct._problems.core._node_weights cimport NodeWeights
 from sstruct._problems.core._rows cimport (
-    FeatureRows, potentials_of_rows, sstruct_add_row, sstruct_padded, sstruct_row_product,
-    sstruct_row_size, sstruct_row_start, sstruct_rows, sstruct_some_potentials)
+    FeatureRows, sstruct_padded, sstruct_row_product, sstruct_row_size, sstruct_row_start,
+    sstruct_rows)
 
 import numpy as np
 
@@ -119,9 +120,9 @@ cdef class ChainProblem(BlockProblem):
         self.boundary_penalty = penalties(model.boundary_mask, (2, K), self.KP, "boundary_mask")
         self._set_scratch()
         # Counted by sizes: what is skipped depends on bounds, which differ between threads.
-        self.n_added = min(K, MOST_ADDED) if self.oracle_is_quick else K
-        work = (features.n_stored / max(n_rows, 1) + self.n_added) * (<double> total / n)
-        self.oracle_work = VECTOR_WORK * self.KP * work
+        self.n_added = min(K, MOST_ADDED) if self.edge_bounds.shape[0] > 0 else K
+        work = features.n_stored / max(n_rows, 1) * (K if self.nodes.step > 0 else self.KP)
+        self.oracle_work = VECTOR_WORK * (<double> total / n) * (work + self.KP * self.n_added)
         self.batch_size = 1 if self.oracle_is_quick else batch_size(n, self.oracle_work)
         self.bounded = True
         if self.has_labels and not self.weighted and not self.windowed:
@@ -133,6 +134,7 @@ cdef class ChainProblem(BlockProblem):
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP
+        self.nodes = NodeWeights(self.features, self.n_labels)
         self.theta, self.best = np.empty(size), np.empty(size)
         self.origin = np.empty(size, dtype=np.int32)
         self.table = np.empty(self.n_labels * self.KP if self.masked else 1)
@@ -165,8 +167,11 @@ cdef class ChainProblem(BlockProblem):
 
     @property
     def oracle_is_quick(self):
-        """Whether the oracle skips labels, by bounds that it keeps from one visit to the next."""
-        return self.edge_bounds.shape[0] > 0
+        """Whether the oracle skips labels, by bounds that it keeps from one visit to the next.
+
+        Also for dense rows, whose potentials take little longer than reading the rows.
+        """
+        return self.edge_bounds.shape[0] > 0 or self.nodes.step > 0
 
     @property
     def windowed(self):
@@ -226,10 +231,10 @@ cdef class ChainProblem(BlockProblem):
         cdef double scale = loss_weight * self.loss_scale[i]
         if loss_weight != 0:
             self.need_labels()
-        potentials_of_rows(
-            &self.rows, first, n_own, w, KP, w + self.bias_at if self.bias else NULL,
+        self.nodes.potentials(
+            first, n_own, w, w + self.bias_at if self.bias else NULL,
             &self.cost[0, 0] if loss_weight != 0 and not self.weighted else NULL,
-            &self.labels[first], scale, &self.theta[0])
+            &self.labels[first], scale, loss_weight == 0, &self.theta[0])
         memset(&self.theta[0] + n_own * KP, 0, (L - n_own) * KP * sizeof(double))
         if self.weighted and loss_weight != 0:
             for l in range(n_own):
@@ -270,6 +275,7 @@ cdef class ChainProblem(BlockProblem):
 
     cdef void track(self, const double* w) noexcept nogil:
         self.tracked, self.has_edge_bounds = w, False
+        self.nodes.track(w)
 
     cdef const double* bounds_of_edges(self, const double* w) noexcept nogil:
         """Return bounds of the transitions at tracked weights; NULL: none are kept."""
@@ -300,7 +306,8 @@ cdef class ChainProblem(BlockProblem):
             with gil:
                 raise ValueError(f"block {i}: the masks forbid every labeling of {L} positions")
         n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
-        answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (n_values + L * self.n_added)
+        answer.work = 100 + 20 * L + self.nodes.potential_work(w, n_values) + (
+            VECTOR_WORK * self.KP * L * self.n_added)
         answer.exact = True
         return 0
 
@@ -368,7 +375,7 @@ cdef class ChainProblem(BlockProblem):
                 for k in range(count):
                     out[k] += label_score[place[codes[k][l]]]
                 forget_labels(place, label, n_labels)
-                spent += n_labels * sstruct_row_size(&self.rows, first + l)
+                spent += self.nodes.some_work(w, first + l, n_labels)
                 spent += 2 * count
             if edge != NULL and l > 0 and (differ or before):
                 for k in range(count):
@@ -388,7 +395,7 @@ cdef class ChainProblem(BlockProblem):
             return
         if self.weighted:
             scale *= self.node_weight[r]
-        sstruct_some_potentials(&self.rows, r, w, self.KP, label, count, out)
+        self.nodes.some_potentials(r, w, label, count, out)
         for k in range(count):
             if self.bias:
                 out[k] += w[self.bias_at + label[k]]
@@ -513,7 +520,7 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t k
         if l == self.n_own[i]:
             return
-        sstruct_add_row(&self.rows, self.start[i] + l, label, change, count, out, self.KP)
+        self.nodes.add_row(self.start[i] + l, label, change, count, out)
         for k in range(count):
             if self.bias:
                 out[self.bias_at + label[k]] += change[k]
@@ -544,16 +551,20 @@ def max_marginals(ChainProblem problem not None, const double[::1] w):
     out = np.empty((int(np.asarray(problem.length).sum()), K))
     cdef double[:, ::1] scores = out
     cdef double[::1] backward = np.empty(2 * KP)
-    with nogil:
-        for i in range(problem.n_blocks):
-            problem.potentials(i, &w[0], 0.0)
-            chain_max_marginals(
-                &problem.theta[0], problem.length[i], K, KP, problem.edge, problem.edge_step,
-                &problem.best[0], &backward[0], &problem.origin[0])
-            for l in range(problem.length[i]):
-                for k in range(K):
-                    scores[at + l, k] = problem.best[l * KP + k]
-            at += problem.length[i]
+    problem.track(&w[0])
+    try:
+        with nogil:
+            for i in range(problem.n_blocks):
+                problem.potentials(i, &w[0], 0.0)
+                chain_max_marginals(
+                    &problem.theta[0], problem.length[i], K, KP, problem.edge, problem.edge_step,
+                    &problem.best[0], &backward[0], &problem.origin[0])
+                for l in range(problem.length[i]):
+                    for k in range(K):
+                        scores[at + l, k] = problem.best[l * KP + k]
+                at += problem.length[i]
+    finally:
+        problem.track(NULL)
     return out
 
 
@@ -577,17 +588,21 @@ def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k
     cdef const double* edge
     cdef Py_ssize_t i, m
     ranked = []
-    for i in range(problem.n_blocks):
-        with nogil:
-            problem.potentials(i, &w[0], 0.0)
-            edge = problem.edge
-            if edge == NULL:
-                edge = &no_edges[0]
-            m = ranking.rank(
-                &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge,
-                problem.edge_step, k)
-        if m == 0:
-            raise ValueError(
-                f"block {i}: the masks forbid every labeling of {problem.length[i]} positions")
-        ranked.append(ranked_arrays(ranking, m))
+    problem.track(&w[0])
+    try:
+        for i in range(problem.n_blocks):
+            with nogil:
+                problem.potentials(i, &w[0], 0.0)
+                edge = problem.edge
+                if edge == NULL:
+                    edge = &no_edges[0]
+                m = ranking.rank(
+                    &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge,
+                    problem.edge_step, k)
+            if m == 0:
+                raise ValueError(
+                    f"block {i}: the masks forbid every labeling of {problem.length[i]} positions")
+            ranked.append(ranked_arrays(ranking, m))
+    finally:
+        problem.track(NULL)
     return ranked

@@ -151,10 +151,12 @@ cdef class BlockProblem:
         return 0
 
     cdef void track(self, const double* w) noexcept nogil:
-        """Say that, until the next call, only `scatter` of this object changes the weights at w.
+        """Say that, until the next call, only this object reads the weights at w, and only its `scatter`
+        changes them.
 
-        NULL: nothing is known of any weights. Changes no answer: `maximize` may keep what it has
-        computed from weights alone.
+        NULL: nothing is known of any weights. Changes no labeling that `maximize` finds, except by
+        rounding. The object may keep what it has computed from weights, and changes of the weights
+        themselves; it writes them back in the next call.
         """
 
     cdef int retain(

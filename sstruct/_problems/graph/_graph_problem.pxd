@@ -6,6 +6,7 @@ from sstruct._oracles.graph._forest cimport Forest
 from sstruct._oracles.graph._min_marginals cimport CutMarginals
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.graph._pairwise cimport PairwiseModel
+from sstruct._problems.core._node_weights cimport NodeWeights
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 
@@ -39,6 +40,7 @@ cdef class GraphProblem(BlockProblem):
     cdef LastLabelings last
     cdef bint has_partial                       # setting of the decoder, unless a call starts from `last`
     # Scratch memory of this object.
+    cdef NodeWeights nodes
     cdef readonly PairwiseModel pairwise
     cdef GraphDecoder decoder
     cdef GraphCosts costs                       # of the last maximize

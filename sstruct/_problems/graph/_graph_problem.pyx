@@ -41,9 +41,9 @@ from sstruct._oracles.graph._min_marginals cimport flip_marginals
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
+from sstruct._problems.core._node_weights cimport NodeWeights
 from sstruct._problems.core._rows cimport (
-    FeatureRows, potentials_of_rows, sstruct_add_row, sstruct_padded, sstruct_row_size,
-    sstruct_row_start, sstruct_some_potentials)
+    FeatureRows, sstruct_padded, sstruct_row_size, sstruct_row_start)
 
 import numpy as np
 
@@ -159,6 +159,7 @@ cdef class GraphProblem(BlockProblem):
         self.oracle_work, self.batch_size = work, batch_size(self.n_blocks, work)
 
     def _set_scratch(self):
+        self.nodes = NodeWeights(self.features, self.n_labels)
         cdef Py_ssize_t n_nodes = self.max_code_size
         self.node_costs = np.empty(n_nodes * self.KP)
         self.own_node_costs = np.empty(n_nodes * self.KP if self.n_copied else 1)
@@ -253,6 +254,9 @@ cdef class GraphProblem(BlockProblem):
             self.true_labels[n_nodes + c] = self.labels[self.copies[self.copy_start[i] + c]]
         return &self.true_labels[0]
 
+    cdef void track(self, const double* w) noexcept nogil:
+        self.nodes.track(w)
+
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """Set the costs: minus the scores of labels and of pairs, minus loss_weight times node losses.
 
@@ -263,9 +267,9 @@ cdef class GraphProblem(BlockProblem):
         cdef double scale, total = 0
         cdef double* theta = &self.node_costs[0]
         cdef GraphCosts* costs = &self.costs
-        potentials_of_rows(
-            &self.rows, first, n_nodes, w, KP, w + self.bias_at if self.bias else NULL, NULL, NULL,
-            0, theta)
+        self.nodes.potentials(
+            first, n_nodes, w, w + self.bias_at if self.bias else NULL, NULL, NULL, 0,
+            loss_weight == 0, theta)
         if loss_weight != 0:
             self.need_labels()
             for v in range(n_nodes):
@@ -594,7 +598,7 @@ cdef class GraphProblem(BlockProblem):
             if n_labels == 1:
                 continue
             r = first + v
-            sstruct_some_potentials(&self.rows, r, w, self.KP, label, n_labels, label_score)
+            self.nodes.some_potentials(r, w, label, n_labels, label_score)
             scale = loss_weight * self.node_weight[r]
             for k in range(n_labels):
                 if self.bias:
@@ -604,7 +608,7 @@ cdef class GraphProblem(BlockProblem):
             for k in range(count):
                 out[k] += label_score[place[codes[k][v]]]
             forget_labels(place, label, n_labels)
-            spent += n_labels * sstruct_row_size(&self.rows, r) + 2 * count
+            spent += self.nodes.some_work(w, r, n_labels) + 2 * count
         self.find_differing_copies(i, codes, count)
         for e in range(self.n_edges[i]):
             if self.edge_differs(edge + 2 * e):
@@ -682,7 +686,7 @@ cdef class GraphProblem(BlockProblem):
             memset(change, 0, n_labels * sizeof(double))
             for k in range(count):
                 change[place[codes[k][v]]] += coefficient[k]
-            sstruct_add_row(&self.rows, first + v, label, change, n_labels, out, self.KP)
+            self.nodes.add_row(first + v, label, change, n_labels, out)
             if self.bias:
                 for k in range(n_labels):
                     out[self.bias_at + label[k]] += change[k]

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._node_weights cimport NodeWeights
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 
@@ -17,8 +18,9 @@ cdef class MulticlassProblem(BlockProblem):
     cdef readonly bint bias
     cdef Py_ssize_t KP, bias_at
     # Scratch memory of this object.
+    cdef NodeWeights nodes
     cdef double[::1] theta, lazy_theta
     cdef int32_t[::1] label
 
-    cdef void potentials(
-        self, Py_ssize_t i, const double* w, double loss_weight, double* theta) noexcept nogil
+    cdef int potentials(
+        self, Py_ssize_t i, const double* w, double loss_weight, double* theta) except -1 nogil

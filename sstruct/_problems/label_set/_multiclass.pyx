@@ -12,9 +12,9 @@ from libc.stdint cimport int32_t
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._oracles.core._interval cimport Interval, is_inside
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._node_weights cimport NodeWeights
 from sstruct._problems.core._rows cimport (
-    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
-    sstruct_row_size, sstruct_some_potentials)
+    FeatureRows, sstruct_padded, sstruct_row_product, sstruct_row_size)
 
 import numpy as np
 
@@ -74,6 +74,7 @@ cdef class MulticlassProblem(BlockProblem):
         self.max_code_size, self.n_choices = 1, self.n_labels
         self.oracle_work = VECTOR_WORK * self.KP * features.n_stored / self.n_blocks
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
+        self.nodes = NodeWeights(features, self.n_labels)
         self.bounded = self.has_product = self.has_between = True
         self.theta, self.lazy_theta = np.empty((2, self.KP))
         # A working set has each label at most once, but other callers of `scatter` may repeat labels.
@@ -96,13 +97,14 @@ cdef class MulticlassProblem(BlockProblem):
         code[0] = self.labels[i]
         return 0
 
-    cdef void potentials(
-            self, Py_ssize_t i, const double* w, double loss_weight, double* theta) noexcept nogil:
+    cdef int potentials(
+            self, Py_ssize_t i, const double* w, double loss_weight, double* theta) except -1 nogil:
         """Compute theta = x_i @ W + bias + loss_weight L_i."""
-        sstruct_potentials(
-            &self.rows, i, 1, w, self.KP, w + self.bias_at if self.bias else NULL,
+        self.nodes.potentials(
+            i, 1, w, w + self.bias_at if self.bias else NULL,
             &self.cost[0, 0] if loss_weight != 0 else NULL, &self.labels[i],
-            loss_weight * self.loss_scale[i], theta)
+            loss_weight * self.loss_scale[i], loss_weight == 0, theta)
+        return 0
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
@@ -116,9 +118,12 @@ cdef class MulticlassProblem(BlockProblem):
                 best = <int32_t> k
         code[0] = best
         answer.value = theta[best]
-        answer.work = 30 + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
+        answer.work = 30 + self.nodes.potential_work(w, sstruct_row_size(&self.rows, i))
         answer.exact = True
         return 0
+
+    cdef void track(self, const double* w) noexcept nogil:
+        self.nodes.track(w)
 
     cdef const double* choice_scores(self) noexcept nogil:
         return &self.theta[0]
@@ -175,16 +180,18 @@ cdef class MulticlassProblem(BlockProblem):
         work[0] += count
         if w != NULL:
             size = sstruct_row_size(&self.rows, i)
-            # Single columns are read one value at a time, all columns eight at a time.
-            if 8 * count < self.KP:
+            # Without a copy, single columns are read one value at a time, all columns eight at a time.
+            if 8 * count < self.KP or self.nodes.copy_of(w) != NULL:
                 scale = loss_weight * self.loss_scale[i]
                 cost = &self.cost[self.labels[i], 0]
                 for k in range(count):
-                    sstruct_some_potentials(&self.rows, i, w, self.KP, codes[k], 1, &out[k])
+                    self.label[k] = codes[k][0]
+                self.nodes.some_potentials(i, w, &self.label[0], count, out)
+                for k in range(count):
                     out[k] += scale * cost[codes[k][0]]
                     if self.bias:
                         out[k] += w[self.bias_at + codes[k][0]]
-                work[0] += count * size
+                work[0] += self.nodes.some_work(w, i, count)
                 return 0
             theta = &self.lazy_theta[0]
             self.potentials(i, w, loss_weight, theta)
@@ -208,7 +215,7 @@ cdef class MulticlassProblem(BlockProblem):
         cdef Py_ssize_t k
         for k in range(count):
             self.label[k] = codes[k][0]
-        sstruct_add_row(&self.rows, i, &self.label[0], coefficient, count, out, self.KP)
+        self.nodes.add_row(i, &self.label[0], coefficient, count, out)
         if self.bias:
             for k in range(count):
                 out[self.bias_at + codes[k][0]] += coefficient[k]

@@ -352,35 +352,39 @@ cdef class DualState:
             raise ValueError(
                 f"{rebuilt.shape[0]} weights and blocks {first} to {last}, expected "
                 f"{self.weights.shape[0]} and at most {self.n_blocks}")
-        with nogil:
-            for i in range(first, last):
-                working_set = &self.working_sets[i]
-                working_set.spread = -1
-                total = 0
-                for k in range(working_set.size):
-                    total += working_set.alpha[k]
-                if not 0 < total < INFINITY:
-                    self.no_dual_weight(i)
-                count = 0
-                sum_others = 0
-                for k in range(working_set.size):
-                    if fabs(total - 1) > DRIFT:
-                        working_set.alpha[k] /= total
-                    if k > 0 and working_set.alpha[k] > 0:
-                        linear += self.block_weight[i] * working_set.alpha[k] * working_set.loss[k]
-                        # psi(y) = phi(truth) - phi(y)
-                        self.scratch.change[count] = (
-                            -working_set.alpha[k] * self.block_weight[i] / self.lam)
-                        sum_others -= self.scratch.change[count]
-                        self.scratch.codes[count] = labeling(working_set, k)
-                        count += 1
-                if count > 0:
-                    self.scratch.change[count] = sum_others
-                    self.scratch.codes[count] = labeling(working_set, 0)
-                    self.problem.scatter(
-                        i, self.scratch.codes, self.scratch.change, count + 1, &rebuilt[0])
-                look_after((count + 1) * (100 + self.problem.oracle_work))
-            look_after(rebuilt.shape[0])
+        self.problem.track(&rebuilt[0])
+        try:
+            with nogil:
+                for i in range(first, last):
+                    working_set = &self.working_sets[i]
+                    working_set.spread = -1
+                    total = 0
+                    for k in range(working_set.size):
+                        total += working_set.alpha[k]
+                    if not 0 < total < INFINITY:
+                        self.no_dual_weight(i)
+                    count = 0
+                    sum_others = 0
+                    for k in range(working_set.size):
+                        if fabs(total - 1) > DRIFT:
+                            working_set.alpha[k] /= total
+                        if k > 0 and working_set.alpha[k] > 0:
+                            linear += self.block_weight[i] * working_set.alpha[k] * working_set.loss[k]
+                            # psi(y) = phi(truth) - phi(y)
+                            self.scratch.change[count] = (
+                                -working_set.alpha[k] * self.block_weight[i] / self.lam)
+                            sum_others -= self.scratch.change[count]
+                            self.scratch.codes[count] = labeling(working_set, k)
+                            count += 1
+                    if count > 0:
+                        self.scratch.change[count] = sum_others
+                        self.scratch.codes[count] = labeling(working_set, 0)
+                        self.problem.scatter(
+                            i, self.scratch.codes, self.scratch.change, count + 1, &rebuilt[0])
+                    look_after((count + 1) * (100 + self.problem.oracle_work))
+                look_after(rebuilt.shape[0])
+        finally:
+            self.problem.track(NULL)
         return linear
 
     def set_v(self, const double[::1] rebuilt not None, double linear):

@@ -410,7 +410,7 @@ def exact_pass(
     try:
         pool.open(answer_ticket, &batch, batch.size)
         if batch.alone and state.n_boxed == 0:
-            problem.track(batch.weights)   # changed only by `follow`
+            problem.track(batch.weights)
         with nogil:
             order_blocks(state, plan.sampling, done, last)
             while done < last and not late:
@@ -420,7 +420,10 @@ def exact_pass(
                     break
                 if batch.hits_known:
                     ask(state, &batch, size)
-                pool.run(size)
+                if batch.alone:   # another thread's problem must not read tracked weights
+                    answer_ticket(&batch, problem, 0, 0)
+                else:
+                    pool.run(size)
                 step_batch(state, &batch, size, &watch, &late)
                 done += size
     finally:

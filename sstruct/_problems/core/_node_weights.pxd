@@ -1,0 +1,28 @@
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._rows cimport FeatureRows
+
+
+cdef class NodeWeights:
+    cdef FeatureRows features
+    cdef Py_ssize_t n_labels, KP
+    cdef Py_ssize_t step            # between the weights of two labels in the copy; 0: there is none
+    cdef double* tracked            # the original: F x KP, or NULL
+    cdef double[::1] by_label       # the copy: K x step
+    cdef bint copied, changed       # whether the copy has been made, and differs from the original
+
+    cdef void track(self, const double* w) noexcept nogil
+    cdef double* copy_of(self, const double* w) noexcept nogil
+    cdef void exchange(self, bint to_copy) noexcept nogil
+    cdef double potential_work(self, const double* w, double n_values) noexcept nogil
+    cdef double some_work(self, const double* w, Py_ssize_t r, Py_ssize_t count) noexcept nogil
+    cdef int potentials(
+        self, Py_ssize_t first, Py_ssize_t count, const double* w, const double* bias,
+        const double* cost, const int32_t* truth, double scale, bint decodes,
+        double* theta) except -1 nogil
+    cdef void some_potentials(
+        self, Py_ssize_t r, const double* w, const int32_t* label, Py_ssize_t count,
+        double* out) noexcept nogil
+    cdef void add_row(
+        self, Py_ssize_t r, const int32_t* label, const double* change, Py_ssize_t count,
+        double* out) noexcept nogil
