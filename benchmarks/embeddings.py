@@ -3,14 +3,14 @@
 
     python benchmarks/embeddings.py [--data 2000x256x17 ...] [--repeats 3] [--logistic]
 
-Sequences x features x labels: the first sentences of EWT in random order, with float32 vectors of the
-current word (256 features) or of the previous, the current and the next word (768), and their 17 or 49
-tags; 1,000 other sentences are the test part. For each set: CPU seconds of a default ChainSSVM, with
-its passes and its share of wrong tags; of LogisticRegression on the same rows with --logistic; and of a
-product of all features with a float32 matrix of a column per label, in which the others are also
-expressed. Methods alternate, one thread, medians of --repeats. PyTorch is not a dependency, so that
-pytorch-crf is not measured. Each set and method is a row of embeddings.csv in --output. Needs
-SSTRUCT_DATA.
+Sequences x features x labels: the first sentences of EWT in random order, with float32 vectors of
+the current word (256 features) or of the previous, the current and the next word (768), and their
+17 or 49 tags; 1,000 other sentences are the test part. For each set: CPU seconds of a default
+ChainSSVM, with its passes and its share of wrong tags; of LogisticRegression on the same rows with
+--logistic; and of a product of all features with a float32 matrix of a column per label, in which
+the others are also expressed. Methods alternate, one thread, medians of --repeats. PyTorch is not a
+dependency, so that pytorch-crf is not measured. Each set and method is a row of embeddings.csv in
+--output. Needs SSTRUCT_DATA.
 """
 
 import argparse
@@ -18,8 +18,7 @@ import os
 import time
 from statistics import median
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from reports import Table, add_load, add_output, command, origin

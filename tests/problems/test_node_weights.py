@@ -1,4 +1,4 @@
-"""Tracked weights of dense rows: a copy of them, by label, gives the same products as the original."""
+"""Dense rows: products with the copy of tracked weights equal those with the original."""
 
 import numpy as np
 import pytest

@@ -5,8 +5,8 @@
 # (b) While weights are tracked, dense rows use a copy of them that is stored label by label. It is made
 #     when it is first needed, and changes are written back when tracking ends; until then the original is
 #     out of date. Potentials are products of small blocks of rows and labels.
-# (c) The copy is used whenever it may be, so that bits do not depend on what has been computed before.
-#     Products with the copy have other last bits than those with the original.
+# (c) Products with the copy have other last bits than those with the original. Which of them is used
+#     depends only on the block and on the pass, so that results do not depend on other blocks or threads.
 """Weights of node features, for products with feature rows."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -30,7 +30,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
         const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
         int64_t count, double* w, int64_t step) noexcept nogil
 
-# With fewer features, rows are too short for sums over vectors of features (benchmarks/kernels.py).
+# With fewer features, rows are too short for sums over vectors of features (benchmarks/notes/chains.md).
 cdef Py_ssize_t LEAST_FEATURES = 64
 # Number of rows that are multiplied with all labels before the next ones: they remain in the cache.
 cdef Py_ssize_t ROWS_AT_ONCE = 32
