@@ -169,9 +169,11 @@ cdef class ChainProblem(BlockProblem):
     def oracle_is_quick(self):
         """Whether the oracle skips labels, by bounds that it keeps from one visit to the next.
 
-        Also for dense rows, whose potentials take little longer than reading the rows.
+        Also for dense rows, whose potentials take little longer than reading the rows, if labels are
+        not so many that transitions take longer.
         """
-        return self.edge_bounds.shape[0] > 0 or self.nodes.step > 0
+        return self.edge_bounds.shape[0] > 0 or (
+            self.nodes.step > 0 and self.n_added <= self.n_features)
 
     @property
     def windowed(self):

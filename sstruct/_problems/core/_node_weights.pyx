@@ -54,7 +54,8 @@ cdef class NodeWeights:
         self.features, self.n_labels, self.KP = features, n_labels, sstruct_padded(n_labels)
         if features.rows.indices == NULL and features.n_features >= LEAST_FEATURES:
             self.step = (features.n_features + 7) // 8 * 8
-        owner = np.zeros(n_labels * self.step + 7)
+        padded = self.step > features.n_features   # entries that remain zero
+        owner = (np.zeros if padded else np.empty)(n_labels * self.step + 7)
         skip = -(owner.ctypes.data // owner.itemsize) % 8   # vectors do not cross cache lines
         self.by_label = owner[skip:]
 
