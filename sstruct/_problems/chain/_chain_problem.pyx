@@ -27,7 +27,8 @@ from sstruct._oracles.chain._viterbi cimport (
     LEAST_PRUNED, chain_max_marginals, transition_bounds, viterbi_labels)
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
-from sstruct._problems.core._node_weights cimport NodeWeights
+from sstruct._problems.core._node_weights cimport (
+    NodeWeights, add_row_of, some_potentials_of, some_work_of)
 from sstruct._problems.core._rows cimport (
     FeatureRows, sstruct_padded, sstruct_row_product, sstruct_row_size, sstruct_row_start,
     sstruct_rows)
@@ -377,7 +378,7 @@ cdef class ChainProblem(BlockProblem):
                 for k in range(count):
                     out[k] += label_score[place[codes[k][l]]]
                 forget_labels(place, label, n_labels)
-                spent += self.nodes.some_work(w, first + l, n_labels)
+                spent += some_work_of(self.nodes, &self.rows, first + l, w, n_labels)
                 spent += 2 * count
             if edge != NULL and l > 0 and (differ or before):
                 for k in range(count):
@@ -397,7 +398,7 @@ cdef class ChainProblem(BlockProblem):
             return
         if self.weighted:
             scale *= self.node_weight[r]
-        self.nodes.some_potentials(r, w, label, count, out)
+        some_potentials_of(self.nodes, &self.rows, r, w, label, count, out)
         for k in range(count):
             if self.bias:
                 out[k] += w[self.bias_at + label[k]]
@@ -522,7 +523,7 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t k
         if l == self.n_own[i]:
             return
-        self.nodes.add_row(self.start[i] + l, label, change, count, out)
+        add_row_of(self.nodes, &self.rows, self.start[i] + l, label, change, count, out)
         for k in range(count):
             if self.bias:
                 out[self.bias_at + label[k]] += change[k]

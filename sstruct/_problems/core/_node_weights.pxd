@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t
 
-from sstruct._problems.core._rows cimport FeatureRows
+from sstruct._problems.core._rows cimport (
+    FeatureRows, sstruct_add_row, sstruct_row_size, sstruct_rows, sstruct_some_potentials)
 
 
 cdef class NodeWeights:
@@ -15,7 +16,7 @@ cdef class NodeWeights:
     cdef double* copy_of(self, const double* w) noexcept nogil
     cdef void exchange(self, bint to_copy) noexcept nogil
     cdef double potential_work(self, const double* w, double n_values) noexcept nogil
-    cdef double some_work(self, const double* w, Py_ssize_t r, Py_ssize_t count) noexcept nogil
+    cdef double some_work(self, Py_ssize_t count) noexcept nogil
     cdef int potentials(
         self, Py_ssize_t first, Py_ssize_t count, const double* w, const double* bias,
         const double* cost, const int32_t* truth, double scale, bint decodes,
@@ -26,3 +27,30 @@ cdef class NodeWeights:
     cdef void add_row(
         self, Py_ssize_t r, const int32_t* label, const double* change, Py_ssize_t count,
         double* out) noexcept nogil
+
+
+# Inlined, since most rows are short: the kernels of the original if weights are not tracked.
+cdef inline void some_potentials_of(
+        NodeWeights nodes, const sstruct_rows* rows, Py_ssize_t r, const double* w,
+        const int32_t* label, Py_ssize_t count, double* out) noexcept nogil:
+    if w == nodes.tracked:
+        nodes.some_potentials(r, w, label, count, out)
+    else:
+        sstruct_some_potentials(rows, r, w, nodes.KP, label, count, out)
+
+
+cdef inline double some_work_of(
+        NodeWeights nodes, const sstruct_rows* rows, Py_ssize_t r, const double* w,
+        Py_ssize_t count) noexcept nogil:
+    if w == nodes.tracked:
+        return nodes.some_work(count)
+    return count * sstruct_row_size(rows, r)
+
+
+cdef inline void add_row_of(
+        NodeWeights nodes, const sstruct_rows* rows, Py_ssize_t r, const int32_t* label,
+        const double* change, Py_ssize_t count, double* out) noexcept nogil:
+    if out == nodes.tracked:
+        nodes.add_row(r, label, change, count, out)
+    else:
+        sstruct_add_row(rows, r, label, change, count, out, nodes.KP)

@@ -14,8 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._kernels._interruption cimport look_after
 from sstruct._problems.core._rows cimport (
-    FeatureRows, potentials_of_rows, sstruct_add_row, sstruct_padded, sstruct_row_size,
-    sstruct_rows, sstruct_some_potentials)
+    FeatureRows, potentials_of_rows, sstruct_padded, sstruct_rows)
 
 import numpy as np
 
@@ -95,11 +94,9 @@ cdef class NodeWeights:
         """Return the work of the potentials of rows with `n_values` stored features."""
         return VECTOR_WORK * n_values * (self.n_labels if w != NULL and w == self.tracked else self.KP)
 
-    cdef double some_work(
-            self, const double* w, Py_ssize_t r, Py_ssize_t count) noexcept nogil:
-        """Return the work of the potentials of `count` labels of a row."""
-        cdef Py_ssize_t size = sstruct_row_size(&self.features.rows, r)
-        return VECTOR_WORK * (count + ROW_READ) * size if w == self.tracked else count * size
+    cdef double some_work(self, Py_ssize_t count) noexcept nogil:
+        """Return the work of the potentials of `count` labels of a row, for tracked weights."""
+        return VECTOR_WORK * (count + ROW_READ) * self.features.n_features
 
     cdef int potentials(
             self, Py_ssize_t first, Py_ssize_t count, const double* w, const double* bias,
@@ -134,20 +131,14 @@ cdef class NodeWeights:
     cdef void some_potentials(
             self, Py_ssize_t r, const double* w, const int32_t* label, Py_ssize_t count,
             double* out) noexcept nogil:
-        """As `sstruct_some_potentials`."""
-        cdef const double* copy = self.copy_of(w)
-        if copy == NULL:
-            sstruct_some_potentials(&self.features.rows, r, w, self.KP, label, count, out)
-        else:
-            sstruct_label_potentials(&self.features.rows, r, copy, self.step, label, count, out)
+        """As `sstruct_some_potentials`, for tracked weights."""
+        sstruct_label_potentials(
+            &self.features.rows, r, self.copy_of(w), self.step, label, count, out)
 
     cdef void add_row(
             self, Py_ssize_t r, const int32_t* label, const double* change, Py_ssize_t count,
             double* out) noexcept nogil:
-        """As `sstruct_add_row`."""
-        cdef double* copy = self.copy_of(out)
-        if copy == NULL:
-            sstruct_add_row(&self.features.rows, r, label, change, count, out, self.KP)
-        else:
-            sstruct_add_label_row(&self.features.rows, r, label, change, count, copy, self.step)
-            self.changed = True
+        """As `sstruct_add_row`, for tracked weights."""
+        sstruct_add_label_row(
+            &self.features.rows, r, label, change, count, self.copy_of(out), self.step)
+        self.changed = True

@@ -41,7 +41,8 @@ from sstruct._oracles.graph._min_marginals cimport flip_marginals
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
-from sstruct._problems.core._node_weights cimport NodeWeights
+from sstruct._problems.core._node_weights cimport (
+    NodeWeights, add_row_of, some_potentials_of, some_work_of)
 from sstruct._problems.core._rows cimport (
     FeatureRows, sstruct_padded, sstruct_row_size, sstruct_row_start)
 
@@ -598,7 +599,7 @@ cdef class GraphProblem(BlockProblem):
             if n_labels == 1:
                 continue
             r = first + v
-            self.nodes.some_potentials(r, w, label, n_labels, label_score)
+            some_potentials_of(self.nodes, &self.rows, r, w, label, n_labels, label_score)
             scale = loss_weight * self.node_weight[r]
             for k in range(n_labels):
                 if self.bias:
@@ -608,7 +609,7 @@ cdef class GraphProblem(BlockProblem):
             for k in range(count):
                 out[k] += label_score[place[codes[k][v]]]
             forget_labels(place, label, n_labels)
-            spent += self.nodes.some_work(w, r, n_labels) + 2 * count
+            spent += some_work_of(self.nodes, &self.rows, r, w, n_labels) + 2 * count
         self.find_differing_copies(i, codes, count)
         for e in range(self.n_edges[i]):
             if self.edge_differs(edge + 2 * e):
@@ -686,7 +687,7 @@ cdef class GraphProblem(BlockProblem):
             memset(change, 0, n_labels * sizeof(double))
             for k in range(count):
                 change[place[codes[k][v]]] += coefficient[k]
-            self.nodes.add_row(first + v, label, change, n_labels, out)
+            add_row_of(self.nodes, &self.rows, first + v, label, change, n_labels, out)
             if self.bias:
                 for k in range(n_labels):
                     out[self.bias_at + label[k]] += change[k]

@@ -12,7 +12,8 @@ from libc.stdint cimport int32_t
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._oracles.core._interval cimport Interval, is_inside
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._node_weights cimport NodeWeights
+from sstruct._problems.core._node_weights cimport (
+    NodeWeights, add_row_of, some_potentials_of, some_work_of)
 from sstruct._problems.core._rows cimport (
     FeatureRows, sstruct_padded, sstruct_row_product, sstruct_row_size)
 
@@ -186,12 +187,12 @@ cdef class MulticlassProblem(BlockProblem):
                 cost = &self.cost[self.labels[i], 0]
                 for k in range(count):
                     self.label[k] = codes[k][0]
-                self.nodes.some_potentials(i, w, &self.label[0], count, out)
+                some_potentials_of(self.nodes, &self.rows, i, w, &self.label[0], count, out)
                 for k in range(count):
                     out[k] += scale * cost[codes[k][0]]
                     if self.bias:
                         out[k] += w[self.bias_at + codes[k][0]]
-                work[0] += self.nodes.some_work(w, i, count)
+                work[0] += some_work_of(self.nodes, &self.rows, i, w, count)
                 return 0
             theta = &self.lazy_theta[0]
             self.potentials(i, w, loss_weight, theta)
@@ -215,7 +216,7 @@ cdef class MulticlassProblem(BlockProblem):
         cdef Py_ssize_t k
         for k in range(count):
             self.label[k] = codes[k][0]
-        self.nodes.add_row(i, &self.label[0], coefficient, count, out)
+        add_row_of(self.nodes, &self.rows, i, &self.label[0], coefficient, count, out)
         if self.bias:
             for k in range(count):
                 out[self.bias_at + codes[k][0]] += coefficient[k]
