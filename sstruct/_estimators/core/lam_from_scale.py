@@ -296,11 +296,15 @@ def _parts(features, weights):
 def _sums(rows, weight, total):
     """Return, for each feature, the weight of its nonzero rows, mean and squared deviations."""
     if not sparse.issparse(rows):
-        rows, weight = rows.astype(np.float64), weight[:, np.newaxis]
-        here = (weight * (rows != 0)).sum(axis=0)
-        mean = (weight * rows).sum(axis=0) / total
+        rows = rows.astype(np.float64)
+        # Sums without temporary arrays; unlike products of BLAS, independent of its threads.
+        if rows.all():
+            here = np.full(rows.shape[1], total)
+        else:
+            here = np.einsum("i,ij->j", weight, rows != 0)
+        mean = np.einsum("i,ij->j", weight, rows) / total
         rows -= mean
-        return here, mean, (weight * rows**2).sum(axis=0)
+        return here, mean, np.einsum("i,ij,ij->j", weight, rows, rows)
     columns, values = rows.indices, rows.data.astype(np.float64)
     weight = np.repeat(weight, np.diff(rows.indptr))
 
