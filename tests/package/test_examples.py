@@ -25,7 +25,7 @@ SAYS = {
     "plot_own_structure.py": "scores[3] > 1 - noise - 0.01",
     "plot_read_dates.py": "2 * errors['chain'].sum() < errors['single images'].sum()",
     "plot_segment_photographs.py": "(found['with neighbors'] == join(masks[4:])).mean() > 0.97",
-    "plot_solvers.py": "5.5 < 60000 / fits[name].n_oracle_calls_ < 6.5",
+    "plot_solvers.py": "6.5 < 60000 / fits[name].n_oracle_calls_ < 7.5",
     "plot_tag_text.py": "chunk_f1_score(y_test, alone.predict(X_test)) < 0.82 < f1",
     "plot_tomography.py": "(results[6].labels == phantom).all() and results[2].energy < 394",
 }
