@@ -112,7 +112,7 @@ def by_kernels(X, y):
 
 
 def letters(rng, large=False, every_second=False, kernels=None):
-    """`kernels`: "init", where a third way begins; "both", features of both ways."""
+    """`kernels`: "init" for the start of the third method, "both" for the features of both."""
     data = fetch_ocr_letters()
     small = (data.fold == 0) != large
     train, test = np.flatnonzero(small), np.flatnonzero(~small)

@@ -36,7 +36,7 @@ from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.folds import (
     as_rows,
     best_of,
-    check_scoring_of,
+    check_scorer,
     check_splits,
     n_samples_of,
     scores_along,
@@ -238,7 +238,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check()
-        check_scoring_of(self, y)
+        check_scorer(self.scoring, is_classifier(self.estimator), y)
         partitions = None
         if is_partitioned(X):
             if sample_weight is not None:

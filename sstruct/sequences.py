@@ -183,7 +183,7 @@ class Sequences:
                 "expected the same"
             )
         sequences = cls.__new__(cls)
-        sequences._set(flat, _offsets_of(lengths), names, edge_features)
+        sequences._set(flat, offsets_of(lengths), names, edge_features)
         return sequences
 
     @classmethod
@@ -235,7 +235,7 @@ class Sequences:
                     f"items[{i}] is {_kind(arrays[i])} but items[{some[0]}] is {kind}, expected "
                     "the same type"
                 )
-        offsets = _offsets_of(lengths)
+        offsets = offsets_of(lengths)
         if kind == "labels":
             return cls(label_array(concatenate_labels([arrays[i] for i in some])), offsets)
         width = arrays[some[0]].shape[1]
@@ -397,7 +397,7 @@ class Sequences:
     def _selection(self, positions):
         starts = self.offsets[positions]
         lengths = self.offsets[positions + 1] - starts
-        offsets = _offsets_of(lengths)
+        offsets = offsets_of(lengths)
         rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         self._check_rows(rows)
         edges = self.edge_features
@@ -547,13 +547,13 @@ def _of_edges(edge_features, sequences, names=None):
                 f"edge_features has {rows.shape[0]} rows, expected {expected.sum()}: one for each "
                 "pair of consecutive rows of an item"
             )
-        edge_features = Sequences(rows, _offsets_of(expected), feature_names=names)
+        edge_features = Sequences(rows, offsets_of(expected), feature_names=names)
     draft = sequences._named(sequences.flat, sequences.offsets, edge_features)
     check_sequences(draft, "these Sequences")
     return edge_features
 
 
-def _offsets_of(lengths):
+def offsets_of(lengths):
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets

@@ -210,7 +210,8 @@ class MPBCFW(BlockCoordinate):
         each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features larger than
         ``working_memory``, ``"gap"`` if a call of the oracle is costly (an estimate of 20,000
         multiply-adds or more, but not for sequences with 64 labels or more and one table of
-        transitions, where it skips labels), and ``"permutation"`` otherwise.
+        transitions, where it skips labels, nor with 64 dense features or more, unless labels
+        outnumber features), and ``"permutation"`` otherwise.
     cache : bool or "auto", default="auto"
         Whether a labeling found before may replace a call of the oracle if it promises enough
         progress ([2]_, section 3.3). ``"auto"`` is True if a call of the oracle is costly.

@@ -210,7 +210,8 @@ def array_of_tensor(tensor):
         return convert(tensor)
     except (*NO_ARRAY, RuntimeError, BufferError) as error:
         raise TypeError(
-            f"a {type(tensor).__name__} cannot be converted to an array: {brief(error)}"
+            f"{type(tensor).__name__} cannot be converted to an array: {brief(error)}; pass an "
+            "array, such as tensor.detach().cpu().numpy()"
         ) from None
 
 

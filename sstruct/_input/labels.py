@@ -127,7 +127,7 @@ def label_array(labels, place=None):
     if not types <= EQUAL_TO_THEMSELVES:
         try:  # hash only, since comparing sparse matrices would read them
             deque(map(hash, labels), maxlen=0)
-            if any(is_tensor(label) for label in labels):
+            if any(map(is_tensor, labels)):
                 raise TypeError
         except (TypeError, ValueError):
             for at, label in enumerate(labels):

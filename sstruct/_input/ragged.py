@@ -44,7 +44,7 @@ from sstruct._input.labels import (
 from sstruct._input.padding import check_reserved
 from sstruct._input.partial import label_rules, place_of
 from sstruct._input.per_sample import PerSample
-from sstruct.sequences import Sequences, check_sequences
+from sstruct.sequences import Sequences, check_sequences, offsets_of
 
 # Positive weights must be at least this large, so that products with class weights do not lose
 # precision and sums can be divisors.
@@ -320,13 +320,12 @@ def _concatenated(X, expected, numeric):
     items = items or [np.empty((0, expected))]
     if n_sparse not in (0, len(items)):
         raise TypeError("X mixes sparse and dense items, expected one of the two")
-    offsets = np.zeros(len(X) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
     if n_sparse:
         flat = stacked(items, "X")
     else:
         flat = items[0] if len(items) == 1 else concatenated(items, "X")
-    return Nodes((numeric_rows if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
+    rows = (numeric_rows if numeric else _as_it_is)(flat, "X")
+    return Nodes(rows, offsets_of(lengths), "ragged", 0, names)
 
 
 def _item_array(item, i, numeric):

@@ -32,7 +32,7 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import is_missing, object_array
-from sstruct.sequences import Sequences
+from sstruct.sequences import Sequences, offsets_of
 
 __all__ = ["SequenceVectorizer"]
 
@@ -244,10 +244,8 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
 
     def _rows(self, encoded, new_columns, dtype):
         flat = encoded.rows(new_columns, len(self.vocabulary_), dtype)
-        offsets = np.zeros(len(encoded.lengths) + 1, dtype=np.int64)
-        np.cumsum(encoded.lengths, out=offsets[1:])
         # The names are always the same array, which compares quickly.
-        return Sequences._of(flat, offsets, self._column_names)
+        return Sequences._of(flat, offsets_of(encoded.lengths), self._column_names)
 
     def _fit(self, X):
         check_parameters(self)

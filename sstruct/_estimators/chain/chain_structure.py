@@ -11,7 +11,7 @@ from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
 from sstruct._estimators.core.structure import NodeStructure, Structure
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
-from sstruct._estimators.core.windowed import VALID_WINDOWS, Windowed
+from sstruct._estimators.core.windowed import Windowed
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels, refuse_lengths
 from sstruct._input.transition_masks import check_known
@@ -37,9 +37,7 @@ class ChainStructure(Windowed, NodeStructure):
 
     state = CHAIN_STATE
     solvers = CHAIN_SOLVERS
-    valid_values = (
-        Structure.valid_values | VALID_WINDOWS | {"transitions": FLAG, "boundaries": FLAG}
-    )
+    valid_values = Structure.valid_values | {"transitions": FLAG, "boundaries": FLAG}
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
     fits_partitions = refuses_lengths = True
@@ -196,7 +194,8 @@ class ChainStructure(Windowed, NodeStructure):
         if nodes.offsets[-1] == 0:
             return np.empty(0, dtype=np.int32)
         problem, w = self._decoder(model, nodes, known, n_states), model._w
-        threads = n_threads(self.n_jobs, most=problem.n_blocks)
+        # Asking joblib takes as long as decoding a short sequence.
+        threads = 1 if problem.n_blocks == 1 else n_threads(self.n_jobs)
         transitions = _as_sparse(problem.layout.views(w), model._masks)
         if transitions is None:
             return decode(problem, w, threads)

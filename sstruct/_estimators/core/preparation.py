@@ -47,7 +47,7 @@ def check_parameters(structure):
             f"{name}={shortened(parameters[name])} is not supported by solver={chosen.name!r}; "
             f"use {name}={values[0]!r} or solver={' or '.join(others[:3])}"
         )
-    if structure.couple_windows and not structure.has_windows:
+    if structure.couple_windows and "window_size" not in parameters:
         raise ValueError(
             f"couple_windows=True of {type(chosen).__name__} is not supported by "
             f"{structure.estimator_name}, which does not split samples into windows; use "

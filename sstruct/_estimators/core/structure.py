@@ -45,6 +45,7 @@ class Structure:
         "rescaling": ("margin", "slack"),
         "search": SEARCHES,
         "fit_intercept": FLAG,
+        "window_size": Range(least=1, whole=True, other=("auto", None)),
         "tol": Range(least=0),
         "certificate_every": Range(least=1, whole=True),
         "max_iter": Range(least=1, whole=True),
@@ -67,8 +68,6 @@ class Structure:
     samples_are_rows = False
     # Whether sample weights that are integers and equal the lengths of the samples are an error.
     refuses_lengths = False
-    # Whether training can split samples into windows.
-    has_windows = False
     # Whether the parameter `classes` has a list of labels for each type of nodes.
     classes_by_type = False
     # Whether the samples are only one partition of the samples of the fit.

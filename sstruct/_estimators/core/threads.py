@@ -67,10 +67,8 @@ def n_workers(n_jobs):
     return count
 
 
-def n_threads(n_jobs, most=None):
+def n_threads(n_jobs):
     """Return the number of threads for `n_jobs`; joblib's backend may be a cluster.
-
-    With ``most=1``, the number of tasks, joblib is not asked, which takes microseconds.
 
     For a cluster, joblib returns the number of its workers, which does not apply to threads of this
     process, so ``n_jobs=None`` is one thread. Negative numbers count cores. They are limited like
@@ -78,8 +76,6 @@ def n_threads(n_jobs, most=None):
     in a task of a cluster.
     """
     check_n_jobs(n_jobs)
-    if most == 1:
-        return 1
     if active_client() is None:
         count = effective_n_jobs(n_jobs)
     elif n_jobs is None:

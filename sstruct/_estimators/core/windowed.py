@@ -2,20 +2,12 @@
 
 import numpy as np
 
-from sstruct._checks.parameters import Range
-
 # Solvers that support windows as blocks.
 SOLVERS = ("mp-bcfw", "bcfw")
 
 
-# Valid values of its parameters.
-VALID_WINDOWS = {"window_size": Range(least=1, whole=True, other=("auto", None))}
-
-
 class Windowed:
     """Mixin for structures whose samples can be split into windows: checks of parameters."""
-
-    has_windows = True
 
     def check(self):
         super().check()

@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._checks.parameters import is_real
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.windowed import VALID_WINDOWS, Windowed
+from sstruct._estimators.core.windowed import Windowed
 from sstruct._estimators.graph.graph_samples import image_labels, pack_grids
 from sstruct._estimators.graph.graph_state import GRID_STATE
 from sstruct._estimators.graph.graph_structure import GraphStructure
@@ -25,7 +25,6 @@ class GridStructure(Windowed, GraphStructure):
     """Pixels of images with the parameters of a GridCRFSSVM."""
 
     state = GRID_STATE
-    valid_values = GraphStructure.valid_values | VALID_WINDOWS
     one_sample = "images: one image is a list of one array (height, width, channels), [X]"
 
     def check(self):

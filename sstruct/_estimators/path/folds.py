@@ -5,7 +5,6 @@ from difflib import get_close_matches
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 
@@ -22,23 +21,26 @@ SCORERS = (
 )
 
 
-def check_scoring_of(search, y):
-    """Raise if `scoring` is not a scorer, or a scikit-learn name and y has sequences."""
-    if search.scoring is None or callable(search.scoring):
+def check_scorer(scoring, classifies, y):
+    """Raise if `scoring` is not a scorer, or a scikit-learn name and y has sequences.
+
+    classifies : whether the estimator is a classifier, for one label per sample
+    """
+    if scoring is None or callable(scoring):
         return
-    if not isinstance(search.scoring, str):
-        kind = type(search.scoring).__name__
+    if not isinstance(scoring, str):
+        kind = type(scoring).__name__
         raise TypeError(f"scoring must be one scorer, found a {kind}; expected {SCORERS}")
-    if search.scoring not in get_scorer_names():
-        near = get_close_matches(search.scoring, get_scorer_names(), n=1)
+    if scoring not in get_scorer_names():
+        near = get_close_matches(scoring, get_scorer_names(), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"scoring={shortened(search.scoring)} is not a scorer of scikit-learn; expected "
+            f"scoring={shortened(scoring)} is not a scorer of scikit-learn; expected "
             f"{SCORERS}, or a name of sklearn.metrics.get_scorer_names(){hint}"
         )
-    if not is_classifier(search.estimator) and _are_sequences(y):
+    if not classifies and _are_sequences(y):
         raise ValueError(
-            f"scoring={search.scoring!r} requires one label per sample, but y has sequences; "
+            f"scoring={scoring!r} requires one label per sample, but y has sequences; "
             f"expected {SCORERS}"
         )
 

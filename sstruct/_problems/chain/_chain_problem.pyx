@@ -168,10 +168,11 @@ cdef class ChainProblem(BlockProblem):
 
     @property
     def oracle_is_quick(self):
-        """Whether the oracle skips labels, by bounds that it keeps from one visit to the next.
+        """Whether saving calls of the oracle does not pay, however many operations one takes.
 
-        Also for dense rows, whose potentials take little longer than reading the rows, if labels are
-        not so many that transitions take longer.
+        Either it skips labels, by bounds that it keeps from one visit to the next. Or rows are dense, so
+        that their potentials take little longer than reading them, and labels do not outnumber features,
+        so that transitions do not take longer.
         """
         return self.edge_bounds.shape[0] > 0 or (
             self.nodes.step > 0 and self.n_added <= self.n_features)

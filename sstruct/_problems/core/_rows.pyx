@@ -75,7 +75,9 @@ cdef class FeatureRows:
         self.n_stored = len(values)
         self.rows.kind = SSTRUCT_SINGLE if values.dtype == np.float32 else SSTRUCT_DOUBLE
         is_csr = sparse.issparse(X)
-        if is_csr and _all_ones(values):
+        # In chunks, between which Python handles signals: the values may be on disk.
+        if is_csr and all(
+                _all_ones(values[a:a + AT_ONCE]) for a in range(0, len(values), AT_ONCE)):
             self.rows.kind, values = SSTRUCT_ONES, values[:0]
         self.rows.n_features, self.rows.factor = self.n_features, 1.0
         self.rows.values = NULL

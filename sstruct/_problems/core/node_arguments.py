@@ -8,7 +8,7 @@ from sstruct._checks.arrays import contiguous
 def of_blocks(values, n_blocks, dtype, default=1):
     """Return one value per block; None means `default` for all blocks."""
     if values is None:
-        return np.full(n_blocks, default, dtype)
+        return np.full(n_blocks, default, dtype=dtype)
     values = contiguous(values, dtype=dtype)
     if values.shape != (n_blocks,):
         raise ValueError(f"found values of shape {values.shape}, expected ({n_blocks},)")

@@ -39,24 +39,26 @@ def test_ocr_letters_have_the_optimum_that_another_program_found():
 
 
 def test_hidden_letters_are_completed_better_from_a_better_model():
-    letters, rng = fetch_ocr_letters(), np.random.default_rng(0)
+    letters = fetch_ocr_letters()
     train, test = np.flatnonzero(letters.fold == 0), np.flatnonzero(letters.fold != 0)
     X, X_test = ([letters.data[i] for i in part] for part in (train, test))
     y, y_test = ([letters.target[i] for i in part] for part in (train, test))
-    partly = [np.where(rng.random(len(labels)) < 0.5, -1, labels) for labels in y]
+    truth = np.concatenate(y)
     cut, strong = (ChainSSVM(lam=lam, ignore_label=-1, random_state=0) for lam in (0.03, 0.001))
     kernel = PerNode(Nystroem(gamma=0.05, n_components=1000, random_state=0))
     init = make_pipeline(kernel, LatentSSVM(strong))
-    own, better = (LatentSSVM(cut, init=given).fit(X, partly) for given in (None, init))
-    hidden = np.concatenate(partly) == -1
-    wrong = [
-        (np.concatenate(list(model.predict(X, partly))) != np.concatenate(y))[hidden].mean()
-        for model in (own, better)
-    ]
-    # 0.172 and 0.185; 0.188 and 0.216 with other last bits of dense products, which change the path
-    # of LatentSSVM to its local optimum.
-    assert wrong[1] < 0.95 * wrong[0]
-    assert better.score(X_test, y_test) > own.score(X_test, y_test)
+    # Fits end in local optima, so sums over three choices of hidden letters are compared.
+    wrong, score = np.zeros(2), np.zeros(2)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        partly = [np.where(rng.random(len(labels)) < 0.5, -1, labels) for labels in y]
+        hidden = np.concatenate(partly) == -1
+        for k, given in enumerate((None, init)):
+            model = LatentSSVM(cut, init=given).fit(X, partly)
+            wrong[k] += (np.concatenate(list(model.predict(X, partly))) != truth)[hidden].mean()
+            score[k] += model.score(X_test, y_test)
+    assert wrong[1] < wrong[0]
+    assert score[1] > score[0]
 
 
 def features(data):
