@@ -238,7 +238,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check()
-        check_scorer(self.scoring, is_classifier(self.estimator), y)
+        check_scorer(self.scoring, is_classifier(self), y)
         partitions = None
         if is_partitioned(X):
             if sample_weight is not None:
@@ -255,7 +255,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         n_samples = n_samples_of(X)
         weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
-        reads_labels = is_classifier(self.estimator) and partitions is None
+        reads_labels = is_classifier(self) and partitions is None
         splits = splits_of(self.cv, reads_labels, X, y, groups)
         check_splits(splits, n_samples, self.cv)
         if partitions is None:
