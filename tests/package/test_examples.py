@@ -1,12 +1,14 @@
 """Examples run, and so do those in the docstrings of compiled functions and on the first pages."""
 
 import doctest
+import os
 import re
 import runpy
 import textwrap
 from pathlib import Path
 
 import pytest
+from numpy.testing import assert_allclose
 
 from sstruct import inference
 
@@ -77,6 +79,25 @@ def test_chains_in_partitions_converge(capsys):
     pytest.importorskip("distributed")
     runpy.run_path(str(EXAMPLES / "distributed_chains.py"))["main"]()
     assert "CONVERGED" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_results_on_embeddings_are_those_of_the_manual(capsys):
+    vectors = Path(os.environ.get("SSTRUCT_DATA") or "no-such-folder", "word_vectors_256.npz")
+    if not vectors.exists():
+        pytest.skip(f"{vectors.name} not found in $SSTRUCT_DATA")
+    page = (ROOT / "doc/how_to/embeddings.rst").read_text(encoding="utf-8")
+    line = r"(\w.+?)  +accuracy (.+), chunk F1 (.+)"
+    promised = re.findall(line, page)
+    runpy.run_path(str(EXAMPLES / "embeddings.py"))["main"](vectors)
+    found = re.findall(line, capsys.readouterr().out)
+    assert [row[0] for row in found] == [row[0] for row in promised] != []
+    # Other machines round differently.
+    assert_allclose(
+        [[float(value) for value in row[1:]] for row in found],
+        [[float(value) for value in row[1:]] for row in promised],
+        atol=0.01,
+    )
 
 
 @pytest.mark.parametrize("name", inference.__all__)
