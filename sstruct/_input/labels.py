@@ -2,15 +2,16 @@
 
 import numbers
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Set
 from itertools import chain, islice
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from sstruct._checks.arrays import is_tensor, without_view
+from sstruct._checks.arrays import array_of, is_sized, is_tensor, without_view
 from sstruct._checks.shown import plain, shortened
+from sstruct._input.frames import items_of
 
 NUMERIC = (float, np.floating)
 EQUAL_TO_THEMSELVES = {str, bytes, int, bool, np.str_, np.bool_}
@@ -84,6 +85,17 @@ def masked_as_none(items):
     if not isinstance(items, np.ma.MaskedArray):
         return items
     return items.tolist() if np.ma.is_masked(items) else items.data
+
+
+def label_list(labels, name):
+    """Return the labels of one sequence, or of an image or another array, as a list."""
+    labels = masked_as_none(items_of(labels))
+    if isinstance(labels, str | bytes | Mapping | Set) or not is_sized(labels):
+        found = f"{type(labels).__name__} {shortened(labels)}"
+        raise TypeError(f"{name} must be a sequence of labels, found {found}")
+    if isinstance(labels, np.ndarray | memoryview):
+        return array_of(labels, name).ravel().tolist()
+    return list(labels)
 
 
 def concatenate_labels(items):

@@ -1,10 +1,7 @@
-"""Metrics for predicted label sequences: per node, per sequence and per chunk."""
+"""Metrics for predicted label sequences: per node, per sequence and per span."""
 
 from sstruct.metrics._joint_distance import mean_joint_distance
 from sstruct.metrics._scores import (
-    chunk_f1_score,
-    chunk_f1_scorer,
-    chunk_precision_recall_f1,
     flat_accuracy_score,
     flat_accuracy_scorer,
     flat_classification_report,
@@ -14,6 +11,16 @@ from sstruct.metrics._scores import (
     make_flat_scorer,
     sequence_accuracy_score,
     sequence_accuracy_scorer,
+)
+from sstruct.metrics._span_scores import (
+    chunk_f1_score,
+    chunk_f1_scorer,
+    chunk_precision_recall_f1,
+    span_classification_report,
+    span_confusion_matrix,
+    span_f1_score,
+    span_precision_score,
+    span_recall_score,
 )
 
 __all__ = [
@@ -30,4 +37,9 @@ __all__ = [
     "mean_joint_distance",
     "sequence_accuracy_score",
     "sequence_accuracy_scorer",
+    "span_classification_report",
+    "span_confusion_matrix",
+    "span_f1_score",
+    "span_precision_score",
+    "span_recall_score",
 ]

@@ -6,12 +6,11 @@ from itertools import chain
 import numpy as np
 
 from sstruct._checks.arrays import array_of, is_sized
-from sstruct._input.frames import items_of
 from sstruct._input.labels import (
     IGNORE,
     as_labels,
     is_missing,
-    masked_as_none,
+    label_list,
     ordered,
     shortened,
 )
@@ -92,16 +91,7 @@ def _as_lists(y, name):
     y = array_of(y, name) if isinstance(y, memoryview) else y  # not every format can be indexed
     if isinstance(y, str | bytes | Mapping | Set) or not is_sized(y):
         raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
-    lists = []
-    for i, labels in enumerate(y):
-        labels = masked_as_none(items_of(labels))
-        if isinstance(labels, str | bytes | Mapping | Set) or not is_sized(labels):
-            found = f"{type(labels).__name__} {shortened(labels)}"
-            raise TypeError(f"{name}[{i}] must be a sequence of labels, found {found}")
-        if isinstance(labels, np.ndarray | memoryview):
-            labels = array_of(labels, f"{name}[{i}]").ravel().tolist()
-        lists.append(list(labels))
-    return lists
+    return [label_list(labels, f"{name}[{i}]") for i, labels in enumerate(y)]
 
 
 def matched(y_true, y_pred):

@@ -16,9 +16,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from sstruct._input.ragged import check_weights
-from sstruct.metrics._chunks import chunks_of
-from sstruct.metrics._flat_labels import FlatLabels, matched, unknown_labels
+from sstruct.metrics._flat_labels import FlatLabels
 
 
 def flat_accuracy_score(
@@ -302,104 +300,6 @@ def sequence_accuracy_score(
     return float(np.average(wrong[counted] == 0, weights=weights))
 
 
-def chunk_precision_recall_f1(
-    y_true: Iterable[Any],
-    y_pred: Iterable[Any],
-    *,
-    sample_weight: ArrayLike | None = None,
-    ignore_label: Any = None,
-) -> tuple[float, float, float]:
-    """Precision, recall and F1 score of chunks, counted as by the conlleval script.
-
-    A chunk is correct if its type and both ends are correct. Tags are ``B-type``, ``I-type`` and
-    ``O``; a chunk starts at B, and also at an I that follows O, another type or nothing.
-
-    Parameters
-    ----------
-    y_true, y_pred : list of n label sequences
-        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
-        hashable type. Label images and other multidimensional arrays are flattened.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the sequences.
-    ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error.
-        Such a node ends a chunk, like O.
-
-    Returns
-    -------
-    precision, recall, f1 : float
-        Computed from the numbers of chunks, weighted by sequence; 0 if there are no chunks.
-
-    References
-    ----------
-    .. [1] E. F. Tjong Kim Sang, S. Buchholz. Introduction to the CoNLL-2000 Shared Task: Chunking.
-       CoNLL 2000.
-
-    Examples
-    --------
-    >>> from sstruct.metrics import chunk_precision_recall_f1
-    >>> y_true = [["B-NP", "I-NP", "O", "B-VP"]]
-    >>> chunk_precision_recall_f1(y_true, [["B-NP", "I-NP", "B-VP", "B-VP"]])
-    (0.666..., 1.0, 0.8)
-    """
-    y_true, y_pred = matched(y_true, y_pred)
-    weights = check_weights(sample_weight, len(y_true))
-    right = n_predicted = n_true = 0.0
-    for i, (true, predicted) in enumerate(zip(y_true, y_pred)):
-        if ignore_label is not None:
-            unknown = unknown_labels(true, ignore_label)
-            ignored = [label in unknown for label in true]
-            true = ["O" if skip else tag for tag, skip in zip(true, ignored)]
-            predicted = ["O" if skip else tag for tag, skip in zip(predicted, ignored)]
-        true = set(chunks_of(true, f"y_true[{i}]"))
-        predicted = set(chunks_of(predicted, f"y_pred[{i}]"))
-        weight = 1.0 if weights is None else weights[i]
-        right += weight * len(true & predicted)
-        n_true += weight * len(true)
-        n_predicted += weight * len(predicted)
-    precision = right / n_predicted if n_predicted else 0.0
-    recall = right / n_true if n_true else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-    return float(precision), float(recall), float(f1)
-
-
-def chunk_f1_score(
-    y_true: Iterable[Any],
-    y_pred: Iterable[Any],
-    *,
-    sample_weight: ArrayLike | None = None,
-    ignore_label: Any = None,
-) -> float:
-    """F1 score of chunks, counted as by the conlleval script.
-
-    Parameters
-    ----------
-    y_true, y_pred : list of n label sequences
-        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
-        hashable type. Label images and other multidimensional arrays are flattened.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the sequences.
-    ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error.
-
-    Returns
-    -------
-    score : float
-        The last value returned by :func:`chunk_precision_recall_f1`.
-
-    Examples
-    --------
-    >>> from sstruct.metrics import chunk_f1_score
-    >>> chunk_f1_score([["B-NP", "I-NP", "O"]], [["B-NP", "I-NP", "B-VP"]])
-    0.666...
-    """
-    return chunk_precision_recall_f1(
-        y_true, y_pred, sample_weight=sample_weight, ignore_label=ignore_label
-    )[2]
-
-
 def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[..., float]:
     """Make a scorer for scikit-learn's model selection from a metric of this module.
 
@@ -427,4 +327,3 @@ def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[...,
 
 flat_accuracy_scorer = make_flat_scorer(flat_accuracy_score)
 sequence_accuracy_scorer = make_flat_scorer(sequence_accuracy_score)
-chunk_f1_scorer = make_flat_scorer(chunk_f1_score)

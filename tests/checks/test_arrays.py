@@ -113,7 +113,7 @@ CASES = [
     (lambda: hierarchical_labels(NODE, np.array(1.0)), TypeError, "names must be a list of str"),
     (lambda: hierarchical_labels(SETS, ["a", "b"]), ValueError, "Y must be an array of numbers"),
     (lambda: superpixel_graph(NODE, [[0, 1]] * 2, features=RAGGED), ValueError, "features must be"),
-    (lambda: chunk_f1_score([["O"]], [[np.empty((2, 0))]]), ValueError, "expected 'O' or a tag"),
+    (lambda: chunk_f1_score([["O"]], [[np.empty((2, 0))]]), ValueError, "expected 'O' or a label"),
     (lambda: chunk_f1_score([["O"]], memoryview(SETS)), ValueError, "y_pred has 2 sequences"),
     (lambda: mean_joint_distance(np.array(1.0), [], []), TypeError, "X must be a list of dicts"),
     (lambda: mean_joint_distance([{**JOINTS, "positions": 1.0}], [], []), TypeError, "positions"),

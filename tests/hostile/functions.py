@@ -5,7 +5,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 import sstruct
-from sstruct import Sequences, datasets, inference, masks, metrics, preprocessing
+from sstruct import Sequences, datasets, inference, masks, metrics, preprocessing, spans
 from tests.hostile.case import REFUSED
 from tests.hostile.judge import FindingError
 from tests.reference import graphs
@@ -221,6 +221,28 @@ def _weighted_labelings(rng):
     return _two_labelings(rng) | {"sample_weight": rng.random(3)}
 
 
+def _spans_scored(rng):
+    return _weighted_labelings(rng) | {
+        "scheme": "bio",
+        "invalid": str(rng.choice(["repair", "drop"])),
+        "suffix": False,
+        "zero_division": 0.0,
+    }
+
+
+def _one_labeling(rng):
+    return {"labels": _tagged(rng)[0][0], "scheme": "bio", "invalid": "drop", "suffix": False}
+
+
+def _spans_given(rng):
+    scheme = str(rng.choice(["bio", "bioes", "iob1", "io"]))
+    return {"spans": [(0, 2, "x"), (3, 4, "y")], "length": 5, "scheme": scheme, "suffix": False}
+
+
+def _converted(rng):
+    return {"labels": _tagged(rng)[0][0], "scheme": "bio", "to": "bioes", "invalid": "repair"}
+
+
 def _joints(rng):
     X, y = candidates(rng, 2)
     return {"X": X, "y_true": y, "y_pred": y, "sample_weight": None, "ignore_label": -1}
@@ -378,6 +400,12 @@ FUNCTIONS = [
     (metrics.sequence_accuracy_score, _weighted_labelings),
     (metrics.chunk_f1_score, _two_labelings),
     (metrics.chunk_precision_recall_f1, _two_labelings),
+    (metrics.span_f1_score, _spans_scored),
+    (metrics.span_classification_report, _spans_scored),
+    (metrics.span_confusion_matrix, _two_labelings),
+    (spans.spans_of, _one_labeling),
+    (spans.labels_of, _spans_given),
+    (spans.convert_labels, _converted),
     (metrics.mean_joint_distance, _joints),
     (_sequences, _flat),
     (Sequences.from_lengths, _lengths),

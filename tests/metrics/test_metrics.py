@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
 from sstruct import metrics
-from sstruct.metrics._chunks import chunks_of
 from sstruct.sequences import Sequences
 
 Y_TRUE = [["B", "I", "O"], ["O"], ["B", "B", "O", "O", "I"]]
@@ -132,25 +131,6 @@ def test_binary_average_takes_a_label():
         metrics.flat_f1_score(y_true, y_pred, average="binary")
 
 
-@pytest.mark.parametrize(
-    "tags, chunks",
-    [
-        ("B-x I-x O B-x", [(0, 1, "x"), (3, 3, "x")]),
-        ("B-x B-x", [(0, 0, "x"), (1, 1, "x")]),
-        ("I-x I-x", [(0, 1, "x")]),
-        ("O I-x", [(1, 1, "x")]),
-        ("B-x I-y I-y", [(0, 0, "x"), (1, 2, "y")]),
-        ("I-x B-x I-x", [(0, 0, "x"), (1, 2, "x")]),
-        ("B I O I", [(0, 1, ""), (3, 3, "")]),
-        ("B-x-y I-x-y I-x", [(0, 1, "x-y"), (2, 2, "x")]),
-        ("O O", []),
-        ("", []),
-    ],
-)
-def test_chunks_by_hand(tags, chunks):
-    assert chunks_of(tags.split()) == chunks
-
-
 def conlleval(y_true, y_pred):
     """Chunk counts as the script makes them: a state machine over both columns at once."""
 
@@ -228,6 +208,11 @@ SCORES = [
     metrics.sequence_accuracy_score,
     metrics.chunk_precision_recall_f1,
     metrics.chunk_f1_score,
+    metrics.span_precision_score,
+    metrics.span_recall_score,
+    metrics.span_f1_score,
+    metrics.span_classification_report,
+    metrics.span_confusion_matrix,
 ]
 
 

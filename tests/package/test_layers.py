@@ -26,7 +26,7 @@ ON_ESTIMATORS = ["grid", "latent", "multilabel", "path_cv"]
 FACADES = ["masks", "mapped", "extending"]
 ESTIMATORS = sorted(
     {path.stem for path in ROOT.glob("*.py")}
-    - {"__init__", "sequences", "solvers", *ON_ESTIMATORS, *FACADES}
+    - {"__init__", "sequences", "solvers", "spans", *ON_ESTIMATORS, *FACADES}
 )
 
 # What a source may import or cimport: its own folder, and what stands in a line above its own.
@@ -63,8 +63,8 @@ def place_of(path):
     """The folder of a source, or for those at the top its name: a key of RANK."""
     relative = path.relative_to(ROOT)
     if relative.parent == Path():
-        # The public container of ragged input.
-        return "_input" if relative.stem == "sequences" else relative.stem
+        # The public container of ragged input, and spans of labels.
+        return "_input" if relative.stem in ("sequences", "spans") else relative.stem
     # The layers' own __init__.py files say what is in them, and import nothing.
     return relative.parent.as_posix()
 
