@@ -12,6 +12,7 @@ from sstruct.metrics._scores import (
     sequence_accuracy_score,
     sequence_accuracy_scorer,
 )
+from sstruct.metrics._segment_scores import segment_edit_score, segment_f1_score
 from sstruct.metrics._span_scores import (
     chunk_f1_score,
     chunk_f1_scorer,
@@ -35,6 +36,8 @@ __all__ = [
     "flat_recall_score",
     "make_flat_scorer",
     "mean_joint_distance",
+    "segment_edit_score",
+    "segment_f1_score",
     "sequence_accuracy_score",
     "sequence_accuracy_scorer",
     "span_classification_report",

@@ -28,13 +28,15 @@ class FlatLabels:
             self.sequence_weights = check_weights(sample_weight, self.n_sequences)
         self.sequence = np.repeat(np.arange(self.n_sequences), [len(labels) for labels in y_true])
         true, predicted = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
+        self.kept = np.arange(len(true))  # positions of the scored nodes
         unknown, advice = (), IGNORE
         if ignore_label is not None:
             unknown, advice = unknown_labels(true, ignore_label), "y_pred needs a label here"
             keep = [label not in unknown for label in true]
             true = [label for label, kept in zip(true, keep) if kept]
             predicted = [label for label, kept in zip(predicted, keep) if kept]
-            self.sequence = self.sequence[np.array(keep, dtype=bool)]
+            self.kept = np.flatnonzero(keep)
+            self.sequence = self.sequence[self.kept]
         # scikit-learn accepts neither tuples nor mixed types as labels.
         self.labels = ordered(chain(true, predicted))
         as_labels(

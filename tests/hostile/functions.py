@@ -230,6 +230,10 @@ def _spans_scored(rng):
     }
 
 
+def _segments_scored(rng):
+    return _weighted_labelings(rng) | {"background": ["O"], "ignore_label": "I-x"}
+
+
 def _one_labeling(rng):
     return {"labels": _tagged(rng)[0][0], "scheme": "bio", "invalid": "drop", "suffix": False}
 
@@ -400,6 +404,8 @@ FUNCTIONS = [
     (metrics.sequence_accuracy_score, _weighted_labelings),
     (metrics.chunk_f1_score, _two_labelings),
     (metrics.chunk_precision_recall_f1, _two_labelings),
+    (metrics.segment_f1_score, _segments_scored),
+    (metrics.segment_edit_score, _segments_scored),
     (metrics.span_f1_score, _spans_scored),
     (metrics.span_classification_report, _spans_scored),
     (metrics.span_confusion_matrix, _two_labelings),

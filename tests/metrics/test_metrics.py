@@ -208,6 +208,8 @@ SCORES = [
     metrics.sequence_accuracy_score,
     metrics.chunk_precision_recall_f1,
     metrics.chunk_f1_score,
+    metrics.segment_f1_score,
+    metrics.segment_edit_score,
     metrics.span_precision_score,
     metrics.span_recall_score,
     metrics.span_f1_score,

@@ -1,0 +1,184 @@
+"""Metrics for frame labels, such as activities over time: their segments instead of each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sstruct._checks.arrays import is_sized
+from sstruct._checks.parameters import check_number
+from sstruct._checks.shown import shortened
+from sstruct._input.ragged import NoNodesError
+from sstruct.metrics._flat_labels import FlatLabels
+
+
+def segment_f1_score(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    iou: float = 0.5,
+    background: Iterable[Hashable] = (),
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float:
+    """F1 score of segments that overlap sufficiently with a true segment.
+
+    A segment is a longest run of frames with the same label. Compared with the accuracy of frames,
+    this score ignores small shifts of bounds and penalizes short false segments.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of n label sequences
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type.
+    iou : float, default=0.5
+        The smallest intersection over union, in frames, of a predicted segment and the true segment
+        of the same label that it matches, in (0, 1]. Usual values are 0.1, 0.25 and 0.5.
+    background : iterable of labels, default=()
+        Labels whose segments do not count.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of frames to ignore. Frames whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error. Such a frame ends a segment.
+
+    Returns
+    -------
+    score : float
+        ``2 TP / (2 TP + FP + FN)`` over the segments of all sequences, for TP correct predicted
+        segments, FP other ones and FN true segments without a match; 0 if there are no segments.
+
+    Notes
+    -----
+    Predicted segments are compared in their order. Each is compared with the true segment of the
+    same label that has the largest intersection over union, the first one of several. It is correct
+    if no earlier predicted segment has been matched to this true segment.
+
+    References
+    ----------
+    .. [1] C. Lea, M. D. Flynn, R. Vidal, A. Reiter, G. D. Hager. Temporal convolutional networks
+       for action segmentation and detection. CVPR 2017.
+
+    Examples
+    --------
+    >>> from sstruct.metrics import segment_f1_score
+    >>> y_true = [["sit", "sit", "sit", "walk", "walk", "walk"]]
+    >>> y_pred = [["sit", "sit", "walk", "walk", "walk", "sit"]]
+    >>> segment_f1_score(y_true, y_pred)
+    0.8
+    """
+    check_number("iou", iou, above=0)
+    if iou > 1:
+        raise ValueError(f"iou must be at most 1, found {shortened(iou)}")
+    right = n_true = n_found = 0.0
+    for true, found, weight in _segments(y_true, y_pred, background, sample_weight, ignore_label):
+        matches = set()
+        for start, stop, label in found:
+            overlaps = [
+                _overlap(start, stop, *other[:2]) if other[2] == label else 0.0 for other in true
+            ]
+            best = int(np.argmax(overlaps)) if overlaps else -1
+            if best >= 0 and overlaps[best] >= iou:
+                matches.add(best)
+        right += weight * len(matches)
+        n_true += weight * len(true)
+        n_found += weight * len(found)
+    return float(2 * right / (n_true + n_found)) if right else 0.0
+
+
+def segment_edit_score(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    background: Iterable[Hashable] = (),
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float:
+    """Similarity of the order of segments, without their lengths.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of n label sequences
+        True and predicted labels, as a list, an object array or Sequences. Labels may be of any
+        hashable type.
+    background : iterable of labels, default=()
+        Labels whose segments do not count.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of frames to ignore. Frames whose true label is None or NaN are ignored as well;
+        with ``ignore_label=None`` such labels raise an error. Such a frame ends a segment.
+
+    Returns
+    -------
+    score : float
+        The mean of ``1 - d / m`` over the sequences, where d is the Levenshtein distance of the
+        labels of true and predicted segments and m the larger number of segments. Sequences without
+        segments do not count.
+
+    References
+    ----------
+    .. [1] C. Lea, M. D. Flynn, R. Vidal, A. Reiter, G. D. Hager. Temporal convolutional networks
+       for action segmentation and detection. CVPR 2017.
+
+    Examples
+    --------
+    >>> from sstruct.metrics import segment_edit_score
+    >>> y_true = [["sit", "sit", "sit", "walk", "walk", "walk"]]
+    >>> segment_edit_score(y_true, [["sit", "walk", "walk", "walk", "walk", "walk"]])
+    1.0
+    >>> segment_edit_score(y_true, [["sit", "sit", "walk", "walk", "sit", "walk"]])
+    0.5
+    """
+    scores, weights = [], []
+    for true, found, weight in _segments(y_true, y_pred, background, sample_weight, ignore_label):
+        most = max(len(true), len(found))
+        if most:
+            labels = ([segment[2] for segment in part] for part in (true, found))
+            scores.append(1 - _levenshtein(*labels) / most)
+            weights.append(weight)
+    if not any(weights):
+        raise NoNodesError("there is no segment to score, or none with a weight")
+    return float(np.average(scores, weights=weights))
+
+
+def _segments(y_true, y_pred, background, sample_weight, ignore_label):
+    """Yield the true and the predicted segments of each sequence, and its weight.
+
+    Segments are tuples (start, stop, label code), with frames counted over all sequences.
+    """
+    if isinstance(background, str | bytes) or not is_sized(background):
+        raise TypeError(f"background must be a list of labels, found {shortened(background)}")
+    flat = FlatLabels(y_true, y_pred, sample_weight, ignore_label)
+    hidden = flat.codes_of(background)
+    goes_on = (np.diff(flat.sequence) == 0) & (np.diff(flat.kept) == 1)
+    parts = []
+    for codes in (flat.true, flat.predicted):
+        bounds = np.flatnonzero(np.r_[True, ~goes_on | (np.diff(codes) != 0), True])
+        start, stop = bounds[:-1], bounds[1:]
+        counts = ~np.isin(codes[start], hidden)
+        of_sequence = [[] for _ in range(flat.n_sequences)]
+        for i, *segment in zip(
+            *(each[counts].tolist() for each in (flat.sequence[start], start, stop, codes[start]))
+        ):
+            of_sequence[i].append(segment)
+        parts.append(of_sequence)
+    weights = np.ones(flat.n_sequences)
+    yield from zip(*parts, weights if flat.sequence_weights is None else flat.sequence_weights)
+
+
+def _overlap(start, stop, other_start, other_stop):
+    common = max(0, min(stop, other_stop) - max(start, other_start))
+    return common / (stop - start + other_stop - other_start - common)
+
+
+def _levenshtein(a, b):
+    row = list(range(len(b) + 1))
+    for i, item in enumerate(a, 1):
+        before, row[0] = row[0], i
+        for j, other in enumerate(b, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (item != other))
+    return row[-1]

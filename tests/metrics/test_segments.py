@@ -1,0 +1,99 @@
+"""Segments of frame labels: scores against their definitions, frame by frame."""
+
+from functools import cache
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstruct.metrics import segment_edit_score, segment_f1_score
+
+FRAMES = st.lists(st.tuples(*[st.sampled_from("abc-")] * 2), min_size=1, max_size=9)
+
+
+def segments(labels):
+    """Segments as sets of frames with a label; the label "-" is the background."""
+    found = [[*run] for _, run in groupby(range(len(labels)), key=lambda t: labels[t])]
+    return [(set(run), labels[run[0]]) for run in found if labels[run[0]] != "-"]
+
+
+def counted(true, found, iou):
+    """Numbers of correct, predicted and true segments."""
+    true, found = segments(true), segments(found)
+    free, right = [True] * len(true), 0
+    for frames, label in found:
+        overlaps = [
+            len(frames & other) / len(frames | other) * (label == other_label)
+            for other, other_label in true
+        ]
+        if overlaps and max(overlaps) >= iou and free[overlaps.index(max(overlaps))]:
+            free[overlaps.index(max(overlaps))] = False
+            right += 1
+    return right, len(found), len(true)
+
+
+def distance(a, b):
+    """The Levenshtein distance by its recursion."""
+
+    @cache
+    def between(i, j):
+        if i == 0 or j == 0:
+            return i + j
+        return min(
+            between(i - 1, j) + 1,
+            between(i, j - 1) + 1,
+            between(i - 1, j - 1) + (a[i - 1] != b[j - 1]),
+        )
+
+    return between(len(a), len(b))
+
+
+def split(pairs):
+    return [[[pair[k] for pair in sequence] for sequence in pairs] for k in (0, 1)]
+
+
+@given(st.lists(FRAMES, min_size=1, max_size=3), st.sampled_from([0.1, 0.25, 0.5, 0.75, 1.0]))
+def test_segment_f1_is_that_of_its_definition(pairs, iou):
+    y_true, y_pred = split(pairs)
+    weights = np.arange(1, len(pairs) + 1)
+    right, found, true = weights @ np.array([counted(*pair, iou) for pair in zip(y_true, y_pred)])
+    expected = 2 * right / (found + true) if found + true else 0
+    options = {"iou": iou, "background": ["-"], "sample_weight": weights}
+    assert segment_f1_score(y_true, y_pred, **options) == pytest.approx(expected)
+
+
+@given(st.lists(FRAMES, min_size=1, max_size=3))
+def test_edit_score_is_that_of_its_definition(pairs):
+    y_true, y_pred = split(pairs)
+    scores = []
+    for pair in zip(y_true, y_pred):
+        a, b = (tuple(label for _, label in segments(labels)) for labels in pair)
+        if a or b:
+            scores.append(1 - distance(a, b) / max(len(a), len(b)))
+    if scores:
+        found = segment_edit_score(y_true, y_pred, background=["-"])
+        assert found == pytest.approx(np.mean(scores))
+    else:
+        with pytest.raises(ValueError, match="no segment to score"):
+            segment_edit_score(y_true, y_pred, background=["-"])
+
+
+def test_an_ignored_frame_ends_a_segment():
+    y_true, y_pred = [["a", None, "a", "a"]], [["a", "b", "a", "a"]]
+    assert segment_f1_score(y_true, y_pred, ignore_label=-1) == 1
+    assert segment_f1_score(y_true, [["a"] * 4], ignore_label=-1, iou=1.0) == 1
+    score = segment_edit_score(y_true, [["a", "b", "b", "a"]], ignore_label=-1)
+    assert score == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("iou", [0, 1.5, np.nan, "0.5"])
+def test_iou_is_a_fraction(iou):
+    with pytest.raises((ValueError, TypeError), match="iou must be"):
+        segment_f1_score([["a"]], [["a"]], iou=iou)
+
+
+def test_background_is_a_list():
+    with pytest.raises(TypeError, match="background must be a list of labels, found 'bg'"):
+        segment_f1_score([["bg"]], [["bg"]], background="bg")
