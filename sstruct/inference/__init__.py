@@ -1,7 +1,6 @@
 """MAP inference: the decoders that training and prediction use, on plain arrays, and models."""
 
-from sstruct._oracles.chain._top_k import top_k
-from sstruct._oracles.chain._viterbi import max_marginals, viterbi
+from sstruct._oracles.chain._viterbi import max_marginals
 from sstruct._oracles.cut._binary_energy import graph_cut
 from sstruct._oracles.cut._maxflow import maxflow
 from sstruct._oracles.graph.alpha_expansion import alpha_expansion
@@ -11,6 +10,7 @@ from sstruct._oracles.tree._max_sum import tree_max_sum
 from sstruct.inference._applications.discrete_tomography import discrete_tomography
 from sstruct.inference._applications.graph_matching import graph_matching
 from sstruct.inference._applications.rays import projection_rays
+from sstruct.inference._chains import top_k, viterbi
 from sstruct.inference._files.dd import MatchingProblem, read_dd
 from sstruct.inference._files.uai import read_uai, read_uai_evidence, write_uai
 from sstruct.inference._methods.map_mrf import map_mrf

@@ -170,7 +170,7 @@ def test_input_is_not_changed_and_may_be_of_any_layout(rng):
         (np.zeros(3), np.zeros((3, 3)), r"node_scores must be nonempty with shape .*found \(3,\)"),
         (np.zeros((0, 3)), np.zeros((3, 3)), r"found \(0, 3\)"),
         (np.zeros((3, 0)), np.zeros((0, 0)), r"found \(3, 0\)"),
-        (np.zeros((2, 3, 1)), np.zeros((3, 3)), r"found \(2, 3, 1\)"),
+        (np.zeros((2, 3, 1, 1)), np.zeros((3, 3)), r"found \(2, 3, 1, 1\)"),
         (np.zeros((2, 3)), np.zeros((2, 2)), r"edge_scores must have shape .*found \(2, 2\)"),
         (np.zeros((2, 3)), np.zeros((2, 3, 3)), r"\(1, 3, 3\).*found \(2, 3, 3\)"),
         (np.zeros((4, 3)), np.zeros((2, 3, 3)), r"\(3, 3, 3\).*found \(2, 3, 3\)"),

@@ -169,58 +169,7 @@ cdef class ChainRanking:
 
 
 def top_k(node_scores, edge_scores, k):
-    """Find the k highest-scoring labelings of a chain.
-
-    Parameters
-    ----------
-    node_scores : array-like of shape (n_positions, n_labels)
-        Score of each label at each position; ``-inf`` forbids a label.
-    edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, n_labels)
-        Score of the transition from the row's to the column's label, as one table for all
-        transitions or one for each; ``-inf`` forbids a transition.
-    k : int
-        The number of labelings, at least 1.
-
-    Returns
-    -------
-    labels : ndarray of shape (m, n_positions), dtype int32
-        Distinct labelings, best first. Ties are resolved as in :func:`viterbi`: the lowest last
-        label, then the lowest label before it, and so on. m is k, or the number of allowed
-        labelings if there are fewer.
-    values : ndarray of shape (m,)
-        Their scores ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
-
-    Raises
-    ------
-    ValueError
-        If shapes are inconsistent, a score is NaN or ``+inf``, or k is less than 1.
-    TypeError
-        If k is not an integer.
-
-    See Also
-    --------
-    viterbi : Find the best labeling.
-
-    Notes
-    -----
-    The algorithm is exact and takes time O(n_positions n_labels (n_labels + k)). Scores are ties if
-    they are equal when summed from the first position to the last.
-
-    References
-    ----------
-    L. Huang, D. Chiang. Better k-best parsing. IWPT 2005, algorithm 3.
-
-    Examples
-    --------
-    >>> from sstruct.inference import top_k
-    >>> labels, values = top_k([[1.0, 0.0], [0.0, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], 3)
-    >>> labels
-    array([[0, 0, 0],
-           [0, 1, 0],
-           [1, 1, 0]], dtype=int32)
-    >>> values
-    array([4. , 2.5, 2.5])
-    """
+    """Find the k best labelings of one chain, and their scores: see sstruct.inference.top_k."""
     node, table, labels_count = _potentials(node_scores, edge_scores)
     cdef double[:, ::1] theta = node
     cdef double[:, :, ::1] edge = table

@@ -308,57 +308,7 @@ def _potentials(node_scores, edge_scores):
 
 
 def viterbi(node_scores, edge_scores, *, beam=None):
-    """Find the highest-scoring labeling of a chain.
-
-    Maximizes ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
-
-    Parameters
-    ----------
-    node_scores : array-like of shape (n_positions, n_labels)
-        Score of each label at each position; ``-inf`` forbids a label.
-    edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, n_labels)
-        Score of the transition from the row's to the column's label, as one table for all
-        transitions or one for each; ``-inf`` forbids a transition. For very many labels, a single
-        table may be a sparse matrix: transitions that are not stored score 0.
-    beam : int or None, default=None
-        For sparse matrices, the number of best labels of each position to extend, which is
-        approximate. By default all labels are extended.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_positions,), dtype int32
-        The best labeling. Ties are resolved by the lowest last label, then the lowest label before
-        it, and so on.
-    value : float
-        The score of the labeling; ``-inf`` if every labeling is forbidden.
-
-    Raises
-    ------
-    ValueError
-        If shapes are inconsistent, a score is NaN or ``+inf``, or `beam` is not a positive integer
-        or is given with a dense table.
-
-    Notes
-    -----
-    This is the decoder that :class:`sstruct.ChainSSVM` uses for training and prediction. Its time
-    is O(n_positions n_labels^2). With 64 labels or more, one table of transitions and 8 positions
-    or more, labels that cannot be on the best path are skipped, and the time is O(n_labels^2 +
-    n_positions (n_labels + P^2)) if P labels of a position are left. With sparse transitions the
-    time is O(n_positions (nnz + n_labels log n_labels)), with the same exact result; most rows are
-    skipped if node scores are informative. With a beam of B labels, it is
-    O(n_positions (n_labels + B (log n_labels + nnz / n_labels))).
-
-    References
-    ----------
-    L. R. Rabiner. A tutorial on hidden Markov models. Proc. IEEE 77(2), 1989, section III.B.
-
-    Examples
-    --------
-    >>> from sstruct.inference import viterbi
-    >>> labels, value = viterbi([[1.0, 0.0], [0.0, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
-    >>> labels, value
-    (array([0, 0, 0], dtype=int32), 4.0)
-    """
+    """Find the best labeling of one chain, and its score: see sstruct.inference.viterbi."""
     if issparse(edge_scores):
         return sparse_viterbi(node_scores, edge_scores, beam)
     if beam is not None:

@@ -1,0 +1,108 @@
+"""Chains of given scores: classes, masks, boundaries and lists, against enumeration."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sstruct import Sequences
+from sstruct.inference import top_k, viterbi
+from sstruct.masks import bio_transitions, bioes_transitions
+from tests.oracles.test_viterbi import documented_choice, enumerate_all, random_scores
+
+LABELS = ["O", "B-x", "I-x", "E-x", "S-x"]
+
+
+def allowed_scores(node, edge, labels, start, end):
+    """Scores of the labelings that BIOES allows, found one by one."""
+    scores = {}
+    for y, value in enumerate_all(node, edge).items():
+        path = [None, *(labels[k] for k in y), None]
+        if all(bioes_transitions(*pair) for pair in pairwise(path)):
+            scores[y] = value + start[y[0]] + end[y[-1]]
+    return scores
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("per_position", [False, True])
+def test_masks_and_boundaries_equal_enumeration(seed, per_position):
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(LABELS).tolist()
+    node, edge = random_scores(rng, rng.integers(1, 6), 5, per_position, seed % 2, False)
+    start, end = rng.integers(-5, 6, (2, 5)).astype(float)
+    scores = allowed_scores(node, edge, labels, start, end)
+    given = {"classes": labels, "mask": bioes_transitions, "start": start, "end": end}
+    found, value = viterbi(node, edge, **given)
+    best, choice = documented_choice(scores)
+    assert value == best
+    assert found.tolist() == [labels[k] for k in choice]
+    rows, values = top_k(node, edge, 10, **given)
+    assert values.tolist() == sorted(scores.values(), reverse=True)[:10]
+    assert rows[0].tolist() == found.tolist()
+    assert {scores[tuple(map(labels.index, row))] for row in rows.tolist()} == set(values)
+
+
+def test_scores_and_transitions_are_optional():
+    rng = np.random.default_rng(0)
+    node = rng.standard_normal((6, 3))
+    labels, value = viterbi(node)
+    assert labels.tolist() == node.argmax(axis=1).tolist()
+    assert value == pytest.approx(node.max(axis=1).sum())
+    mask = ~np.eye(3, dtype=bool)
+    labels, value = viterbi(node, mask=mask)
+    assert labels.dtype == np.int32
+    assert (np.diff(labels) != 0).all()
+    blocked = np.where(mask, 0, -np.inf)
+    assert value == viterbi(node, blocked)[1]
+    start = np.array([0, -np.inf, -np.inf])
+    assert viterbi(node, start=start)[0][0] == 0
+    assert viterbi(node, end=start[::-1])[0][-1] == 2
+
+
+def test_every_chain_of_a_list_is_decoded_alone():
+    rng = np.random.default_rng(1)
+    chains = [rng.standard_normal((n, 5)).astype(np.float32) for n in (3, 0, 1, 7)]
+    given = {"classes": LABELS, "mask": bioes_transitions}
+    labels, values = viterbi(chains, **given)
+    ranked, ranked_values = top_k(chains, k=3, **given)
+    for i, chain in enumerate(chains):
+        if len(chain) == 0:
+            assert len(labels[i]) == values[i] == 0
+            assert ranked[i].shape == (1, 0)
+            continue
+        one, value = viterbi(chain, **given)
+        assert labels[i].tolist() == one.tolist()
+        assert values[i] == value == ranked_values[i][0]
+        assert ranked[i].tolist() == top_k(chain, k=3, **given)[0].tolist()
+    flat = Sequences.from_lengths(np.vstack(chains), [3, 0, 1, 7])
+    again, values_again = viterbi(flat, **given)
+    assert [row.tolist() for row in again] == [row.tolist() for row in labels]
+    assert values_again.tolist() == values.tolist()
+    stacked = np.stack([chains[0]] * 2)
+    assert [row.tolist() for row in viterbi(stacked, **given)[0]] == [labels[0].tolist()] * 2
+    assert viterbi(flat[:0], **given)[0] == []
+
+
+@pytest.mark.parametrize(
+    "node, given, message",
+    [
+        (np.zeros((2, 3)), {"classes": ["O", "B"]}, "classes has 2 labels, 2 of them different"),
+        (np.zeros((2, 2)), {"classes": ["O", "O"]}, "classes has 2 labels, 1 of them different"),
+        (np.zeros((2, 3)), {"mask": bio_transitions}, "a function as mask requires classes"),
+        (np.zeros((2, 3)), {"mask": np.ones((2, 2), dtype=bool)}, "transition_mask must be a bool"),
+        (np.zeros((2, 3)), {"start": [0, 1]}, r"start must have shape \(3,\), found \(2,\)"),
+        (np.zeros((2, 2)), {"end": [0, np.nan]}, "end must not contain NaN"),
+        ([np.zeros((2, 2)), np.zeros((2, 3))], {}, r"node_scores\[1\] has scores of 3 labels"),
+        ([np.zeros((2, 2)), np.zeros(2)], {}, r"node_scores\[1\] must be nonempty with shape"),
+        (np.zeros((0, 3)), {"start": [0, 0, 0]}, "node_scores must be nonempty"),
+        (
+            np.zeros((2, 2)),
+            {"edge_scores": sparse.eye(2, format="csr"), "mask": np.ones((2, 2), dtype=bool)},
+            "mask requires dense edge_scores",
+        ),
+    ],
+)
+def test_terms_that_do_not_fit_are_named(node, given, message):
+    with pytest.raises(ValueError, match=message):
+        viterbi(node, **given)
