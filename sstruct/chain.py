@@ -12,7 +12,7 @@ from sstruct._checks.parameters import check_number
 from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.weight_frame import named_weights
+from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
 
 __all__ = ["ChainSSVM"]
 
@@ -303,7 +303,8 @@ class ChainSSVM(LabelingSSVM):
 
     _structure_class = ChainStructure
 
-    coef_ = named_weights("coef", "Node weights.")
+    coef_ = node_weights("Node weights.")
+    class_scores_weight_ = scores_weight("Weight of the class scores.")
     intercept_ = named_weights("intercept", "Bias of each label.")
     start_coef_ = named_weights("start", "Weight of each label at the start of a chain.")
     end_coef_ = named_weights("end", "Weight of each label at the end of a chain.")
@@ -315,6 +316,7 @@ class ChainSSVM(LabelingSSVM):
     rescaling: str = "margin"
     search: str = "auto"
     class_weight: Any = None
+    class_scores: Any = None
     transitions: bool = True
     boundaries: bool = True
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None

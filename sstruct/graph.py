@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.weight_frame import named_weights
+from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
 from sstruct._estimators.graph.graph_structure import GraphStructure
 
 __all__ = ["GraphCRFSSVM"]
@@ -278,7 +278,8 @@ class GraphCRFSSVM(LabelingSSVM):
 
     _structure_class = GraphStructure
 
-    coef_ = named_weights("coef", "Node weights.")
+    coef_ = node_weights("Node weights.")
+    class_scores_weight_ = scores_weight("Weight of the class scores.")
     intercept_ = named_weights("intercept", "Bias of each label.")
     edge_coef_ = named_weights("edge", "Pairwise weights; None if they are fixed.")
 
@@ -287,6 +288,7 @@ class GraphCRFSSVM(LabelingSSVM):
     rescaling: str = "margin"
     search: str = "auto"
     class_weight: Any = None
+    class_scores: Any = None
     ignore_label: Any = -1
 
     def __repr__(self, *arguments):

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
-from sstruct._estimators.core.weight_frame import named_weights
+from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
 from sstruct._estimators.label_set.label_set_structure import LabelSetStructure, has_one_label
 from sstruct._input.indicator import as_output
 
@@ -293,7 +293,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
     _structure_class = LabelSetStructure
 
-    coef_ = named_weights("coef", "Weights of each label.")
+    coef_ = node_weights("Weights of each label.")
+    class_scores_weight_ = scores_weight("Weight of the class scores.")
     intercept_ = named_weights("intercept", "Bias of each label.")
     edge_coef_ = named_weights("edge", "Weights of the edges.")
 
@@ -303,6 +304,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     rescaling: str = "margin"
     search: str = "auto"
     class_weight: Any = None
+    class_scores: Any = None
     edges_: np.ndarray = field(init=False)
 
     def __sklearn_tags__(self):

@@ -43,7 +43,9 @@
 
 /* Feature rows, dense (indices == NULL) or CSR, in single or double precision; CSR rows of ones
  * (indicators) require no values. Every value is multiplied by `factor`. With a factor of 1 the
- * results are bitwise equal to those without one. */
+ * results are bitwise equal to those without one.
+ * Rows may have scores of the labels, one padded row of doubles for each feature row; NULL: none.
+ * The kernels do not read them: see the functions of _problems/core/_rows.pxd. */
 enum { SSTRUCT_DOUBLE, SSTRUCT_SINGLE, SSTRUCT_ONES };
 typedef struct {
     const void *values;
@@ -52,6 +54,7 @@ typedef struct {
     int64_t n_features;
     int kind;
     double factor;
+    const double *scores;
 } sstruct_rows;
 typedef char sstruct_ones;
 #define SSTRUCT_VALUE_double(x, f) ((x)[f])

@@ -92,7 +92,7 @@ def chain_problem(nodes, flat, chains, model, labels=None, **options):
     Parameters
     ----------
     nodes : ChainNodes
-    flat : ndarray or CSR matrix of shape (n_nodes, n_features)
+    flat : ndarray or CSR matrix of shape (n_nodes, n_features), or FeatureRows
         The features of the nodes.
     chains, model, labels, **options : as in ChainProblem
     """

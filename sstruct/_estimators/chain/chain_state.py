@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, sizes_of
+from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, is_scored, sizes_of
 from sstruct._estimators.core.fitted_state import Array, Each, Flag, Labels, Number
 from sstruct._problems.chain.chain_arguments import chain_layout
 
@@ -16,7 +16,7 @@ def layout_of_chains(state):
     """Return the WeightLayout of fitted attributes."""
     terms = bool(state["_boundaries"]), bool(state["_transitions"])
     n_edge_features = int(state.get("n_edge_features_in_") or 0)
-    return chain_layout(*sizes_of(state), *terms, n_edge_features)
+    return chain_layout(*sizes_of(state), *terms, n_edge_features, is_scored(state))
 
 
 CHAIN_STATE = LABELING_STATE.extended(

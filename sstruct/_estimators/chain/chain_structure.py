@@ -20,6 +20,7 @@ from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._decode import decode
+from sstruct._problems.core._rows import scored_rows
 
 # "auto" uses GDMM for at least these numbers of labels, for dense and for sparse features
 # (benchmarks/notes/chains.md).
@@ -76,6 +77,7 @@ class ChainStructure(Windowed, NodeStructure):
                 "_form": nodes.form,
                 "n_edge_features_in_": nodes.n_edge_features or None,
                 "edge_feature_names_in_": nodes.edge_names,
+                "_class_scores": data.class_scores,
             },
             features=data.scalable,
             empty=nodes.empty,
@@ -186,7 +188,12 @@ class ChainStructure(Windowed, NodeStructure):
         terms = model._bias, model._boundaries, model._transitions
         chain_model = ChainModel(len(model.classes_), *terms, *model._masks)
         return chain_problem(
-            nodes, nodes.flat, chains, chain_model, known=known, states_per_label=n_states
+            nodes,
+            scored_rows(nodes.flat, model.get("_class_scores")),
+            chains,
+            chain_model,
+            known=known,
+            states_per_label=n_states,
         )
 
     def _decoded(self, model, nodes, known=None, n_states=1):

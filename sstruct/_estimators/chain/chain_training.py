@@ -3,6 +3,7 @@
 import numpy as np
 
 from sstruct._estimators.chain.chain_samples import chain_problem
+from sstruct._estimators.core.class_scores import score_columns
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.losses import class_weighted_costs, node_costs
@@ -10,7 +11,7 @@ from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import labeled_nodes, refuse_lengths
 from sstruct._input.transition_masks import allowed_transitions, check_labelings
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
-from sstruct._problems.core._rows import compressed
+from sstruct._problems.core._rows import compressed, scored_rows
 
 
 class LabeledChains:
@@ -29,6 +30,8 @@ class LabeledChains:
     rows : ndarray or CSR matrix of shape (n_nodes, n_features)
         The features of the nodes. Dense features that are mostly zeros are stored as CSR.
     classes : ndarray of shape (K,)
+    class_scores : ndarray of shape (K,), or None
+        The column of X with the scores of each class.
     codes : ndarray of int32 of shape (n_nodes,)
         Index of the label, or state, of each node, -1 if the node is not used in training.
     start, length : ndarray of shape (n_blocks,)
@@ -54,6 +57,7 @@ class LabeledChains:
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
+        self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
         self.masks = allowed_transitions(structure.transition_mask, self.classes)
         mask = structure.transition_mask
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
@@ -106,18 +110,23 @@ class LabeledChains:
         self._known = np.where(completion.in_loss, self.codes, -1)
         self.codes = np.where(used, completion.codes, -1)
         self.classes, self._cost = completion.classes(self.classes), completion.spread(self._cost)
+        if self.class_scores is not None:
+            self.class_scores = np.repeat(self.class_scores, completion.n_states)
         edge, boundary = self.masks
         self.masks = completion.spread(edge), completion.spread(boundary, axes=(1,))
 
     def problem(self, structure):
         """Return the problem."""
         offsets = self.nodes.offsets
+        rows = self.rows
+        if self.class_scores is not None:
+            rows = scored_rows(self.nodes.flat, self.class_scores, compress=True)
         ends_here = self.start + self.length == offsets[self._sample + 1]
         if self.copies_end is not None:
             ends_here &= ~self.copies_end
         return chain_problem(
             self.nodes,
-            self.rows,
+            rows,
             ChainRanges(
                 self.start,
                 self.length,
@@ -150,6 +159,8 @@ class LabeledChains:
         common = [label_array(self.classes), *masks]
         if self.nodes.edge_rows is not None:
             common.append(np.array(self.nodes.n_edge_features))
+        if self.class_scores is not None:
+            common.append(self.class_scores)
         costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
         return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs)
 

@@ -16,6 +16,7 @@ from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
+from sstruct._estimators.core.class_scores import other_columns
 from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fit import Fit, training_of
 from sstruct._estimators.core.fit_warnings import warn_of_empty
@@ -308,7 +309,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
             kind
                 The group of weights, an attribute name without its ending: coef, intercept, start,
-                end, edge, edge_feature, type (``type_coef_``), w.
+                end, edge, edge_feature, type (``type_coef_``), w; or class_scores, the weight of
+                the class scores, whose columns are not in coef.
             label, next_label or other_label
                 The label, or the pair of neighboring or interacting labels. In ``edge_coef_`` of
                 chains, next_label follows label. With ``pairwise="directed"``, label belongs to the
@@ -343,6 +345,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         values = structure.axis_values(model)
         if feature_names is not None:
             values["feature"] = names_of_features(feature_names, len(values["feature"]))
+        if model.get("_class_scores") is not None:
+            others = other_columns(model._class_scores, model.n_features_in_)
+            values["feature"] = np.asarray(values["feature"])[others]
         return weight_frame(model.layout, model._w, values)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:

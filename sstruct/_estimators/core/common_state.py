@@ -113,8 +113,24 @@ SOLVED = {
 
 
 def sizes_of(state):
-    """Return the numbers of labels and features, and whether there are intercepts."""
-    return len(state["classes_"]), int(state["n_features_in_"]), bool(state["_bias"])
+    """Return the numbers of labels and of features with weights, and whether there are intercepts."""
+    n_features, columns = int(state["n_features_in_"]), state.get("_class_scores")
+    if columns is not None:  # the states of a label have the same column
+        n_features -= len(set(columns.tolist()))
+    return len(state["classes_"]), n_features, bool(state["_bias"])
+
+
+def is_scored(state):
+    """Return whether some features are scores of the labels, which share one weight."""
+    return state.get("_class_scores") is not None
+
+
+def columns_agree(state):
+    """Raise Unexpected unless scores of classes are columns of X."""
+    columns, n_features = state.get("_class_scores"), state["n_features_in_"]
+    if columns is not None and columns.max() >= n_features:
+        expected = f"columns below {n_features}"
+        raise Unexpected("_class_scores", f"up to column {columns.max()}", expected)
 
 
 LABELING_STATE = BASE_STATE.extended(
@@ -125,6 +141,9 @@ LABELING_STATE = BASE_STATE.extended(
         "_bias": Flag(),
         # The form of X, which determines the form of predictions; missing in older pickles.
         "_form": Text(choices=("ragged", "stacked", "rows"), optional=True),
+        # The column of X with the scores of each label; only if `class_scores` was set.
+        "_class_scores": Array(dtype=np.int64, shape=("K",), least=0, optional=True),
     },
+    rules=(columns_agree,),
     layout=lambda state: label_layout(*sizes_of(state)),
 )

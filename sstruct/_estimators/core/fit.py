@@ -7,6 +7,7 @@ import numpy as np
 
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.warn import warn_user
+from sstruct._estimators.core.class_scores import parsed
 from sstruct._estimators.core.fit_warnings import fit_warnings, warn_of_data
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.held_out import Samples, Scorer
@@ -265,6 +266,8 @@ def _checkpoint(structure, training, options):
     parts = [*identifying_arrays(training), training.block_weight]
     parts += [np.array([training.lam, training.pairwise_scale]), loss, names]
     parts += [] if structure.bounds is None else [np.asarray(structure.bounds)]
+    if structure.class_scores is not None:
+        parts += [np.array(parsed(structure.class_scores)[0])]
     if training.held_out is not None:
         parts += [np.array(training.held_out.fingerprint())]
     return Checkpoint(structure.checkpoint, fingerprint(parts))

@@ -1,5 +1,9 @@
 """FittedModel: the result of a fit, sufficient for prediction."""
 
+import numpy as np
+
+from sstruct._estimators.core.class_scores import other_columns
+
 
 class FittedModel:
     """The fitted attributes of an estimator: arrays and plain values.
@@ -36,3 +40,16 @@ class FittedModel:
     def tables(self):
         """Return all tables of weights by name, as views of all weights."""
         return self.layout.views(self._w)
+
+    def node_coef(self):
+        """Return the weights of all columns of X, (K, n_features), including scores of classes.
+
+        A view of the weights if there are no such scores.
+        """
+        coef, columns = self.table("coef"), self.get("_class_scores")
+        if columns is None:
+            return coef
+        out = np.zeros((len(columns), self.n_features_in_))
+        out[:, other_columns(columns, self.n_features_in_)] = coef
+        out[np.arange(len(columns)), columns] = self.table("class_scores")[0]
+        return out

@@ -11,7 +11,7 @@ from sstruct._input.labels import training_classes
 # Attributes of the data, and of parameters, that define the meaning of the weights.
 OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_", "_pairs")
 OF_PARAMETERS = (
-    *("_bias", "_boundaries", "_transitions", "_pair_scores", "_masks"),
+    *("_bias", "_boundaries", "_transitions", "_pair_scores", "_masks", "_class_scores"),
     "pairwise_scale_",
 )
 OF_MODEL = ("pairwise", "strength", "connectivity", "n_edge_features", "full", "K")

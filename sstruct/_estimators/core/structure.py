@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._checks.parameters import FLAG, Range
+from sstruct._estimators.core.class_scores import bounded_weight, other_columns, parsed
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.rescaling import SEARCHES
 from sstruct._estimators.core.solvers_by_name import SOLVERS
@@ -79,6 +80,7 @@ class Structure:
     rescaling = "margin"
     search = "auto"
     pairwise_scale = None
+    class_scores = None
 
     def __init__(self, estimator_name, parameters):
         self.estimator_name, self.parameters = estimator_name, parameters
@@ -180,7 +182,11 @@ class Structure:
     # ----------------------------------------------------------------------------------------------
 
     def bounds_of(self, problem):
-        """Return bounds of the weights in the layout of the problem, (2, n_weights), or None."""
+        """Return all bounds of the weights in the layout of the problem, (2, n_weights), or None."""
+        return bounded_weight(self.class_scores, problem.layout, self.given_bounds(problem))
+
+    def given_bounds(self, problem):
+        """Return the bounds of the weights that the parameters other than `class_scores` imply."""
         return None if self.bounds is None else problem.layout.padded_bounds(self.bounds)
 
     def expected_input(self, model=None):
@@ -220,6 +226,8 @@ class NodeStructure(Structure):
     def check(self):
         if "loss" in self.parameters:
             check_loss(self.loss)
+        if self.class_scores is not None:
+            parsed(self.class_scores)
 
     def labels(self, y, nodes):
         """Return all labels as an array with an entry for each of the Nodes."""

@@ -26,6 +26,28 @@ def named_weights(name, doc) -> Any:
     return property(get, doc=doc)
 
 
+def node_weights(doc) -> Any:
+    """Return a property for the weights of the columns of X, `FittedModel.node_coef`."""
+
+    def get(estimator: Any) -> np.ndarray:
+        _, model = estimator._fitted()
+        return model.node_coef()
+
+    return property(get, doc=doc)
+
+
+def scores_weight(doc) -> Any:
+    """Return a property for the weight of the scores of classes."""
+
+    def get(estimator: Any) -> float:
+        _, model = estimator._fitted()
+        if model.get("_class_scores") is None:
+            raise AttributeError("class_scores_weight_ exists only after a fit with class_scores")
+        return float(model.table("class_scores")[0])
+
+    return property(get, doc=doc)
+
+
 def weight_frame(layout, w, values):
     """Return a data frame with a row for each weight, in the order of the public weight vector.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, sizes_of
+from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, is_scored, sizes_of
 from sstruct._estimators.core.fitted_state import (
     DictOf,
     Flag,
@@ -56,7 +56,8 @@ def grid_agrees(state):
 def layout_of_graphs(state):
     """Return the WeightLayout of fitted attributes."""
     model = state["_model"]
-    return graph_layout(model["pairwise"], *sizes_of(state), int(model["n_edge_features"]))
+    n_edge_features = int(model["n_edge_features"])
+    return graph_layout(model["pairwise"], *sizes_of(state), n_edge_features, is_scored(state))
 
 
 GRAPH_STATE = LABELING_STATE.extended(

@@ -125,6 +125,7 @@ class GraphStructure(NodeStructure):
                 "_model": settings,
                 "_form": graphs.nodes.form,
                 "_keeps_planes": explicit is not problem,
+                "_class_scores": data.class_scores,
             },
             features=_scalable(graphs, settings["pairwise"]),
             empty=graphs.nodes.empty,
@@ -167,10 +168,10 @@ class GraphStructure(NodeStructure):
                 "without bounds neighbors may repel each other"
             )
 
-    def bounds_of(self, problem):
+    def given_bounds(self, problem):
         """Return bounds of the weights, including the bounds for attractive neighbors."""
         given = self.bounds is not None and not isinstance(self.bounds, str)
-        bounds = super().bounds_of(problem) if given else None
+        bounds = super().given_bounds(problem) if given else None
         pairwise, shape = problem.pairwise.name, problem.pairwise.shape
         always = pairwise in ("potts", "contrast")
         if pairwise == "fixed" or not (always or isinstance(self.bounds, str)):
@@ -216,7 +217,8 @@ class GraphStructure(NodeStructure):
         graphs = self.pack(X, model)
         if n_states == 1 or not len(known.codes):
             return self.decode(model, graphs, known.codes)
-        scores = state_scores(graphs, known.codes, _pairwise(model), model.tables(), n_states)
+        tables = model.tables() | {"coef": model.node_coef()}
+        scores = state_scores(graphs, known.codes, _pairwise(model), tables, n_states)
         return self._decoded(model, graphs, node_scores=scores)
 
     def axis_values(self, model):
@@ -242,7 +244,12 @@ class GraphStructure(NodeStructure):
         method = decoding_method(settings, graphs, K, samples)
         decoder = decoder_of(method, settings["seed"], PREDICTION_ITERATIONS, keeps=False)
         return graphs.problem(
-            _pairwise(model), K, decoder, bias=model._bias, node_scores=node_scores
+            _pairwise(model),
+            K,
+            decoder,
+            bias=model._bias,
+            class_scores=model.get("_class_scores"),
+            node_scores=node_scores,
         )
 
     def _decoded(self, model, graphs, samples=None, node_scores=None):

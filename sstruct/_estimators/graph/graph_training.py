@@ -6,13 +6,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from sstruct._estimators.core.class_scores import score_columns
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.graph.nearest_labels import nearest_labels
 from sstruct._estimators.graph.tiles import cut_into_tiles
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.ragged import Nodes, labeled_nodes
-from sstruct._problems.core._rows import compressed
+from sstruct._problems.core._rows import scored_rows
 from sstruct._problems.core.node_arguments import sums_over_blocks
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
@@ -46,13 +47,26 @@ class Graphs(GraphRanges):
         """Return graphs with all rows of `nodes`; `edges` are pairs, starts and numbers."""
         return cls(nodes.offsets[:-1], nodes.lengths, *edges, nodes=nodes, **more)
 
-    def problem(self, pairwise, n_labels, decoder, *, bias, node_scores=None, **training):
-        """Return the GraphProblem; pairwise: name of the pairwise model and its fixed cost.
+    def problem(
+        self,
+        pairwise,
+        n_labels,
+        decoder,
+        *,
+        bias,
+        class_scores=None,
+        node_scores=None,
+        **training,
+    ):
+        """Return the GraphProblem.
 
         Dense features that are mostly zeros are stored as CSR if the problem is for training.
+
+        pairwise : name of the pairwise model and its fixed cost
+        class_scores : the column with the scores of each label, or None
         """
         return GraphProblem(
-            compressed(self.nodes.flat) if training else self.nodes.flat,
+            scored_rows(self.nodes.flat, class_scores, compress=bool(training)),
             self,
             PairwiseModel(pairwise[0], n_labels, self.edge_features, pairwise[1]),
             decoder,
@@ -187,6 +201,8 @@ class LabeledGraphs:
     image : ndarray of shape (n_blocks,), or None
         Index of the graph of each block, if some blocks are tiles.
     classes : ndarray of shape (K,)
+    class_scores : ndarray of shape (K,), or None
+        The column of X with the scores of each class.
     sample_weight : ndarray of shape (n_blocks,)
         Weight of the graph of each block.
     total_weight : float
@@ -201,6 +217,7 @@ class LabeledGraphs:
         labeled = labeled_nodes(structure, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, codes = labeled.classes, labeled.codes
+        self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
         if labeled.node_weights is not None:
             sizes = sizes * labeled.node_weights
@@ -223,6 +240,8 @@ class LabeledGraphs:
             known, codes = np.where(completion.in_loss, codes, -1), completion.codes
             self.classes = completion.classes(self.classes)
             self._cost = completion.spread(self._cost)
+            if self.class_scores is not None:
+                self.class_scores = np.repeat(self.class_scores, completion.n_states)
         elif not used.all() and self._reads_edges(structure):
             # Completed nodes connect known ones; otherwise no edge would cross a void border.
             known, node_weight = np.where(used, codes, -1), node_weight * used
@@ -268,6 +287,7 @@ class LabeledGraphs:
             len(self.classes),
             decoder,
             bias=bias,
+            class_scores=self.class_scores,
             labels=rows.codes,
             cost=self._cost,
             node_weight=rows.node_weight,
@@ -283,6 +303,8 @@ class LabeledGraphs:
         common = [label_array(self.classes), *common]
         if graphs.edge_features is not None:
             common.append(np.array(graphs.edge_features.shape[1]))
+        if self.class_scores is not None:
+            common.append(self.class_scores)
         if explicit:
             common.append(self._cost)
         n_samples, n_blocks = len(graphs.length), None

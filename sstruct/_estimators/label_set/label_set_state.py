@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._estimators.core.common_state import LABELING_STATE, sizes_of
+from sstruct._estimators.core.common_state import LABELING_STATE, is_scored, sizes_of
 from sstruct._estimators.core.fitted_state import (
     Array,
     DictOf,
@@ -70,6 +70,6 @@ LABEL_SET_STATE = LABELING_STATE.extended(
     },
     rules=(edges_agree, model_agrees),
     layout=lambda state: label_set_layout(
-        *sizes_of(state), len(state["edges_"]), state["_model"]["full"]
+        *sizes_of(state), len(state["edges_"]), state["_model"]["full"], is_scored(state)
     ),
 )

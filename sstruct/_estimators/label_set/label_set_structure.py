@@ -6,6 +6,7 @@ import numpy as np
 
 from sstruct._checks.parameters import check_choice
 from sstruct._compat import num_samples
+from sstruct._estimators.core.class_scores import parsed
 from sstruct._estimators.core.fit import fitted_model
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
@@ -88,6 +89,8 @@ class LabelSetStructure(ClassStructure):
 
     def check(self):
         check_loss(self.loss, LABEL_SET_NAMES)
+        if self.class_scores is not None:
+            parsed(self.class_scores)
         check_edges_parameter(self.edges)
         if self.solver_name == "gdmm":
             self._check_relaxed()
@@ -122,6 +125,11 @@ class LabelSetStructure(ClassStructure):
             return MultilabelTraining(self, rows, y, sample_weight, completion, edges).training()
         if is_hierarchy(self.edges):
             raise ValueError("a hierarchy requires sets of labels, an (n, K) array y of 0 and 1")
+        if self.class_scores is not None:
+            raise ValueError(
+                "class_scores requires sets of labels, an (n, K) array y of 0 and 1; for one label "
+                "per sample use ChainSSVM with transitions=False"
+            )
         training = one_label_training(self, rows, y, sample_weight, self.cost)
         if self.solver_name == "gdmm":
             raise ValueError(
@@ -137,10 +145,10 @@ class LabelSetStructure(ClassStructure):
     def cost(self, codes, weights, n_labels):
         return one_label_cost(self.loss, codes, weights, n_labels)
 
-    def bounds_of(self, problem):
+    def given_bounds(self, problem):
         if isinstance(self.bounds, str):
             return attractive_bounds(problem)
-        return super().bounds_of(problem)
+        return super().given_bounds(problem)
 
     def decode(self, model, samples, known=None):
         if has_one_label(model):
@@ -219,7 +227,7 @@ class LabelSetStructure(ClassStructure):
         lam = self.lam if isinstance(self.lam, str) else float(self.lam) * share
         return self.with_parameters(
             edges=None, inference="auto", solver="auto", classes=None, class_weight=None,
-            bounds=None, loss="hamming-count", rescaling="margin", warm_start=False, lam=lam,
+            class_scores=None, bounds=None, loss="hamming-count", rescaling="margin", warm_start=False, lam=lam,
         )  # fmt: skip
 
     def check_partitions(self, y=None):
@@ -253,7 +261,7 @@ class LabelSetStructure(ClassStructure):
 
     def _problem(self, model, rows, known=None):
         """Return the problem of decoding rows, given known labels."""
-        return prediction_problem(rows, model._model, model.edges_, model._bias, known)
+        return prediction_problem(rows, model, known)
 
 
 def has_one_label(model):

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import real_array
 from sstruct._checks.shown import shortened
+from sstruct._estimators.core.class_scores import score_columns
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, cost_spread
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Training
@@ -22,7 +23,7 @@ from sstruct._input.indicator import check_label_names, label_matrix, output_kin
 from sstruct._input.labels import training_classes
 from sstruct._input.losses import label_costs, label_set_weights
 from sstruct._input.ragged import check_weights
-from sstruct._problems.core._rows import compressed
+from sstruct._problems.core._rows import scored_rows
 from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 
@@ -46,6 +47,7 @@ class MultilabelTraining:
         Y = label_matrix(y if completion is None else completion.codes, len(rows))
         K = Y.shape[1]
         self.classes = _column_names(structure.classes, y, K)
+        self.class_scores = score_columns(structure.class_scores, rows, self.classes)
         weights = check_weights(sample_weight, len(rows))
         used, self.in_loss = weights > 0, None
         if completion is not None:
@@ -128,7 +130,7 @@ class MultilabelTraining:
         structure, full = self.structure, self.structure.pairwise == "full"
         lists = self.Y.indptr, self.Y.indices
         problem = MultilabelProblem(
-            compressed(self.flat),
+            scored_rows(self.flat, self.class_scores, compress=True),
             lists,
             self.decoder,
             full=full,
@@ -142,13 +144,15 @@ class MultilabelTraining:
         model = {"method": self.method, "full": full, "output": self.output, "K": self.Y.shape[1]}
         parents = np.empty(0, dtype=np.int64) if self.parents is None else self.parents
         # Arrays that define codes and planes of working sets, in addition to the data.
-        codes = np.array([full, self.decoder.relaxed, self.Y.shape[1]])
+        codes = [np.array([full, self.decoder.relaxed, self.Y.shape[1]])]
+        if self.class_scores is not None:
+            codes.append(self.class_scores)
         return Training(
             problem,
             self.weights,
             self.total,
             self.trained,
-            self._data([self.edges, parents, codes]),
+            self._data([self.edges, parents, *codes]),
             DECODERS[self.method],
             {
                 "n_features_in_": self.rows.n_features,
@@ -158,6 +162,7 @@ class MultilabelTraining:
                 # The meaning of w_ must not change if a parameter is set after the fit.
                 "_bias": structure.fit_intercept,
                 "_model": model | {"parents": self.parents},
+                "_class_scores": self.class_scores,
             },
             features=(self.flat,),
             bounds=structure.bounds_of(problem),
@@ -228,11 +233,19 @@ def one_label_cost(loss, codes, weights, n_labels):
     return (on_cost[:, np.newaxis] + off_cost) * (1 - np.eye(n_labels))
 
 
-def prediction_problem(rows, model, edges, bias, known=None):
-    """Return the problem of decoding packed rows with a fitted model, given known labels."""
-    decoder = label_decoder(model["method"], model["K"], edges, model["parents"], whole=True)
+def prediction_problem(rows, model, known=None):
+    """Return the problem of decoding packed rows with a FittedModel, given known labels."""
+    settings, edges = model._model, model.edges_
+    decoder = label_decoder(
+        settings["method"], settings["K"], edges, settings["parents"], whole=True
+    )
     return MultilabelProblem(
-        compressed(rows.flat), None, decoder, full=model["full"], bias=bias, known=known
+        scored_rows(rows.flat, model.get("_class_scores"), compress=True),
+        None,
+        decoder,
+        full=settings["full"],
+        bias=model._bias,
+        known=known,
     )
 
 

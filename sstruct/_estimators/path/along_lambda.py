@@ -11,6 +11,7 @@ from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.class_scores import parsed
 from sstruct._estimators.core.fit import chosen_options, fitted_attributes
 from sstruct._estimators.core.fit_warnings import scale_warning
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
@@ -81,6 +82,12 @@ class Sweep:
         """Raise if w = 0, the solution for lambda to infinity, is out of bounds."""
         if self.training.bounds is None:
             return
+        scores = self.structure.class_scores
+        if scores is not None and parsed(scores)[0] == "fixed":
+            raise ValueError(
+                'class_scores=("fixed", ...) is not supported by paths over lam, which start at '
+                'w = 0; use class_scores=("scale", ...), or fit the values of lam separately'
+            )
         lower, upper = map(self.public, self.training.bounds)
         wrong = np.flatnonzero((lower > 0) | (upper < 0))
         if len(wrong):

@@ -90,7 +90,7 @@ class TreeStructure(Structure):
             bounds=self.bounds_of(problem),
         )
 
-    def bounds_of(self, problem):
+    def given_bounds(self, problem):
         bounds = problem.model.attractive_bounds()
         if self.bounds is not None:
             given = problem.layout.padded_bounds(self.bounds)

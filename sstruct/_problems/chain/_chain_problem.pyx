@@ -1,9 +1,11 @@
 # Design:
 # (a) A block is a chain of L rows of one flat feature array (dense or CSR, float32 or float64):
 #     phi(x, y) = sum_l x_l (x) e[y_l] and, optionally, a bias per label, start and end terms, and
-#     transition counts. A code consists of the L labels.
+#     transition counts. A code consists of the L labels. If rows have scores of the labels, phi also
+#     has the sum of the scores of y_l.
 # (b) Weights have the layout that the oracle needs, with labels padded to KP: node F x KP, then bias,
-#     start, end (KP each), then transitions K x KP. `ChainModel.layout` has the positions.
+#     start, end (KP each), then transitions K x KP. `ChainModel.layout` has the positions. The weight
+#     of scores, if any, comes between node and bias, padded to KP.
 # (c) The caller removes unlabeled nodes; the remaining segments are blocks without a start or end
 #     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]. Without node weights a_l, integer costs
 #     are tabulated for slack rescaling.
@@ -58,7 +60,7 @@ cdef class ChainProblem(BlockProblem):
 
     Parameters
     ----------
-    X : ndarray or canonical CSR of shape (n_rows, n_features)
+    X : ndarray or canonical CSR of shape (n_rows, n_features), or FeatureRows
         Feature rows of all positions; contiguous float32 and float64 arrays are not copied.
     chains : ChainRanges
     model : ChainModel
@@ -98,7 +100,7 @@ cdef class ChainProblem(BlockProblem):
         for i in range(n):
             longest, total = max(longest, self.length[i]), total + self.length[i]
         self.max_code_size = longest
-        self._set_layout(model.layout(self.n_features))
+        self._set_layout(model.layout(self.n_features, scored=features.n_scores > 0))
         self.has_labels = labels is not None
         self.labels = (
             check_labels(labels, starts, lengths, n_rows, K) if self.has_labels
@@ -425,7 +427,7 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t L = self.length[i], first = self.start[i]
         cdef Py_ssize_t l, m, p, q, n_nodes = 0, n_edges = 0
         cdef int sign
-        cdef double total = 0, bias = self.bias
+        cdef double total = 0, bias = self.bias, of_scores = 0
         cdef int32_t* where = &self.where[0]
         cdef int32_t* where_edge = &self.where_edge[0]
         for l in range(self.n_own[i]):
@@ -444,6 +446,12 @@ cdef class ChainProblem(BlockProblem):
                 if sign != 0:
                     total += 2 * sign * (
                         sstruct_row_product(&self.rows, first + l, first + m) + bias)
+        if self.rows.scores != NULL:
+            for p in range(n_nodes):
+                l = where[p]
+                of_scores += (self.rows.scores[(first + l) * self.KP + a[l]]
+                              - self.rows.scores[(first + l) * self.KP + b[l]])
+            total += (self.rows.factor * of_scores) ** 2
         if self.boundaries:
             if self.starts_here[i] and a[0] != b[0]:
                 total += 2
@@ -483,7 +491,7 @@ cdef class ChainProblem(BlockProblem):
                 sums[at + a[l]] = 0
                 total += sums[at + b[l]] * sums[at + b[l]]
                 sums[at + b[l]] = 0
-        for at in range(self.bias_at, self.n_weights):
+        for at in range(self.n_features * KP, self.n_weights):
             total += sums[at] * sums[at]
             sums[at] = 0
         out[0] = total

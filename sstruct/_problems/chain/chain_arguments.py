@@ -82,15 +82,21 @@ class ChainModel:
     edge_mask: np.ndarray | None = None
     boundary_mask: np.ndarray | None = None
 
-    def layout(self, n_features, n_edge_features=0):
+    def layout(self, n_features, n_edge_features=0, scored=False):
         """Return the WeightLayout for given numbers of node and transition features."""
         terms = self.bias, self.boundaries, self.transitions
-        return chain_layout(self.n_labels, n_features, *terms, n_edge_features)
+        return chain_layout(self.n_labels, n_features, *terms, n_edge_features, scored)
 
 
 @lru_cache
-def chain_layout(n_labels, n_features, bias, boundaries, transitions, n_edge_features):
-    """Return the WeightLayout of a chain model."""
+def chain_layout(
+    n_labels, n_features, bias, boundaries, transitions, n_edge_features, scored=False
+):
+    """Return the WeightLayout of a chain model.
+
+    n_features : number of features that are not scores of the labels
+    scored : whether there are such scores
+    """
     K, G, row, pair = n_labels, n_edge_features, label_row(n_labels), ("label", "next_label")
     width = row.extent
     table = padded_labels(K * width)
@@ -98,7 +104,7 @@ def chain_layout(n_labels, n_features, bias, boundaries, transitions, n_edge_fea
     features = WeightBlock(("edge_feature", *pair), (G, K, K), (table, width, 1), G * table)
     return WeightLayout(
         {
-            **label_blocks(K, n_features, bias),
+            **label_blocks(K, n_features, bias, scored),
             "start": row if boundaries else (K,),
             "end": row if boundaries else (K,),
             "edge": edge if transitions else (K, K),

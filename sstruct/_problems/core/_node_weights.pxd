@@ -1,7 +1,8 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._rows cimport (
-    FeatureRows, sstruct_add_row, sstruct_row_size, sstruct_rows, sstruct_some_potentials)
+    FeatureRows, add_some_scores, collect_scores, sstruct_add_row, sstruct_row_size, sstruct_rows,
+    sstruct_some_potentials)
 
 
 cdef class NodeWeights:
@@ -37,6 +38,8 @@ cdef inline void some_potentials_of(
         nodes.some_potentials(r, w, label, count, out)
     else:
         sstruct_some_potentials(rows, r, w, nodes.KP, label, count, out)
+    if rows.scores != NULL:
+        add_some_scores(rows, r, w, nodes.KP, label, count, out)
 
 
 cdef inline double some_work_of(
@@ -54,3 +57,5 @@ cdef inline void add_row_of(
         nodes.add_row(r, label, change, count, out)
     else:
         sstruct_add_row(rows, r, label, change, count, out, nodes.KP)
+    if rows.scores != NULL:
+        collect_scores(rows, r, label, change, count, out, nodes.KP)

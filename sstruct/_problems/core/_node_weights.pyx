@@ -7,6 +7,7 @@
 #     out of date. Potentials are products of small blocks of rows and labels.
 # (c) Products with the copy have other last bits than those with the original. Which of them is used
 #     depends only on the block and on the pass, so that results do not depend on other blocks or threads.
+# (d) The weight that scores of labels share follows the weights of features, and is not in the copy.
 """Weights of node features, for products with feature rows."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -14,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._kernels._interruption cimport look_after
 from sstruct._problems.core._rows cimport (
-    FeatureRows, potentials_of_rows, sstruct_padded, sstruct_rows)
+    FeatureRows, add_scores, potentials_of_rows, sstruct_padded, sstruct_rows)
 
 import numpy as np
 
@@ -50,6 +51,8 @@ cdef class NodeWeights:
     """
 
     def __init__(self, FeatureRows features not None, Py_ssize_t n_labels):
+        if features.n_scores not in (0, n_labels):
+            raise ValueError(f"found scores of {features.n_scores} labels, expected {n_labels}")
         self.features, self.n_labels, self.KP = features, n_labels, sstruct_padded(n_labels)
         if features.rows.indices == NULL and features.n_features >= LEAST_FEATURES:
             self.step = (features.n_features + 7) // 8 * 8
@@ -113,8 +116,10 @@ cdef class NodeWeights:
         if not decodes or self.changed or count >= FEW_ROWS:
             copy = self.copy_of(w)
         if copy == NULL:
-            return potentials_of_rows(
-                rows, first, count, w, self.KP, bias, cost, truth, scale, theta)
+            potentials_of_rows(rows, first, count, w, self.KP, bias, cost, truth, scale, theta)
+            if rows.scores != NULL:
+                add_scores(rows, first, count, w, self.n_labels, self.KP, theta)
+            return 0
         for l in range(count):
             for k in range(self.KP):
                 theta[l * self.KP + k] = (bias[k] if bias != NULL else 0) + (
@@ -126,6 +131,8 @@ cdef class NodeWeights:
                 self.KP)
             look_after(VECTOR_WORK * n * self.n_labels * rows.n_features)
             begin += n
+        if rows.scores != NULL:
+            add_scores(rows, first, count, w, self.n_labels, self.KP, theta)
         return 0
 
     cdef void some_potentials(

@@ -12,6 +12,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
         int64_t n_features
         int kind
         double factor
+        const double* scores
     cdef enum:
         SSTRUCT_DOUBLE
         SSTRUCT_SINGLE
@@ -54,7 +55,44 @@ cdef inline int potentials_of_rows(
     return 0
 
 
+# Scores of labels share one weight, which follows the weights of features: w[n_features * KP].
+
+cdef inline void add_scores(
+        const sstruct_rows* rows, Py_ssize_t first, Py_ssize_t count, const double* w,
+        Py_ssize_t n_labels, Py_ssize_t KP, double* theta) noexcept nogil:
+    """Add the weighted scores of all labels to the potentials of some rows."""
+    cdef Py_ssize_t l, k
+    cdef double weight = rows.factor * w[rows.n_features * KP]
+    cdef const double* scores = rows.scores + first * KP
+    for l in range(count):
+        for k in range(n_labels):
+            theta[l * KP + k] += weight * scores[l * KP + k]
+
+
+cdef inline void add_some_scores(
+        const sstruct_rows* rows, Py_ssize_t r, const double* w, Py_ssize_t KP,
+        const int32_t* label, Py_ssize_t count, double* out) noexcept nogil:
+    """Add the weighted scores of some labels to their potentials."""
+    cdef Py_ssize_t k
+    cdef double weight = rows.factor * w[rows.n_features * KP]
+    for k in range(count):
+        out[k] += weight * rows.scores[r * KP + label[k]]
+
+
+cdef inline void collect_scores(
+        const sstruct_rows* rows, Py_ssize_t r, const int32_t* label, const double* change,
+        Py_ssize_t count, double* out, Py_ssize_t KP) noexcept nogil:
+    """Add the scores of some labels, times changes of these labels' weights, to their weight."""
+    cdef Py_ssize_t k
+    cdef double total = 0
+    for k in range(count):
+        total += change[k] * rows.scores[r * KP + label[k]]
+    out[rows.n_features * KP] += rows.factor * total
+
+
 cdef class FeatureRows:
     cdef sstruct_rows rows
+    cdef readonly Py_ssize_t n_scores   # number of labels with scores; 0: there are none
+    cdef object scores               # the array that `rows.scores` refers to, or None
     cdef tuple owners                # the arrays that the pointers of `rows` refer to
     cdef readonly Py_ssize_t n_rows, n_features, n_stored, mapped_bytes

@@ -4,6 +4,8 @@
 #     so that kernels need not.
 # (b) Contiguous float32 and float64 arrays are not copied. The values of CSR rows that contain only
 #     ones are not read at all.
+# (c) Some columns of X may be scores of the labels, which share one weight. They are stored as a dense
+#     table with a padded row for each feature row, and the other columns are copied.
 """Feature rows in the form that the kernels read."""
 
 from libc.math cimport sqrt
@@ -15,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import aligned, contiguous
+from sstruct._problems.core.node_arguments import padded
 
 # Below this share of nonzeros, a CSR row is faster than a dense one, whose products vectorize.
 MAX_DENSITY = 0.4
@@ -55,6 +58,8 @@ cdef class FeatureRows:
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
+    scores : ndarray of shape (n_rows, n_labels), optional
+        Scores of the labels at each row, which are no features.
 
     Raises
     ------
@@ -62,12 +67,21 @@ cdef class FeatureRows:
         If the index arrays of a CSR matrix are out of range.
     """
 
-    def __init__(self, X):
+    def __init__(self, X, scores=None):
         cdef const float[::1] single
         cdef const double[::1] double_
         cdef const int32_t[::1] columns
         cdef const int64_t[::1] pointers
+        cdef const double[:, ::1] table
         self.n_rows, self.n_features = X.shape
+        self.rows.scores, self.scores = NULL, None
+        if scores is not None:
+            self.n_scores = scores.shape[1]
+            self.scores = padded(
+                scores, (self.n_rows, self.n_scores), sstruct_padded(self.n_scores), "scores")
+            table = self.scores
+            if self.n_rows > 0:
+                self.rows.scores = &table[0, 0]
         values = X.data if sparse.issparse(X) else X
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
@@ -136,13 +150,45 @@ cdef class FeatureRows:
                     array[a:min(a + AT_ONCE, end):PAGE // array.itemsize].max()
 
     def norms(self):
-        """Return the Euclidean norm of each row. O(entries stored)."""
+        """Return the Euclidean norm of each row, plus its largest score. O(entries stored)."""
         cdef Py_ssize_t r
-        cdef double[::1] out = np.empty(self.n_rows)
+        norms = np.empty(self.n_rows)
+        cdef double[::1] out = norms
         with nogil:
             for r in range(self.n_rows):
                 out[r] = sqrt(sstruct_row_product(&self.rows, r, r))
-        return np.asarray(out)
+        if self.scores is not None:
+            norms += np.abs(self.scores).max(axis=1) * abs(self.rows.factor)
+        return norms
+
+
+def scored_rows(X, columns, compress=False):
+    """Return the FeatureRows of an array some of whose columns are scores of the labels.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+    columns : ndarray of int of shape (n_labels,), or None
+        The column with the scores of each label; None if there are none.
+    compress : bool
+        Whether the other columns are stored as CSR if they are mostly zero.
+
+    Returns
+    -------
+    FeatureRows or array
+        An array if there are no scores.
+    """
+    if columns is None:
+        return compressed(X) if compress else X
+    n_features = X.shape[1]
+    if columns.min() < 0 or columns.max() >= n_features:
+        raise ValueError(f"class scores in columns {columns.tolist()} of {n_features} features")
+    X = X if sparse.issparse(X) else np.asarray(X)   # not a mapped array, whose parts are copies
+    scores, others = X[:, columns], X[:, np.setdiff1d(np.arange(n_features), columns)]
+    if sparse.issparse(X):
+        others.sort_indices()
+        return FeatureRows(others, scores.toarray())
+    return FeatureRows(compressed(others) if compress else others, scores)
 
 
 def _all_ones(const real[::1] values):

@@ -171,11 +171,16 @@ def label_layout(n_labels, n_features, bias):
     return WeightLayout(label_blocks(n_labels, n_features, bias))
 
 
-def label_blocks(n_labels, n_features, bias):
-    """Return coef (K, F) and intercept (K,) by name; padded rows with one entry per label."""
+def label_blocks(n_labels, n_features, bias, scored=False):
+    """Return coef (K, F) and intercept (K,) by name; padded rows with one entry per label.
+
+    scored : whether there are scores of the labels, which share one weight
+    """
     K, F, width = n_labels, n_features, padded_labels(n_labels)
+    scores = {"class_scores": WeightBlock((None,), (1,), (1,), width)} if scored else {}
     return {
         "coef": WeightBlock(("label", "feature"), (K, F), (1, width), F * width),
+        **scores,
         "intercept": label_row(K) if bias else (K,),
     }
 

@@ -78,7 +78,7 @@ cdef class GraphProblem(BlockProblem):
 
     Parameters
     ----------
-    X : ndarray or canonical CSR of shape (n_rows, n_features)
+    X : ndarray or canonical CSR of shape (n_rows, n_features), or FeatureRows
         Feature rows of all nodes; contiguous float32 and float64 arrays are not copied.
     graphs : GraphRanges
     pairwise : PairwiseModel
@@ -147,7 +147,8 @@ cdef class GraphProblem(BlockProblem):
         self.max_code_size = int((graphs.length + graphs.n_copies).max())
         self.n_copied = int(graphs.n_copies.sum())
         self._layout = layout = graph_layout(
-            self.pairwise.name, self.n_labels, self.n_features, self.bias, self.pairwise.n_features)
+            self.pairwise.name, self.n_labels, self.n_features, self.bias, self.pairwise.n_features,
+            features.n_scores > 0)
         self.bias_at, self.edge_at = layout.starts["intercept"], layout.starts["edge"]
         self.n_weights = layout.size
         self.pairwise.reserve(graphs.n_edges.max())
@@ -641,7 +642,7 @@ cdef class GraphProblem(BlockProblem):
 
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
-        cdef Py_ssize_t v, f, at, r, KP = self.KP
+        cdef Py_ssize_t v, f, at, r, KP = self.KP, others = self.n_features * KP
         cdef double total = 0
         cdef double* sums
         cdef const int32_t* column
@@ -665,8 +666,8 @@ cdef class GraphProblem(BlockProblem):
                 at = column[f] * KP
                 total += sums[at + a[v]] * sums[at + a[v]] + sums[at + b[v]] * sums[at + b[v]]
                 sums[at + a[v]] = sums[at + b[v]] = 0
-        total += sstruct_squared_norm(sums + self.bias_at, self.n_weights - self.bias_at)
-        memset(sums + self.bias_at, 0, (self.n_weights - self.bias_at) * sizeof(double))
+        total += sstruct_squared_norm(sums + others, self.n_weights - others)
+        memset(sums + others, 0, (self.n_weights - others) * sizeof(double))
         out[0] = total
         return 0
 

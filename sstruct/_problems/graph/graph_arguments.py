@@ -98,8 +98,12 @@ def edge_shape(pairwise, n_labels, n_features):
 
 
 @lru_cache
-def graph_layout(pairwise, n_labels, n_features, bias, n_edge_features):
-    """Return the WeightLayout of a graph model."""
+def graph_layout(pairwise, n_labels, n_features, bias, n_edge_features, scored=False):
+    """Return the WeightLayout of a graph model.
+
+    n_features : number of node features that are not scores of the labels
+    scored : whether there are such scores
+    """
     shape, pair = edge_shape(pairwise, n_labels, n_edge_features), ("label", "other_label")
     axes = {
         "potts": (None,),
@@ -108,7 +112,7 @@ def graph_layout(pairwise, n_labels, n_features, bias, n_edge_features):
         "directed": ("edge_feature", *pair),
     }
     edge = dense_block(axes[pairwise], shape) if shape else None
-    return WeightLayout({**label_blocks(n_labels, n_features, bias), "edge": edge})
+    return WeightLayout({**label_blocks(n_labels, n_features, bias, scored), "edge": edge})
 
 
 def attractive_edges(pairwise, shape):

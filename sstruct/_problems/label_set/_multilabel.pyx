@@ -27,7 +27,7 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.label_set._label_edges cimport add_edges, edge_distance, edge_scores
 from sstruct._problems.core._rows cimport (
-    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
+    FeatureRows, add_scores, add_some_scores, collect_scores, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
     sstruct_row_size, sstruct_some_potentials)
 
 import numpy as np
@@ -43,7 +43,7 @@ cdef class MultilabelProblem(BlockProblem):
 
     Parameters
     ----------
-    X : ndarray or canonical CSR of shape (n_blocks, n_features)
+    X : ndarray or canonical CSR of shape (n_blocks, n_features), or FeatureRows
         Feature rows; contiguous float32 and float64 arrays are not copied.
     labels : tuple of (first, labels) or None
         Row i has the labels ``labels[first[i]:first[i + 1]]``, ascending, each 0 ... K - 1. None for
@@ -73,10 +73,12 @@ cdef class MultilabelProblem(BlockProblem):
     def __init__(
             self, X, labels, decoder, *, full=False, cost=None, bias=True, known=None,
             in_loss=None):
-        cdef FeatureRows features = FeatureRows(X)
+        cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t i, n = features.n_rows, K = decoder.n_labels
         if n < 1:
             raise ValueError("found 0 rows, expected at least one")
+        if features.n_scores not in (0, K):
+            raise ValueError(f"found scores of {features.n_scores} labels, expected {K}")
         cdef double[::1] squared_norm = np.empty(n)
         for i in range(n):
             squared_norm[i] = sstruct_row_product(&features.rows, i, i) + bool(bias)
@@ -114,7 +116,7 @@ cdef class MultilabelProblem(BlockProblem):
         self.model.full, self.model.relaxed = self.full, decoder.relaxed
         self.outcomes = 4 if self.full else 1
         self._layout = layout = label_set_layout(
-            K, self.n_features, self.bias, self.n_edges, self.full)
+            K, self.n_features, self.bias, self.n_edges, self.full, features.n_scores > 0)
         self.bias_at, self.edge_at = layout.starts["intercept"], layout.starts["edge"]
         self.n_weights = layout.size
         self.max_code_size = decoder.code_size
@@ -143,9 +145,12 @@ cdef class MultilabelProblem(BlockProblem):
         return [(self.features, np.arange(self.n_blocks))]
 
     def norms(self):
-        """Return upper bounds of |phi|: a row and a bias for each label, and all edges."""
+        """Return upper bounds of |phi|: a row, a bias and a score for each label, and all edges."""
         # sum_k |w_k| <= sqrt(K) |w|
-        return np.sqrt(self.n_labels * np.asarray(self.squared_norm)) + self.n_edges**0.5
+        norms = np.sqrt(self.n_labels * np.asarray(self.squared_norm)) + self.n_edges**0.5
+        if self.features.scores is not None:
+            norms += np.abs(self.features.scores).sum(axis=1)
+        return norms
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         cdef Py_ssize_t at
@@ -156,10 +161,12 @@ cdef class MultilabelProblem(BlockProblem):
         return 0
 
     cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil:
-        """Compute theta = x_i @ W + bias."""
+        """Compute theta = x_i @ W + bias, plus the weighted scores of the labels."""
         sstruct_potentials(
             &self.rows, i, 1, w, self.KP, w + self.bias_at if self.bias else NULL, NULL, NULL, 0,
             theta)
+        if self.rows.scores != NULL:
+            add_scores(&self.rows, i, 1, w, self.n_labels, self.KP, theta)
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """Set `theta`, `pair` and `constant` to the scores, plus loss_weight times the loss, of sets."""
@@ -346,6 +353,8 @@ cdef class MultilabelProblem(BlockProblem):
         # Single columns are read one value at a time, all columns eight at a time.
         if 8 * n_labels < self.KP:
             sstruct_some_potentials(&self.rows, i, w, self.KP, label, n_labels, &self.change[0])
+            if self.rows.scores != NULL:
+                add_some_scores(&self.rows, i, w, self.KP, label, n_labels, &self.change[0])
             for j in range(n_labels):
                 theta[label[j]] = self.change[j] + (w[self.bias_at + label[j]] if self.bias else 0)
             work[0] += n_labels * sstruct_row_size(&self.rows, i)
@@ -390,14 +399,17 @@ cdef class MultilabelProblem(BlockProblem):
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
         cdef Py_ssize_t j, n_labels, n_edges
         cdef int64_t change, of_labels = 0, of_edges
+        cdef double of_scores = 0
         cdef const int32_t* codes[2]
         codes[0], codes[1] = a, b
         self.compare(codes, 2, &n_labels, &n_edges)
         for j in range(n_labels):
             change = a[self.label[j]] - b[self.label[j]]
             of_labels += change * change
+            if self.rows.scores != NULL:
+                of_scores += change * self.rows.scores[i * self.KP + self.label[j]]
         of_edges = edge_distance(&self.model, a, b, &self.edge[0], n_edges)
-        out[0] = 0.25 * (self.squared_norm[i] * of_labels + of_edges)
+        out[0] = 0.25 * (self.squared_norm[i] * of_labels + of_edges + of_scores * of_scores)
         return 0
 
     cdef int scatter(
@@ -415,6 +427,8 @@ cdef class MultilabelProblem(BlockProblem):
             if self.bias:
                 out[self.bias_at + label[j]] += change[j]
         sstruct_add_row(&self.rows, i, label, change, n_labels, out, self.KP)
+        if self.rows.scores != NULL:
+            collect_scores(&self.rows, i, label, change, n_labels, out, self.KP)
         add_edges(
             &self.model, codes, coefficient, count, &self.edge[0], n_edges, out + self.edge_at)
         return 0

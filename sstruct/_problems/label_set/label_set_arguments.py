@@ -9,13 +9,18 @@ from sstruct._problems.core.weight_layout import WeightLayout, dense_block, labe
 
 
 @lru_cache
-def label_set_layout(n_labels, n_features, bias, n_edges, full):
-    """Return the WeightLayout of a model of label sets; full: 4 weights for each edge."""
+def label_set_layout(n_labels, n_features, bias, n_edges, full, scored=False):
+    """Return the WeightLayout of a model of label sets.
+
+    n_features : number of features that are not scores of the labels
+    full : whether each edge has 4 weights
+    scored : whether there are scores of the labels
+    """
     axes, shape = ("edge",), (n_edges,)
     if full:
         axes, shape = (*axes, "value", "other_value"), (*shape, 2, 2)
     edge = dense_block(axes, shape)
-    return WeightLayout({**label_blocks(n_labels, n_features, bias), "edge": edge})
+    return WeightLayout({**label_blocks(n_labels, n_features, bias, scored), "edge": edge})
 
 
 def check_label_lists(first, labels, n_rows, n_labels):

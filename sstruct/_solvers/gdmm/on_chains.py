@@ -43,6 +43,7 @@ DUST = 1e-13
 WITH_FACTORS = Solver.takes | {
     "rescaling": ("margin",),
     "bounds": (None,),
+    "class_scores": (None,),
 }
 
 
