@@ -24,6 +24,7 @@ from sstruct._problems.chain.chain_arguments import (
     check_edge_rows,
 )
 from sstruct._problems.core._decode import decode
+from sstruct._problems.core._rows import scored_rows
 from sstruct._problems.coupled._coupled_problem import CoupledProblem
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
@@ -36,6 +37,7 @@ from sstruct._testing._graph_enumeration import graph_enumeration
 from tests.problems.flat import chain_problem, graph_problem
 from tests.problems.trees import FORESTS, make_trees
 from tests.reference import brute_force, graphs
+from tests.reference.class_scores import embedding
 
 SWITCHES = list(product([True, False], repeat=3))
 STORAGES = list(product(["dense", "csr"], [np.float32, np.float64]))
@@ -53,12 +55,20 @@ SIZES = [
 ]
 
 
+def stored(X, storage, dtype, columns=None):
+    """Return features of a storage and dtype; columns: scores of the labels, or None."""
+    X = X.astype(dtype)
+    return scored_rows(sparse.csr_matrix(X) if storage == "csr" else X, columns)
+
+
 def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=False, switches=None,
-                F=4, cuts=True, weighted=False, G=0, windows=False):  # fmt: skip
+                F=4, cuts=True, weighted=False, G=0, windows=False, scored=False):  # fmt: skip
     """Return a problem with its parts as the reference wants them.
 
     windows : whether some blocks end with a copy of the node after them
+    scored : whether there are scores of the labels in addition to F features
     """
+    F += K * scored
     bias, boundaries, transitions = switches or (True, True, True)
     n_rows = sum(lengths) + 2  # a row before and one after, of no block
     X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
@@ -88,8 +98,9 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
     cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
     scale = rng.choice([0.25, 0.5, 1.0, 2.0], len(lengths))
     node_weight = rng.choice([0.0, 0.5, 1.0, 3.0], n_rows) if weighted else np.ones(n_rows)
+    columns = rng.permutation(F)[:K] if scored else None
     arguments = dict(
-        X=sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
+        X=stored(X, storage, dtype, columns),
         node_weight=node_weight if weighted else None,
         start=start,
         length=np.array(lengths),
@@ -113,19 +124,20 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         arguments["edges"] = EdgeFeatureRows(rows, edge_start)
     problem = chain_problem(**arguments)
     size = K * F + bias * K + boundaries * 2 * K + transitions * K * K + G * K * K
+    small = embedding(size, F, columns) if scored else np.eye(size)
 
     def phi(i, y):
         own = f[edge_start[i] : edge_start[i] + lengths[i] - 1] if G else None
-        return brute_force.joint_feature(
-            X[start[i] : start[i] + lengths[i]], y, model, starts[i], ends[i], own, copies[i]
-        )
+        rows = X[start[i] : start[i] + lengths[i]]
+        phi = brute_force.joint_feature(rows, y, model, starts[i], ends[i], own, copies[i])
+        return phi @ small if scored else phi
 
     def loss(i, y):
         rows = slice(start[i], start[i] + lengths[i] - copies[i])
         costs = zip(node_weight[rows], labels[rows], y, strict=not copies[i])
         return scale[i] * sum(f * cost[a, b] for f, a, b in costs)
 
-    w = rng.integers(-4, 5, size).astype(float)
+    w = rng.integers(-4, 5, small.shape[1]).astype(float)
     return SimpleNamespace(
         problem=problem,
         arguments=arguments,
@@ -160,12 +172,14 @@ def make_enumerated(rng, sizes, n_weights, **options):
 
 
 def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, bias=True, F=4,
-                decoder=None, copies=False):  # fmt: skip
+                decoder=None, copies=False, scored=False):  # fmt: skip
     """Return a problem with its parts as the reference wants them; weights are not attractive.
 
     copies : whether some edges, the last ones of a block, end at copies of other rows; if it is
         "of others", of rows of other blocks
+    scored : whether there are scores of the labels in addition to F features
     """
+    F += K * scored
     n_rows = sum(sizes) + 2  # a row before and one after, of no block
     X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
     start = 1 + np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -189,8 +203,9 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         of_block = np.repeat(np.arange(len(sizes)), sizes)
         copied = [rng.choice(inside[of_block != i], count) for i, count in enumerate(n_copies)]
         copied = np.concatenate(copied)
+    columns = rng.permutation(F)[:K] if scored else None
     problem = GraphProblem(
-        sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
+        stored(X, storage, dtype, columns),
         GraphRanges(
             start,
             sizes,
@@ -219,7 +234,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         )
         for label in y[sizes[i] :] if bias else ():  # copies have no bias
             out[K * F + label] -= 1
-        return out
+        return out @ embedding(len(out), F, columns) if scored else out
 
     def loss(i, y):
         own = zip(node_weight[rows(i)], labels[rows(i)], y, strict=not copies)
@@ -584,6 +599,30 @@ def test_every_switch(rng, switches, storage, masked, windows):
             check_against_definition(chains, rng)
 
 
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("F", [0, 3, 64])
+@pytest.mark.parametrize("G", [0, 2])
+def test_scores_of_labels(rng, storage, dtype, F, G):
+    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (9, (2, 3))]:
+        for windows, switches in product((False, True), SWITCHES):
+            options = dict(storage=storage, dtype=dtype, F=F, scored=True)
+            chains = make_chains(
+                rng, K, lengths, G=G, windows=windows, switches=switches, **options
+            )
+            check_against_definition(chains, rng)
+        for pairwise in PAIRWISE if G == 0 else ():
+            check_against_definition(make_graphs(rng, pairwise, K, (3, 1), **options), rng)
+
+
+def test_scores_of_other_numbers_of_labels_are_refused():
+    rows = scored_rows(np.ones((3, 4)), np.array([0, 1]))
+    for columns in ([0, 4], [-1, 0]):
+        with pytest.raises(ValueError, match="of 4 features"):
+            scored_rows(np.ones((3, 4)), np.array(columns))
+    with pytest.raises(ValueError, match="found scores of 2 labels, expected 3"):
+        ChainProblem(rows, ChainRanges([0], [3]), ChainModel(3))
+
+
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("G", [0, 2])
 def test_coupled_windows(rng, G, masked):
@@ -612,13 +651,16 @@ def test_center_of_other_copies_is_refused(rng):
 @pytest.mark.parametrize("windows", [False, True])
 @pytest.mark.parametrize("G", [0, 2])
 @pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("scored", [False, True])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, dtype, G, windows):
+def test_distance_of_long_chains_that_differ_everywhere(
+    rng, switches, scored, storage, dtype, G, windows
+):
     # Beyond 64 differing positions planes are added up in an accumulator, which must be left
     # clean: every distance is asked for twice, short ones in between.
     chains = make_chains(
         rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5, G=G,
-        windows=windows,
+        windows=windows, scored=scored,
     )  # fmt: skip
     problem = chains.problem
     for _ in range(2):

@@ -19,8 +19,9 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import MultilabelProblem, label_marginals
 from sstruct._testing import _problem_access as doors
 from sstruct._testing._half_enumeration import HalfEnumeration
-from tests.problems.test_contract import STORAGES, check_against_definition, code
+from tests.problems.test_contract import STORAGES, check_against_definition, code, stored
 from tests.reference import label_sets
+from tests.reference.class_scores import embedding
 
 DECODERS = ("enumeration", "forest", "independent", "hierarchy", "cut", "halves", "relaxed")
 
@@ -67,8 +68,12 @@ def masses_of(y, edges, K):
 
 
 def make(rng, kind, K, *, n=3, F=4, full=False, storage="dense", dtype=np.float64, bias=True,
-         uniform=False):  # fmt: skip
-    """Return a problem with its parts as `check_against_definition` wants them."""
+         uniform=False, scored=False):  # fmt: skip
+    """Return a problem with its parts as `check_against_definition` wants them.
+
+    scored : whether there are scores of the labels in addition to F features
+    """
+    F += K * scored
     X = 2 * rng.integers(-3, 4, (n, F)) * (rng.random((n, F)) < 0.7)
     decoder, parents = make_decoder(rng, kind, K)
     edges = decoder.edge_list
@@ -77,15 +82,16 @@ def make(rng, kind, K, *, n=3, F=4, full=False, storage="dense", dtype=np.float6
     cost = 2.0 * rng.integers(1 if uniform else 0, 4, (2, K))
     if uniform:
         cost[:] = 0.25
+    columns = rng.permutation(F)[:K] if scored else None
     problem = MultilabelProblem(
-        sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
+        stored(X, storage, dtype, columns),
         (np.r_[0, np.cumsum(Y.sum(axis=1))], np.flatnonzero(Y) % K),
         decoder,
         full=full,
         cost=cost,
         bias=bias,
     )
-    size = K * F + bias * K
+    size = K * (F - K) + 1 + bias * K if scored else K * F + bias * K
     w = 2.0 * rng.integers(-4, 5, size + len(edges) * (4 if full else 1))
     if kind == "cut":
         w[size:] = abs(w[size:])
@@ -98,7 +104,8 @@ def make(rng, kind, K, *, n=3, F=4, full=False, storage="dense", dtype=np.float6
         labels = np.array(y[:K]) / 2
         parts = [np.outer(labels, X[i]).ravel()]
         parts += [labels] if bias else []
-        return np.concatenate([*parts, *pairs(tuple(y))])
+        phi = np.concatenate([*parts, *pairs(tuple(y))])
+        return phi @ embedding(len(phi), F, columns) if scored else phi
 
     def loss(i, y):
         return sum(cost[Y[i, k], k] * abs(y[k] / 2 - Y[i, k]) for k in range(K))
@@ -132,6 +139,9 @@ def test_every_decoder_and_storage(rng, kind, full, storage, dtype):
         for bias in (True, False):
             made = make(rng, kind, K, full=full, storage=storage, dtype=dtype, bias=bias)
             check_against_definition(made, rng)
+            options = {"full": full, "storage": storage, "dtype": dtype, "scored": True}
+            check_against_definition(make(rng, kind, K, bias=bias, F=0, **options), rng)
+            check_against_definition(make(rng, kind, K, bias=bias, **options), rng)
 
 
 @pytest.mark.parametrize("uniform", [False, True])

@@ -1,0 +1,20 @@
+"""Scores of classes by their definition: features whose weights are all the same, or 0."""
+
+import numpy as np
+
+
+def embedding(n_weights, n_features, columns):
+    """The matrix that turns weights with one weight of class scores into those of all features.
+
+    Without class scores, `n_weights` are coef (K, n_features) and others; with them, they are coef
+    of the other features, the weight of the scores, and the same others.
+    """
+    K, rest = len(columns), [f for f in range(n_features) if f not in set(columns)]
+    n_own, n_others = K * len(rest), n_weights - K * n_features
+    out = np.zeros((n_weights, n_own + 1 + n_others))
+    for k in range(K):
+        for j, f in enumerate(rest):
+            out[k * n_features + f, k * len(rest) + j] = 1
+        out[k * n_features + columns[k], n_own] = 1
+    out[K * n_features :, n_own + 1 :] = np.eye(n_others)
+    return out
