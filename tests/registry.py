@@ -75,7 +75,7 @@ LOSSES = {
         "hamming",
         "balanced",
         np.array([1.0, 2.0]),
-        np.array([[0, 1], [2, 0]]),
+        np.array([[0, 1], [1, 0]]),
     )
 }
 OF_LABELS = LOSSES | {
@@ -84,6 +84,7 @@ OF_LABELS = LOSSES | {
     "classes": (None, None, [0, 1], [0, 1, 2]),
     "ignore_label": (None, -1, 0),
 }
+SCORES = {"class_scores": (None, None, slice(0, 2), ("scale", [1, 0]), ("fixed", [0, 1]))}
 SLACK = {"rescaling": ("margin", "margin", "slack"), "search": ("auto", "bisecting", "binary")}
 ALSO_GDMM = {
     "solver": (
@@ -374,14 +375,14 @@ def _mask(before, after):
     return not (before == 1 and after == 0)
 
 
-_chain = COMMON | OF_LABELS | SLACK | ALSO_GDMM | {
+_chain = COMMON | OF_LABELS | SLACK | SCORES | ALSO_GDMM | {
     "transitions": (True, False),
     "boundaries": (True, False),
     "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
                         masks.bio_transitions),
     "window_size": ("auto", "auto", None, 1, 2),
 }  # fmt: skip
-_graph = COMMON | OF_LABELS | SLACK | {
+_graph = COMMON | OF_LABELS | SLACK | SCORES | {
     "pairwise": ("potts", "full", 0.5),
     "inference": ("auto", "auto", "cut", "expansion", "max-sum", "fwmap"),
     "bounds": (None, "submodular"),
@@ -414,6 +415,8 @@ EXAMPLES = {
             {"window_size": 2},
             {"window_size": 2, "solver": MPBCFW(couple_windows=True)},
             {"pairwise_scale": "auto", "lam": "auto"},
+            {"class_scores": slice(0, 2), "pairwise_scale": "auto"},
+            {"class_scores": ("fixed", [1, 0]), "window_size": 2},
         ),
     ),
     "chain with edge features": Example(
@@ -429,6 +432,7 @@ EXAMPLES = {
         _graph,
         checked=({}, {"rescaling": "slack"}),
         refitted={"pairwise": "full"},
+        more=({"class_scores": [1, 0]},),
     ),
     "adjacency": Example(
         sstruct.GraphCRFSSVM, adjacency, _graph, refitted={"fit_intercept": False}
@@ -455,6 +459,7 @@ EXAMPLES = {
             {"window_size": 2},
             {"window_size": 2, "solver": MPBCFW(couple_windows=True)},
             {"rescaling": "slack"},
+            {"class_scores": ("fixed", [1, 0]), "window_size": 2},
         ),
     ),
     "typed graph": Example(

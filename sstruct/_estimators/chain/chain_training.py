@@ -3,9 +3,9 @@
 import numpy as np
 
 from sstruct._estimators.chain.chain_samples import chain_problem
-from sstruct._estimators.core.class_scores import score_columns
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._input.class_scores import score_columns
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import labeled_nodes, refuse_lengths

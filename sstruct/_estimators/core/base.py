@@ -16,7 +16,6 @@ from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
-from sstruct._estimators.core.class_scores import other_columns
 from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fit import Fit, training_of
 from sstruct._estimators.core.fit_warnings import warn_of_empty
@@ -35,6 +34,7 @@ from sstruct._estimators.core.partitions import parted_score
 from sstruct._estimators.core.preparation import check_given, prepared
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
+from sstruct._input.class_scores import other_columns
 from sstruct.solvers import MPBCFW, SOLVER_OF_NAME, BaseSolver
 
 PICKLE_FORMAT = 1

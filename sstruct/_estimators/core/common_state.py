@@ -113,7 +113,7 @@ SOLVED = {
 
 
 def sizes_of(state):
-    """Return the numbers of labels and of features with weights, and whether there are intercepts."""
+    """Return the numbers of labels and of features in coef, and whether there are intercepts."""
     n_features, columns = int(state["n_features_in_"]), state.get("_class_scores")
     if columns is not None:  # the states of a label have the same column
         n_features -= len(set(columns.tolist()))

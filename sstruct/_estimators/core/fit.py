@@ -7,7 +7,6 @@ import numpy as np
 
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.warn import warn_user
-from sstruct._estimators.core.class_scores import parsed
 from sstruct._estimators.core.fit_warnings import fit_warnings, warn_of_data
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.held_out import Samples, Scorer
@@ -15,6 +14,7 @@ from sstruct._estimators.core.parted_fit import as_partitions, parted_training
 from sstruct._estimators.core.preparation import check_parameters, identifying_arrays, prepared
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.threads import n_threads
+from sstruct._input.class_scores import parsed
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.checkpoint import Checkpoint

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._estimators.core.class_scores import other_columns
+from sstruct._input.class_scores import other_columns
 
 
 class FittedModel:

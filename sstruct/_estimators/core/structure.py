@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._checks.parameters import FLAG, Range
-from sstruct._estimators.core.class_scores import bounded_weight, other_columns, parsed
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.rescaling import SEARCHES
 from sstruct._estimators.core.solvers_by_name import SOLVERS
+from sstruct._input.class_scores import bounded_weight, parsed
 from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
 from sstruct._input.losses import check_loss
 from sstruct._input.padding import check_reserved
@@ -182,7 +182,7 @@ class Structure:
     # ----------------------------------------------------------------------------------------------
 
     def bounds_of(self, problem):
-        """Return all bounds of the weights in the layout of the problem, (2, n_weights), or None."""
+        """Return bounds of the weights in the layout of the problem, (2, n_weights), or None."""
         return bounded_weight(self.class_scores, problem.layout, self.given_bounds(problem))
 
     def given_bounds(self, problem):

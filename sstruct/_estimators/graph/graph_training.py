@@ -6,11 +6,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from sstruct._estimators.core.class_scores import score_columns
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.graph.nearest_labels import nearest_labels
 from sstruct._estimators.graph.tiles import cut_into_tiles
+from sstruct._input.class_scores import score_columns
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.ragged import Nodes, labeled_nodes
 from sstruct._problems.core._rows import scored_rows
@@ -210,6 +210,7 @@ class LabeledGraphs:
     trained : TrainedNodes
     """
 
+    class_scores = None
     image = None
 
     def __init__(self, structure, graphs, labels, sample_weight, completion=None):

@@ -6,7 +6,6 @@ import numpy as np
 
 from sstruct._checks.parameters import check_choice
 from sstruct._compat import num_samples
-from sstruct._estimators.core.class_scores import parsed
 from sstruct._estimators.core.fit import fitted_model
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
@@ -37,6 +36,7 @@ from sstruct._estimators.label_set.partial_sets import (
     inner_sets,
     known_sets,
 )
+from sstruct._input.class_scores import parsed
 from sstruct._input.completion import KnownLabels
 from sstruct._input.indicator import (
     check_label_names,
@@ -227,7 +227,8 @@ class LabelSetStructure(ClassStructure):
         lam = self.lam if isinstance(self.lam, str) else float(self.lam) * share
         return self.with_parameters(
             edges=None, inference="auto", solver="auto", classes=None, class_weight=None,
-            class_scores=None, bounds=None, loss="hamming-count", rescaling="margin", warm_start=False, lam=lam,
+            class_scores=None, bounds=None, loss="hamming-count", rescaling="margin",
+            warm_start=False, lam=lam,
         )  # fmt: skip
 
     def check_partitions(self, y=None):

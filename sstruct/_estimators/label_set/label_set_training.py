@@ -5,7 +5,6 @@ from scipy import sparse
 
 from sstruct._checks.arrays import real_array
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.class_scores import score_columns
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, cost_spread
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Training
@@ -18,6 +17,7 @@ from sstruct._estimators.label_set.interactions import (
     is_learned,
     label_decoder,
 )
+from sstruct._input.class_scores import score_columns
 from sstruct._input.frames import label_names
 from sstruct._input.indicator import check_label_names, label_matrix, output_kind
 from sstruct._input.labels import training_classes

@@ -11,7 +11,6 @@ from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM
-from sstruct._estimators.core.class_scores import parsed
 from sstruct._estimators.core.fit import chosen_options, fitted_attributes
 from sstruct._estimators.core.fit_warnings import scale_warning
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
@@ -19,6 +18,7 @@ from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
+from sstruct._input.class_scores import parsed
 from sstruct._input.packed_state import pack_state, unpack_state
 from sstruct._solvers.core.solver import Setup, Solution
 from sstruct._solvers.core.status import Status

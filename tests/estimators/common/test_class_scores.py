@@ -445,7 +445,9 @@ def test_invalid_combinations():
         MultilabelSSVM(class_scores=slice(0, 3)).fit(np.ones((3, 3)), [0, 1, 2])
     bounds = np.array([[-np.inf] * 25, [np.inf] * 25])
     bounds[:, 6] = 2, 3
-    with pytest.raises(ValueError, match="weight of class_scores are 2 and 3, but this weight is 1"):
+    with pytest.raises(
+        ValueError, match="weight of class_scores are 2 and 3, but this weight is 1"
+    ):
         ChainSSVM(class_scores=("fixed", slice(0, 3)), bounds=bounds).fit(X, y)
     bounds[:, 6] = -3, -2
     with pytest.raises(ValueError, match="are -3 and -2, but this weight is at least 0"):
@@ -474,10 +476,14 @@ def test_stored_models(tmp_path):
     other = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(other.coef_, model.coef_)
     assert other.class_scores == model.class_scores
-    np.testing.assert_array_equal(np.concatenate(other.predict(X)), np.concatenate(model.predict(X)))
+    np.testing.assert_array_equal(
+        np.concatenate(other.predict(X)), np.concatenate(model.predict(X))
+    )
     # The parameter does not change the meaning of a fitted model.
     other.set_params(class_scores=None)
-    np.testing.assert_array_equal(np.concatenate(other.predict(X)), np.concatenate(model.predict(X)))
+    np.testing.assert_array_equal(
+        np.concatenate(other.predict(X)), np.concatenate(model.predict(X))
+    )
     for wrong in (np.array([0, 1, 5]), np.array([0, 1]), np.array([0, 1, -1]), [0, 1, 2]):
         damaged = pickle.loads(pickle.dumps(model))
         damaged._class_scores = wrong
@@ -540,10 +546,13 @@ def test_searches_and_pipelines():
     rng = np.random.default_rng(0)
     X, y = chains(rng, n=30)
     forms = [None, slice(0, 3), ("fixed", slice(0, 3))]
-    search = GridSearchCV(ChainSSVM(random_state=0), {"class_scores": forms}, cv=2, error_score="raise")
+    search = GridSearchCV(
+        ChainSSVM(random_state=0), {"class_scores": forms}, cv=2, error_score="raise"
+    )
     assert len(search.fit(X, y).cv_results_["params"]) == 3
     dicts = [
-        [{"p0": row[0], "p1": row[1], "p2": row[2], "word": f"w{row[3] > 0}"} for row in x] for x in X
+        [{"p0": row[0], "p1": row[1], "p2": row[2], "word": f"w{row[3] > 0}"} for row in x]
+        for x in X
     ]
     pipeline = make_pipeline(
         SequenceVectorizer(), ChainSSVM(class_scores=["p0", "p1", "p2"], random_state=0)
