@@ -117,6 +117,16 @@ class ChainSSVM(LabelingSSVM):
         ``"bcfw"``, or if ``solver="auto"`` is ``"gdmm"``. Integers require margin rescaling and
         one of these solvers. With None, training uses whole sequences. Predictions are always
         made for whole sequences. See :doc:`/how_to/long_recordings`.
+    class_scores : slice, list, tuple or None, default=None
+        Columns of X that are scores of the classes from another model, such as logits or
+        log-probabilities; higher is better. Exactly one column per class, in the order of
+        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
+        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
+        column in the score of class k. It is learned, at least 0, and regularized like the weights
+        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
+        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
+        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
+        :doc:`/how_to/given_scores`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -128,8 +138,8 @@ class ChainSSVM(LabelingSSVM):
         two solvers support `warm_start` and `checkpoint`.
         ``"gdmm"`` trains on single nodes and transitions, and gradually enforces their agreement
         [7]_. It is intended for so many labels that Viterbi, with up to K^2 operations per node, is
-        too slow. It supports margin rescaling without `bounds`, and otherwise the parameters that
-        ``"fw"`` supports.
+        too slow. It supports margin rescaling without `bounds` and `class_scores`, and otherwise the
+        parameters that ``"fw"`` supports.
         ``"auto"`` uses ``"gdmm"`` for at least 1,500 labels, or at least 600 if X is sparse, unless
         a parameter that it does not support or a `transition_mask` is set, `transitions` is False,
         or X has edge features.
@@ -184,11 +194,15 @@ class ChainSSVM(LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``,
-        ``edge_coef_`` and ``edge_feature_coef_``, as far as they are enabled. Each access returns a
-        copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
+        ``class_scores_weight_``), ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``
+        and ``edge_feature_coef_``, as far as they are enabled. Each access returns a copy.
     coef_ : ndarray of shape (K, n_features)
-        Weights of the features, one row per label.
+        Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
+        column with the scores of a class has ``class_scores_weight_`` in the row of this class and
+        0 in the others.
+    class_scores_weight_ : float
+        The weight of the class scores. Only available if `class_scores` is set.
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
         Weights of labels; zero if disabled by the parameter.
     edge_coef_ : ndarray of shape (K, K)

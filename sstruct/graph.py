@@ -105,6 +105,16 @@ class GraphCRFSSVM(LabelingSSVM):
         labeling. If the decoder is exact (or ``"fwmap"``), they bound its violation, so
         ``objective_`` is an upper bound of the objective at ``w_``. ``"binary"`` requires more
         calls.
+    class_scores : slice, list, tuple or None, default=None
+        Columns of X that are scores of the classes from another model, such as logits or
+        log-probabilities; higher is better. Exactly one column per class, in the order of
+        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
+        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
+        column in the score of class k. It is learned, at least 0, and regularized like the weights
+        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
+        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
+        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
+        :doc:`/how_to/given_scores`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -164,10 +174,15 @@ class GraphCRFSSVM(LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_``, ``intercept_`` and ``edge_coef_``, as far as they
-        exist. Each access returns a copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
+        ``class_scores_weight_``), ``intercept_`` and ``edge_coef_``, as far as they exist. Each
+        access returns a copy.
     coef_ : ndarray of shape (K, n_features)
-        Weights of the features, one row per label.
+        Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
+        column with the scores of a class has ``class_scores_weight_`` in the row of this class and
+        0 in the others.
+    class_scores_weight_ : float
+        The weight of the class scores. Only available if `class_scores` is set.
     intercept_ : ndarray of shape (K,)
         Intercepts; zero without `fit_intercept`.
     edge_coef_ : ndarray of shape (1,), (G,), (K, K) or (G, K, K), or None

@@ -112,6 +112,16 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         program and mixtures of two); otherwise ``"bisecting"``. ``"angular"`` is also exact, for
         enumeration and the relaxation. ``"bisecting"`` and ``"binary"`` may miss the most violated
         set, but bound its violation.
+    class_scores : slice, list, tuple or None, default=None
+        Columns of X that are scores of the classes from another model, such as logits or
+        log-probabilities; higher is better. Exactly one column per class, in the order of
+        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
+        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
+        column in the score of class k. It is learned, at least 0, and regularized like the weights
+        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
+        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
+        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
+        :doc:`/how_to/given_scores`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -123,7 +133,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         two solvers support `warm_start` and `checkpoint`.
         ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes do not
         call the max-oracle. It solves the relaxation (exact if edges have no cycle). It supports
-        margin rescaling without `bounds`, and otherwise the parameters that ``"fw"`` supports.
+        margin rescaling without `bounds` and `class_scores`, and otherwise the parameters that
+        ``"fw"`` supports.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
@@ -173,10 +184,15 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_``, ``intercept_`` (with `fit_intercept`) and
-        ``edge_coef_``. Each access returns a copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
+        ``class_scores_weight_``), ``intercept_`` (with `fit_intercept`) and ``edge_coef_``. Each
+        access returns a copy.
     coef_ : ndarray of shape (K, n_features)
-        Weights of the features, one row per label.
+        Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
+        column with the scores of a class has ``class_scores_weight_`` in the row of this class and
+        0 in the others.
+    class_scores_weight_ : float
+        The weight of the class scores. Only available if `class_scores` is set.
     intercept_ : ndarray of shape (K,)
         Intercepts; zero without `fit_intercept`.
     edge_coef_ : ndarray of shape (E,) or (E, 2, 2)

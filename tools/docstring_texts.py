@@ -32,6 +32,16 @@ class Common:
         Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
         doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
         N / (K N_k), if N_k of N nodes have label k, for K labels that occur.
+    class_scores : slice, list, tuple or None, default=None
+        Columns of X that are scores of the classes from another model, such as logits or
+        log-probabilities; higher is better. Exactly one column per class, in the order of
+        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
+        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
+        column in the score of class k. It is learned, at least 0, and regularized like the weights
+        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
+        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
+        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
+        :doc:`/how_to/given_scores`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
@@ -96,7 +106,11 @@ class Common:
     Attributes
     ----------
     coef_ : ndarray of shape (K, n_features)
-        Weights of the features, one row per label.
+        Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
+        column with the scores of a class has ``class_scores_weight_`` in the row of this class and
+        0 in the others.
+    class_scores_weight_ : float
+        The weight of the class scores. Only available if `class_scores` is set.
     classes_ : ndarray of shape (K,)
         The labels.
     n_features_in_ : int
@@ -160,8 +174,8 @@ class Chains:
     solver : added
         ``"gdmm"`` trains on single nodes and transitions, and gradually enforces their agreement
         [7]_. It is intended for so many labels that Viterbi, with up to K^2 operations per node, is
-        too slow. It supports margin rescaling without `bounds`, and otherwise the parameters that
-        ``"fw"`` supports.
+        too slow. It supports margin rescaling without `bounds` and `class_scores`, and otherwise the
+        parameters that ``"fw"`` supports.
         ``"auto"`` uses ``"gdmm"`` for at least 1,500 labels, or at least 600 if X is sparse, unless
         a parameter that it does not support or a `transition_mask` is set, `transitions` is False,
         or X has edge features.
@@ -205,7 +219,8 @@ class LabelSets:
     solver : added
         ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes do not
         call the max-oracle. It solves the relaxation (exact if edges have no cycle). It supports
-        margin rescaling without `bounds`, and otherwise the parameters that ``"fw"`` supports.
+        margin rescaling without `bounds` and `class_scores`, and otherwise the parameters that
+        ``"fw"`` supports.
     history_ : added
         ``"gdmm"`` adds rho, feasibility (Euclidean norm of the disagreement between edges and
         labels, root mean square over the sweeps of a pass), active_labels and admitted_edges (means
@@ -281,8 +296,9 @@ class Graphs:
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_``, ``intercept_`` and ``edge_coef_``, as far as they
-        exist. Each access returns a copy.
+        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
+        ``class_scores_weight_``), ``intercept_`` and ``edge_coef_``, as far as they exist. Each
+        access returns a copy.
     intercept_ : ndarray of shape (K,)
         Intercepts; zero without `fit_intercept`.
     inference_ : str

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
@@ -389,7 +390,8 @@ def test_names_of_data_frames():
     assert table[table.kind == "coef"].feature.unique().tolist() == ["size", "age"]
     own = table[table.kind == "class_scores"]
     assert own.weight.tolist() == [model.class_scores_weight_]
-    assert own.label.isna().all() and own.feature.isna().all()
+    assert own.label.isna().all()
+    assert own.feature.isna().all()
     renamed = expected.to_frame(["p0", "size", "p1", "p2", "age"])
     assert renamed.equals(table)
 
@@ -435,11 +437,11 @@ def test_invalid_combinations():
     named = Sequences(np.concatenate(X), offsets(X), feature_names=list("abcde"))
     with pytest.raises(ValueError, match="contains 'z', which is not a feature name of X"):
         ChainSSVM(class_scores=["a", "b", "z"]).fit(named, y)
-    with pytest.raises(ValueError, match="X\\[2\\] contains NaN or infinity"):
-        bad = [x.copy() for x in X]
-        bad[2][0, 1] = np.nan
+    bad = [x.copy() for x in X]
+    bad[2][0, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X\[2\] contains NaN or infinity"):
         ChainSSVM(class_scores=slice(0, 3)).fit(bad, y)
-    with pytest.raises(ValueError, match="class_scores=.* is not supported by solver='gdmm'"):
+    with pytest.raises(ValueError, match=r"class_scores=.* is not supported by solver='gdmm'"):
         ChainSSVM(class_scores=slice(0, 3), solver=GDMM()).fit(X, y)
     with pytest.raises(ValueError, match="class_scores requires sets of labels"):
         MultilabelSSVM(class_scores=slice(0, 3)).fit(np.ones((3, 3)), [0, 1, 2])
@@ -452,8 +454,8 @@ def test_invalid_combinations():
     bounds[:, 6] = -3, -2
     with pytest.raises(ValueError, match="are -3 and -2, but this weight is at least 0"):
         ChainSSVM(class_scores=slice(0, 3), bounds=bounds).fit(X, y)
-    with pytest.raises(ValueError, match="X\\[0\\] has 4 features, expected 5"):
-        model = ChainSSVM(class_scores=slice(0, 3)).fit(X, y)
+    model = ChainSSVM(class_scores=slice(0, 3)).fit(X, y)
+    with pytest.raises(ValueError, match=r"X\[0\] has 4 features, expected 5"):
         model.predict([x[:, :4] for x in X])
     assert not hasattr(ChainSSVM().fit(X, y), "class_scores_weight_")
 
@@ -469,7 +471,7 @@ def test_classes_that_do_not_occur():
     assert model.fit(X, two).predict([[[0.0, 0, 9, 0, 0]]])[0].tolist() == [2]
 
 
-def test_stored_models(tmp_path):
+def test_stored_models():
     rng = np.random.default_rng(0)
     X, y = chains(rng)
     model = ChainSSVM(lam=0.1, class_scores=("fixed", slice(0, 3)), random_state=0).fit(X, y)
@@ -516,10 +518,10 @@ def test_checkpoint_of_other_scores(tmp_path):
     model = ChainSSVM(
         lam=1e-4, class_scores=slice(0, 3), checkpoint=tmp_path / "fit", random_state=0, tol=1e-9
     )
-    with pytest.warns(UserWarning):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         model.set_params(max_iter=2).fit(X, y)
     for other in (("fixed", slice(0, 3)), slice(1, 4), None):
-        with pytest.raises(ValueError, match="checkpoint|fit"):
+        with pytest.raises(ValueError, match="checkpoint"):
             clone(model).set_params(class_scores=other).fit(X, y)
 
 
