@@ -51,6 +51,16 @@ class ChainSSVM(LabelingSSVM):
         :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`. When a
         fitted model is saved, a function that cannot be imported, such as a lambda, is replaced by
         a function with the same results for the labels of the fit.
+    class_scores : slice, list, tuple or None, default=None
+        Columns of X that are scores of the classes from another model, such as logits or
+        log-probabilities; higher is better. Exactly one column per class, in the order of
+        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
+        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
+        column in the score of class k. It is learned, at least 0, and regularized like the weights
+        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
+        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
+        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
+        :doc:`/how_to/given_scores`.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None
@@ -117,16 +127,6 @@ class ChainSSVM(LabelingSSVM):
         ``"bcfw"``, or if ``solver="auto"`` is ``"gdmm"``. Integers require margin rescaling and
         one of these solvers. With None, training uses whole sequences. Predictions are always
         made for whole sequences. See :doc:`/how_to/long_recordings`.
-    class_scores : slice, list, tuple or None, default=None
-        Columns of X that are scores of the classes from another model, such as logits or
-        log-probabilities; higher is better. Exactly one column per class, in the order of
-        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
-        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
-        column in the score of class k. It is learned, at least 0, and regularized like the weights
-        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
-        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
-        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
-        :doc:`/how_to/given_scores`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.

@@ -67,6 +67,16 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         but a cut instead of enumeration for more than 18 labels. For slack rescaling with errors of
         different costs, it enumerates up to 18 labels, which is exact. A decoder that does not
         support the labels and edges raises an error.
+    class_scores : slice, list, tuple or None, default=None
+        Columns of X that are scores of the classes from another model, such as logits or
+        log-probabilities; higher is better. Exactly one column per class, in the order of
+        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
+        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
+        column in the score of class k. It is learned, at least 0, and regularized like the weights
+        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
+        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
+        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
+        :doc:`/how_to/given_scores`.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
@@ -112,16 +122,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         program and mixtures of two); otherwise ``"bisecting"``. ``"angular"`` is also exact, for
         enumeration and the relaxation. ``"bisecting"`` and ``"binary"`` may miss the most violated
         set, but bound its violation.
-    class_scores : slice, list, tuple or None, default=None
-        Columns of X that are scores of the classes from another model, such as logits or
-        log-probabilities; higher is better. Exactly one column per class, in the order of
-        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
-        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
-        column in the score of class k. It is learned, at least 0, and regularized like the weights
-        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
-        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
-        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
-        :doc:`/how_to/given_scores`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.

@@ -32,6 +32,15 @@ class Common:
         Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
         doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
         N / (K N_k), if N_k of N nodes have label k, for K labels that occur.
+    solver : str or solver object, default="auto"
+        The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
+        default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
+        ``"auto"`` is ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is
+        the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and
+        ``"cutting-plane"`` [5]_ minimize the same objective; the last three are intended for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and require ``lam="auto"``. They
+        are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
+        two solvers support `warm_start` and `checkpoint`.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
@@ -42,15 +51,6 @@ class Common:
         ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
         same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
         :doc:`/how_to/given_scores`.
-    solver : str or solver object, default="auto"
-        The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
-        default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
-        ``"auto"`` is ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is
-        the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and
-        ``"cutting-plane"`` [5]_ minimize the same objective; the last three are intended for
-        comparison. ``"perceptron"`` and ``"pa"`` have no objective and require ``lam="auto"``. They
-        are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
-        two solvers support `warm_start` and `checkpoint`.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None

@@ -10,8 +10,8 @@ import re
 GROUPS = {
     "Model": (
         *("oracle", "parents", "edges", "connectivity", "pairwise", "inference"),
-        *("transitions", "boundaries", "transition_mask", "fit_intercept", "bounds"),
-        *("classes", "ignore_label"),
+        *("transitions", "boundaries", "transition_mask", "class_scores", "fit_intercept"),
+        *("bounds", "classes", "ignore_label"),
     ),
     "Objective": (
         *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search"),
