@@ -138,8 +138,8 @@ class ChainSSVM(LabelingSSVM):
         two solvers support `warm_start` and `checkpoint`.
         ``"gdmm"`` trains on single nodes and transitions, and gradually enforces their agreement
         [7]_. It is intended for so many labels that Viterbi, with up to K^2 operations per node, is
-        too slow. It supports margin rescaling without `bounds` and `class_scores`, and otherwise the
-        parameters that ``"fw"`` supports.
+        too slow. It supports margin rescaling without `bounds` and `class_scores`, and otherwise
+        the parameters that ``"fw"`` supports.
         ``"auto"`` uses ``"gdmm"`` for at least 1,500 labels, or at least 600 if X is sparse, unless
         a parameter that it does not support or a `transition_mask` is set, `transitions` is False,
         or X has edge features.

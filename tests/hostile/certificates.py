@@ -458,10 +458,15 @@ def objective(name, model, X, y, sample_weight):
         total = total_weight(name, model, y, weights)
         w, scale = model.w_, getattr(model, "pairwise_scale_", 1.0)
         if scale != 1:
-            w[model.coef_.size :] /= scale
+            n_own = model.coef_.size
+            if hasattr(model, "class_scores_weight_"):  # one weight for a column of each class
+                n_own += 1 - len(model.classes_) ** 2
+            w[n_own:] /= scale
         norm = 0.5 * model.lam_ * float(w @ w)
-        # Fixed costs of edges are there at w = 0, too.
+        # Fixed costs of edges are there at w = 0, too; fixed scores exclude it.
         fixed = isinstance(getattr(model, "pairwise", ""), numbers.Real)
+        scores = getattr(model, "class_scores", None)
+        fixed |= isinstance(scores, tuple) and scores[0] == "fixed"
         at_zero = np.inf if fixed else sum(losses) / total
         return norm + sum(hinges) / total, at_zero, norm + sum(sizes) / total
 

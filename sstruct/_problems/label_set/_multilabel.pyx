@@ -27,8 +27,8 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.label_set._label_edges cimport add_edges, edge_distance, edge_scores
 from sstruct._problems.core._rows cimport (
-    FeatureRows, add_scores, add_some_scores, collect_scores, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
-    sstruct_row_size, sstruct_some_potentials)
+    FeatureRows, add_scores, add_some_scores, collect_scores, sstruct_add_row, sstruct_padded,
+    sstruct_potentials, sstruct_row_product, sstruct_row_size, sstruct_some_potentials)
 
 import numpy as np
 
