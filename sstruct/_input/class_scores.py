@@ -4,12 +4,12 @@ from numbers import Integral
 
 import numpy as np
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import array_of
 from sstruct._checks.shown import shortened
 
 # How the weight of the scores is chosen: learned, at least 0; or 1.
 WEIGHTS = ("scale", "fixed")
-FORMS = 'a slice, a list of column numbers or names, or a tuple ("scale" or "fixed", columns)'
+FORMS = 'a slice, a list or array of column numbers or names, or a tuple ("fixed", columns)'
 
 
 def parsed(class_scores):
@@ -39,10 +39,9 @@ def parsed(class_scores):
         if columns.step is not None and int(columns.step) == 0:
             raise ValueError("the step of a slice in class_scores must not be 0")
         return weight, columns
-    if isinstance(columns, np.ndarray):
-        columns = columns.tolist() if columns.ndim == 1 else None
-    if not isinstance(columns, list) or not is_sized(columns):
-        raise _wrong_form(class_scores)
+    if not isinstance(columns, list):  # a list of numbers and strings would become strings
+        array = array_of(columns, "class_scores", FORMS)
+        columns = array.tolist() if array.ndim == 1 else [None]
     if not (all(map(_is_index, columns)) or all(isinstance(each, str) for each in columns)):
         raise _wrong_form(class_scores)
     return weight, columns
@@ -117,8 +116,10 @@ def bounded_weight(class_scores, layout, bounds):
 
 
 def other_columns(columns, n_features):
-    """Return the columns of X that are no scores of classes, in order."""
-    return np.setdiff1d(np.arange(n_features), columns)
+    """Return whether each column of X is not the scores of a class, ndarray of bool."""
+    is_other = np.ones(n_features, dtype=bool)
+    is_other[columns] = False
+    return is_other
 
 
 def _numbers_of(names, known):

@@ -184,7 +184,9 @@ def scored_rows(X, columns, compress=False):
     if columns.min() < 0 or columns.max() >= n_features:
         raise ValueError(f"class scores in columns {columns.tolist()} of {n_features} features")
     X = X if sparse.issparse(X) else np.asarray(X)   # not a mapped array, whose parts are copies
-    scores, others = X[:, columns], X[:, np.setdiff1d(np.arange(n_features), columns)]
+    is_other = np.ones(n_features, dtype=bool)
+    is_other[columns] = False
+    scores, others = X[:, columns], X[:, is_other]
     if sparse.issparse(X):
         others.sort_indices()
         return FeatureRows(others, scores.toarray())

@@ -359,6 +359,7 @@ def test_forms_of_the_parameter_are_equivalent():
         (named, ["c", "d", "e"]),
         (named, ("scale", np.array(["c", "d", "e"]))),
         (named, [2, 3, 4]),
+        (X, range(2, 5)),
     ]:
         model = clone(expected).set_params(class_scores=form).fit(given, y)
         np.testing.assert_array_equal(model.w_, expected.w_)
@@ -392,6 +393,8 @@ def test_names_of_data_frames():
     assert own.weight.tolist() == [model.class_scores_weight_]
     assert own.label.isna().all()
     assert own.feature.isna().all()
+    index = clone(model).set_params(class_scores=frames[0].columns[[0, 2, 3]]).fit(frames, y)
+    np.testing.assert_array_equal(index.w_, model.w_)
     renamed = expected.to_frame(["p0", "size", "p1", "p2", "age"])
     assert renamed.equals(table)
 
