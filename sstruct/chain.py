@@ -13,6 +13,7 @@ from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
+from sstruct._problems.chain.chain_arguments import weights_of_pairs
 
 __all__ = ["ChainSSVM"]
 
@@ -39,9 +40,17 @@ class ChainSSVM(LabelingSSVM):
 
     Parameters
     ----------
-    transitions : bool, default=True
-        Whether each pair of labels of neighboring nodes has a weight. Edge features have theirs in
-        any case.
+    transitions : bool, array-like of int of shape (K, K) or callable, default=True
+        Weights of the pairs of labels of neighboring nodes. True: one for each pair. False: none.
+        Otherwise groups of pairs, which share a weight: an array with the group of each pair, from
+        0 on without gaps, or -1 for pairs without a weight, in the order of ``classes_``, whose
+        rows are the first and columns the second label; or a function of two labels that returns a
+        group, such as a string, or None for pairs without a weight. It is called for the labels of
+        the fit, except for pairs that `transition_mask` forbids. For chunk labels use
+        :func:`sstruct.masks.bio_kinds`. If each pair has its own group, in order, the fit is the
+        same as with True. Groups are not supported by ``solver="gdmm"``. The weights of edge
+        features are not affected. When a fitted model is saved, a function that cannot be imported,
+        such as a lambda, is replaced by the array.
     boundaries : bool, default=True
         Whether each label has a start and an end weight.
     transition_mask : array-like of bool of shape (K, K), callable or None, default=None
@@ -141,8 +150,8 @@ class ChainSSVM(LabelingSSVM):
         too slow. It supports margin rescaling without `bounds` and `class_scores`, and otherwise
         the parameters that ``"fw"`` supports.
         ``"auto"`` uses ``"gdmm"`` for at least 1,500 labels, or at least 600 if X is sparse, unless
-        a parameter that it does not support or a `transition_mask` is set, `transitions` is False,
-        or X has edge features.
+        a parameter that it does not support or a `transition_mask` is set, `transitions` is not
+        True, or X has edge features.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
@@ -207,6 +216,10 @@ class ChainSSVM(LabelingSSVM):
         Weights of labels; zero if disabled by the parameter.
     edge_coef_ : ndarray of shape (K, K)
         Weight of each transition; rows are the first, columns the second label.
+    transition_groups_ : ndarray of int of shape (K, K)
+        Group of each transition, -1 if it has no weight. ``w_`` and `bounds` have one entry for
+        each group instead of each transition. The groups of a function are numbered in the order of
+        their first transitions, row by row. Only available if `transitions` has groups.
     edge_feature_coef_ : ndarray of shape (G, K, K)
         Weights of each edge feature, by first and second label; G is 0 if X has no edge features.
     classes_ : ndarray of shape (K,)
@@ -322,7 +335,6 @@ class ChainSSVM(LabelingSSVM):
     intercept_ = named_weights("intercept", "Bias of each label.")
     start_coef_ = named_weights("start", "Weight of each label at the start of a chain.")
     end_coef_ = named_weights("end", "Weight of each label at the end of a chain.")
-    edge_coef_ = named_weights("edge", "Weight of each transition, rows from, columns to.")
     edge_feature_coef_ = named_weights(
         "edge_feature", "Weights of each feature of a transition, by labels from and to."
     )
@@ -331,7 +343,7 @@ class ChainSSVM(LabelingSSVM):
     search: str = "auto"
     class_weight: Any = None
     class_scores: Any = None
-    transitions: bool = True
+    transitions: bool | ArrayLike | Callable[[Any, Any], Any] = True
     boundaries: bool = True
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
@@ -341,6 +353,14 @@ class ChainSSVM(LabelingSSVM):
     n_edge_features_in_: int = field(init=False)
     edge_feature_names_in_: np.ndarray = field(init=False)
     whole_objective_: float = field(init=False)
+    transition_groups_: np.ndarray = field(init=False)
+
+    @property
+    def edge_coef_(self) -> np.ndarray:
+        """Weight of each transition, rows from, columns to."""
+        _, model = self._fitted()
+        weights, groups = model.table("edge"), model.get("transition_groups_")
+        return weights if groups is None else weights_of_pairs(weights, groups)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -408,10 +428,14 @@ class ChainSSVM(LabelingSSVM):
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _stored_parameters(self, attributes):
-        mask = self.transition_mask
-        if not callable(mask) or is_importable(mask):
-            return {}
-        return {"transition_mask": ResolvedMask(attributes["classes_"], *attributes["_masks"])}
+        mask, transitions, stored = self.transition_mask, self.transitions, {}
+        if callable(mask) and not is_importable(mask):
+            resolved = ResolvedMask(attributes["classes_"], *attributes["_masks"])
+            stored["transition_mask"] = resolved
+        if callable(transitions) and not is_importable(transitions):
+            groups = attributes.get("transition_groups_")
+            stored["transitions"] = True if groups is None else groups
+        return stored
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Predict the best labeling of each sequence, optionally given some known labels.

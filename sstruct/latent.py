@@ -397,10 +397,17 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         state = super()._stored_state()
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
             attributes, n = vars(self.estimator_), self._n_states
-            edges, boundaries = attributes.get("_masks", (None, None))
-            if n > 1 and boundaries is not None:  # transitions of a function are between states
-                masks = edges[::n, ::n], boundaries[:, ::n]
-                attributes = {"classes_": self.classes_, "_masks": masks}
+            if n > 1:  # masks and groups of transitions are those of states
+                edges, boundaries = attributes.get("_masks", (None, None))
+                groups = attributes.get("transition_groups_")
+                attributes = {
+                    "classes_": self.classes_,
+                    "_masks": (
+                        _of_labels(edges, n),
+                        None if boundaries is None else boundaries[:, ::n],
+                    ),
+                    "transition_groups_": _of_labels(groups, n),
+                }
             state["estimator"] = self.estimator._template(attributes)
         return state
 
@@ -511,6 +518,11 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         structure, nodes, codes = self._decoded(X)
         truth, weights = structure.truth_of_nodes(self.classes_, nodes, y, sample_weight)
         return weighted_accuracy(codes == truth, weights)
+
+
+def _of_labels(table, n_states):
+    """Return a table of pairs of states as a table of pairs of labels; None stays None."""
+    return None if table is None else table[::n_states, ::n_states].copy()
 
 
 def _n_samples(X):

@@ -375,8 +375,12 @@ def _mask(before, after):
     return not (before == 1 and after == 0)
 
 
+def _same_label(before, after):
+    return before == after
+
+
 _chain = COMMON | OF_LABELS | SLACK | SCORES | ALSO_GDMM | {
-    "transitions": (True, False),
+    "transitions": (True, False, _same_label, np.array([[0, 1], [-1, 0]])),
     "boundaries": (True, False),
     "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
                         masks.bio_transitions),

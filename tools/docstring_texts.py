@@ -177,8 +177,8 @@ class Chains:
         too slow. It supports margin rescaling without `bounds` and `class_scores`, and otherwise
         the parameters that ``"fw"`` supports.
         ``"auto"`` uses ``"gdmm"`` for at least 1,500 labels, or at least 600 if X is sparse, unless
-        a parameter that it does not support or a `transition_mask` is set, `transitions` is False,
-        or X has edge features.
+        a parameter that it does not support or a `transition_mask` is set, `transitions` is not
+        True, or X has edge features.
     certificate_every : added
         ``"gdmm"`` also computes one in every second pass, starting with the sixth.
     warm_start : added

@@ -88,8 +88,89 @@ def bioes_transitions(before: Any, after: Any) -> bool:
     return is_open == continues and (not is_open or kind == next_kind)
 
 
+def bio_kinds(before: Any, after: Any) -> str | None:
+    """Return the kind of a transition between labels of chunks, for ``transitions`` of ChainSSVM.
+
+    Transitions of a kind share a weight for all types of chunks. Labels are ``"O"`` outside of
+    chunks. The nodes of a chunk have the labels B, I, I, ... (BIO); or B, I, I, ..., E, or S if it
+    has one node (BIOES); or B, I, I, ..., L, or U (BILOU), with the type, as in ``"B-NP"``.
+
+    Parameters
+    ----------
+    before, after : str
+        Adjacent labels.
+
+    Returns
+    -------
+    str or None
+        The kind, by the letters of the labels:
+
+        ===================  ============  ==========  =========================================
+        kind                 before        after       meaning
+        ===================  ============  ==========  =========================================
+        ``outside-outside``  O             O           no chunk
+        ``outside-begin``    O             B, S, U     a chunk begins
+        ``inside-inside``    B, I          I           the chunk continues, same type
+        ``inside-end``       B, I          E, L        the chunk ends, same type
+        ``end-outside``      E, L, S, U    O           a chunk has ended
+        ``end-begin``        E, L, S, U    B, S, U     a chunk follows another one
+        ``inside-outside``   B, I          O           a chunk has ended, in BIO only
+        ``inside-begin``     B, I          B, S, U     a chunk follows another one, in BIO only
+        ===================  ============  ==========  =========================================
+
+        None for transitions that no encoding allows, such as from O to I, or to I of another type.
+        BIO has five kinds, BIOES and BILOU have six.
+
+    Raises
+    ------
+    ValueError
+        If a label is not part of these encodings.
+
+    See Also
+    --------
+    bio_transitions, bioes_transitions : Masks of allowed transitions.
+
+    Notes
+    -----
+    BIOES and BILOU do not allow the last two kinds. Without a mask, a model of such labels has
+    weights for them, too.
+
+    Examples
+    --------
+    >>> from sstruct.masks import bio_kinds
+    >>> bio_kinds("B-NP", "I-NP"), bio_kinds("I-NP", "E-NP"), bio_kinds("O", "I-NP")
+    ('inside-inside', 'inside-end', None)
+
+    Six weights instead of 1,089:
+
+    >>> import numpy as np
+    >>> from sstruct import ChainSSVM
+    >>> from sstruct.masks import bioes_transitions
+    >>> types = ["type%d" % k for k in range(8)]
+    >>> labels = ["O", *(f"{letter}-{t}" for letter in "BIES" for t in types)]
+    >>> model = ChainSSVM(
+    ...     transitions=bio_kinds, transition_mask=bioes_transitions, classes=labels, lam=0.1
+    ... )
+    >>> model = model.fit([np.eye(3)], [["B-type0", "E-type0", "O"]])
+    >>> int(model.transition_groups_.max()) + 1, model.edge_coef_.shape
+    (6, (33, 33))
+    """
+    place, kind = _tag(before, "BIOESLU")
+    next_place, next_kind = _tag(after, "BIOESLU")
+    if not place or not next_place:
+        raise ValueError("bio_kinds requires two labels, found None; boundaries have other weights")
+    is_open = place in ("B", "I")
+    if next_place in ("I", "E", "L"):
+        if not is_open or kind != next_kind:
+            return None
+        return "inside-inside" if next_place == "I" else "inside-end"
+    source = "outside" if place == "O" else "inside" if is_open else "end"
+    return f"{source}-{'outside' if next_place == 'O' else 'begin'}"
+
+
 # Import path for pickle and skops.
-bio_transitions.__module__ = bioes_transitions.__module__ = "sstruct.masks"
+for _function in (bio_transitions, bioes_transitions, bio_kinds):
+    _function.__module__ = "sstruct.masks"
 
 
 def _tag(label, scheme):
@@ -103,11 +184,11 @@ def _tag(label, scheme):
     letters = [letter for letter in scheme if letter != "O"]
     typed = ", ".join(f"'{letter}-type'" for letter in letters)
     bare = ", ".join(map(repr, letters))
-    other = "BIOES" if scheme == "BIO" else "BIO"
+    other = {"BIO": "BIOES", "BIOES": "BIO"}.get(scheme)
+    advice = other and f"; for {other} labels, use sstruct.masks.{other.lower()}_transitions"
     raise ValueError(
         f"label {shortened(label)} does not follow the {scheme} scheme: expected 'O', {typed} (or "
-        f"{bare} if chunks have no types); for {other} labels, use "
-        f"sstruct.masks.{other.lower()}_transitions"
+        f"{bare} if chunks have no types){advice or ''}"
     )
 
 

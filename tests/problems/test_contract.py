@@ -61,12 +61,20 @@ def stored(X, storage, dtype, columns=None):
     return scored_rows(sparse.csr_matrix(X) if storage == "csr" else X, columns)
 
 
+def some_groups(rng, K, n_groups):
+    """Return random groups of K x K transitions, some of which have none."""
+    groups = rng.integers(-1, n_groups, (K, K))
+    return np.unique(np.append(-1, groups), return_inverse=True)[1][1:].reshape(K, K) - 1
+
+
 def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=False, switches=None,
-                F=4, cuts=True, weighted=False, G=0, windows=False, scored=False):  # fmt: skip
+                F=4, cuts=True, weighted=False, G=0, windows=False, scored=False,
+                tied=0):  # fmt: skip
     """Return a problem with its parts as the reference wants them.
 
     windows : whether some blocks end with a copy of the node after them
     scored : whether there are scores of the labels in addition to F features
+    tied : number of groups of transitions, if it is positive
     """
     F += K * scored
     bias, boundaries, transitions = switches or (True, True, True)
@@ -79,7 +87,8 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         edge_mask[np.arange(K), (np.arange(K) + 1) % K] = True  # a way round
         boundary_mask = rng.random((2, K)) < 0.8
         boundary_mask[:, rng.integers(K)] = True
-    model = brute_force.Model(K, bias, boundaries, transitions, edge_mask, boundary_mask)
+    groups = some_groups(rng, K, tied) if tied else None
+    model = brute_force.Model(K, bias, boundaries, transitions, edge_mask, boundary_mask, groups)
     starts = rng.random(len(lengths)) < (0.5 if cuts else 1)
     ends = rng.random(len(lengths)) < (0.5 if cuts else 1)
     copies = np.zeros(len(lengths), dtype=bool)
@@ -116,6 +125,7 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         transitions=transitions,
         edge_mask=edge_mask,
         boundary_mask=boundary_mask,
+        groups=groups,
     )
     edge_start = 1 + np.cumsum(np.array(lengths) - 1) - (np.array(lengths) - 1)
     if G:
@@ -123,7 +133,8 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         rows = sparse.csr_matrix(f.astype(dtype)) if storage == "csr" else f.astype(dtype)
         arguments["edges"] = EdgeFeatureRows(rows, edge_start)
     problem = chain_problem(**arguments)
-    size = K * F + bias * K + boundaries * 2 * K + transitions * K * K + G * K * K
+    n_pairs = groups.max() + 1 if tied else K * K
+    size = K * F + bias * K + boundaries * 2 * K + transitions * n_pairs + G * K * K
     small = embedding(size, F, columns) if scored else np.eye(size)
 
     def phi(i, y):
@@ -621,6 +632,79 @@ def test_scores_of_other_numbers_of_labels_are_refused():
             scored_rows(np.ones((3, 4)), np.array(columns))
     with pytest.raises(ValueError, match="found scores of 2 labels, expected 3"):
         ChainProblem(rows, ChainRanges([0], [3]), ChainModel(3))
+@pytest.mark.parametrize("windows", [False, True], ids=["whole", "windows"])
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
+def test_tied_transitions(rng, switches, storage, masked, windows):
+    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (5, (1, 3)), (9, (2, 3))]:
+        for G, tied in ((0, 1), (0, 3), (0, K * K), (2, 4)):
+            chains = make_chains(
+                rng, K, lengths, storage=storage, masked=masked, switches=switches, G=G,
+                windows=windows, tied=tied,
+            )  # fmt: skip
+            check_against_definition(chains, rng)
+            if windows:
+                check_against_definition(coupled(chains, rng), rng)
+
+
+def test_one_group_for_each_transition_changes_no_bit(rng):
+    for K, lengths in [(3, (4, 1, 5)), (9, (6, 3)), (70, (9, 2))]:
+        chains = make_chains(rng, K, lengths)
+        groups = np.arange(K * K).reshape(K, K)
+        tied = chain_problem(**chains.arguments | {"groups": groups})
+        w = rng.standard_normal(len(chains.w))
+        padded, own = chains.problem.layout.padded(w), tied.layout.padded(w)
+        for i, length in enumerate(lengths):
+            codes = rng.integers(0, K, (5, length)).astype(np.int32)
+            for weight in (0.0, 1.0):
+                one, other = (
+                    p.best_code(i, v, weight) for p, v in ((chains.problem, padded), (tied, own))
+                )
+                np.testing.assert_array_equal(one[0], other[0])
+                assert one[1] == other[1]
+                for v, u in ((padded, own), (None, None)):
+                    np.testing.assert_array_equal(
+                        doors.scores(chains.problem, i, v, codes, weight),
+                        doors.scores(tied, i, u, codes, weight),
+                    )
+            distances = [
+                doors.squared_distance(p, i, codes[0], codes[1]) for p in (chains.problem, tied)
+            ]
+            assert distances[0] == distances[1]
+            change = rng.standard_normal(5)
+            for p, v in ((chains.problem, padded), (tied, own)):
+                doors.scatter(p, i, list(codes), list(change - change.mean()), v)
+            np.testing.assert_array_equal(chains.public(padded), tied.layout.public(own))
+
+
+@pytest.mark.parametrize("n_groups", [1, 4])
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+def test_the_table_of_tied_transitions_follows_tracked_weights(rng, masked, n_groups):
+    chains = make_chains(rng, 3, (4, 5, 2), masked=masked, tied=n_groups)
+    problem, other, w = chains.problem, chains.problem.fork(), chains.padded
+    doors.track(problem, w)
+    for _ in range(12):
+        i = int(rng.integers(3))
+        codes = [code(chains.allowed[i][k]) for k in rng.integers(0, len(chains.allowed[i]), 2)]
+        doors.scatter(problem, i, codes, [2.0, -2.0], w)
+        for block in range(3):
+            for v in (w, rng.permutation(w)):
+                found, expected = problem.best_code(block, v), other.best_code(block, v)
+                np.testing.assert_array_equal(found[0], expected[0])
+                assert found[1] == expected[1]
+    doors.track(problem)
+
+
+@pytest.mark.parametrize(
+    "groups", [np.zeros((2, 3), int), np.full((3, 3), -2), np.full((3, 3), 9), np.zeros(9, int)]
+)
+def test_groups_that_cannot_be_are_refused(rng, groups):
+    chains = make_chains(rng, 3, (4, 2))
+    with pytest.raises(
+        ValueError, match="groups must have shape \\(3, 3\\) and entries from -1 to 8"
+    ):
+        chain_problem(**chains.arguments | {"groups": groups})
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
@@ -660,7 +744,7 @@ def test_distance_of_long_chains_that_differ_everywhere(
     # clean: every distance is asked for twice, short ones in between.
     chains = make_chains(
         rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5, G=G,
-        windows=windows, scored=scored,
+        windows=windows, scored=scored, tied=4 if storage == "csr" else 0,
     )  # fmt: skip
     problem = chains.problem
     for _ in range(2):
@@ -705,7 +789,7 @@ def test_distance_of_real_features_on_both_sides_of_the_switch(rng, with_edge_fe
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
 def test_max_marginals_equal_enumeration(rng, switches, masked, G):
-    chains = make_chains(rng, 3, (4, 1, 5), masked=masked, switches=switches, G=G)
+    chains = make_chains(rng, 3, (4, 1, 5), masked=masked, switches=switches, G=G, tied=G)
     expected = []
     for i, allowed in enumerate(chains.allowed):
         through = np.full((chains.lengths[i], 3), -np.inf)

@@ -21,6 +21,7 @@ class Model:
     transitions: bool = True
     edge_mask: np.ndarray | None = None  # (K, K), rows from
     boundary_mask: np.ndarray | None = None  # (2, K): may start, may end
+    groups: np.ndarray | None = None  # (K, K): transitions that share a weight, -1: no weight
 
 
 @dataclass
@@ -40,7 +41,7 @@ class Block:
 
 
 def joint_feature(x, y, model, starts=True, ends=True, edge_features=None, copied=False):
-    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K).
+    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K) or by groups.
 
     Then edge_feature (G, K, K), where there are features of the transitions, (L - 1, G). `copied`:
     the last node is a copy of another window's first, of which only the transition to it counts.
@@ -65,6 +66,9 @@ def joint_feature(x, y, model, starts=True, ends=True, edge_features=None, copie
     if model.boundaries:
         parts += [start, end]
     if model.transitions:
+        groups = model.groups
+        if groups is not None:
+            edge = np.array([edge[groups == g].sum() for g in range(groups.max() + 1)])
         parts.append(edge)
     if edge_features is not None:
         own = np.zeros((np.shape(edge_features)[1], K, K))

@@ -14,11 +14,12 @@ from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.core.windowed import Windowed
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels, refuse_lengths
+from sstruct._input.transition_groups import check_transitions, is_flag
 from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
-from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
+from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges, number_of_groups
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._rows import scored_rows
 
@@ -38,10 +39,19 @@ class ChainStructure(Windowed, NodeStructure):
 
     state = CHAIN_STATE
     solvers = CHAIN_SOLVERS
-    valid_values = Structure.valid_values | {"transitions": FLAG, "boundaries": FLAG}
+    valid_values = Structure.valid_values | {"boundaries": FLAG}
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
     fits_partitions = refuses_lengths = True
+
+    def check(self):
+        super().check()
+        check_transitions(self.transitions)
+
+    @property
+    def has_transitions(self):
+        """Whether transitions have weights, which they may share."""
+        return not is_flag(self.transitions) or bool(self.transitions)
 
     def pack(self, X, model=None):
         return pack_chains(self.expected_input(model), X, model)
@@ -53,6 +63,11 @@ class ChainStructure(Windowed, NodeStructure):
             raise ValueError(
                 "edge features are not supported by solver='gdmm', which searches one table of "
                 "transitions for all steps; use solver='mp-bcfw' or 'bcfw'"
+            )
+        if self.solver_name == "gdmm" and data.groups is not None:
+            raise ValueError(
+                "transitions that share weights are not supported by solver='gdmm'; use "
+                "transitions=True, or solver='mp-bcfw' or 'bcfw'"
             )
         problem = data.problem(self)
         supported = self._supports_gdmm(problem)
@@ -72,8 +87,9 @@ class ChainStructure(Windowed, NodeStructure):
                 # The meaning of w_ must not change if a parameter is set after the fit.
                 "_bias": self.fit_intercept,
                 "_boundaries": self.boundaries,
-                "_transitions": self.transitions,
+                "_transitions": self.has_transitions,
                 "_masks": data.masks,
+                "transition_groups_": data.groups,
                 "_form": nodes.form,
                 "n_edge_features_in_": nodes.n_edge_features or None,
                 "edge_feature_names_in_": nodes.edge_names,
@@ -98,13 +114,13 @@ class ChainStructure(Windowed, NodeStructure):
 
     def _supports_gdmm(self, problem):
         refused = any(self.solvers["gdmm"].refused(self.parameters))
-        refused |= isinstance(problem, EdgeFeatureChainProblem)
+        refused |= isinstance(problem, EdgeFeatureChainProblem) or problem.tied
         # With a mask, its certificates would require Viterbi decoding.
-        return not refused and self.transition_mask is None and self.transitions
+        return not refused and self.transition_mask is None and self.has_transitions
 
     def _data_warnings(self, nodes):
         """Return the warning of ``fit`` if no sequence has a transition to learn from."""
-        if not self.transitions or nodes.offsets[-1] < 2 or nodes.lengths.max() > 1:
+        if not self.has_transitions or nodes.offsets[-1] < 2 or nodes.lengths.max() > 1:
             return ()
         if nodes.form == "rows":
             found = "X is 2-D, so that each row is a sequence of one node"
@@ -149,12 +165,15 @@ class ChainStructure(Windowed, NodeStructure):
         if names is None:
             names = [f"edge{g}" for g in range(model.get("n_edge_features_in_") or 0)]
         values = super().axis_values(model) | {"next_label": model.classes_}
+        groups = model.get("transition_groups_")
+        if groups is not None:
+            values["group"] = list(range(number_of_groups(groups)))
         return values | {"edge_feature": {"feature": names}}
 
     def describe(self, attributes):
         attributes = super().describe(attributes)
         views = self.state.layout(attributes).views(attributes["_w"])
-        if _as_sparse(views, attributes["_masks"]) is not None:
+        if _as_sparse(views, attributes) is not None:
             attributes["inference_"] += "; predictions: sparse viterbi (exact)"
         return attributes
 
@@ -186,7 +205,8 @@ class ChainStructure(Windowed, NodeStructure):
             start, length = start[some], length[some]
         chains = ChainRanges(start, length)
         terms = model._bias, model._boundaries, model._transitions
-        chain_model = ChainModel(len(model.classes_), *terms, *model._masks)
+        groups = model.get("transition_groups_")
+        chain_model = ChainModel(len(model.classes_), *terms, *model._masks, groups)
         return chain_problem(
             nodes,
             scored_rows(nodes.flat, model.get("_class_scores")),
@@ -203,7 +223,7 @@ class ChainStructure(Windowed, NodeStructure):
         problem, w = self._decoder(model, nodes, known, n_states), model._w
         # Asking joblib takes as long as decoding a short sequence.
         threads = 1 if problem.n_blocks == 1 else n_threads(self.n_jobs)
-        transitions = _as_sparse(problem.layout.views(w), model._masks)
+        transitions = _as_sparse(problem.layout.views(w), vars(model))
         if transitions is None:
             return decode(problem, w, threads)
         return decode_sparse(problem, w, transitions, threads)
@@ -215,8 +235,11 @@ def has_many_labels(n_labels, rows):
     return n_labels >= LEAST_GDMM_LABELS["dense" if all_stored else "sparse"]
 
 
-def _as_sparse(views, masks):
+def _as_sparse(views, attributes):
     """Return the transitions as sparse rows if decoding with them is faster, or None."""
-    if "edge" not in views or "edge_feature" in views or any(mask is not None for mask in masks):
+    tied = attributes.get("transition_groups_") is not None
+    if tied or "edge" not in views or "edge_feature" in views:
+        return None
+    if any(mask is not None for mask in attributes["_masks"]):
         return None
     return sparse_transitions(views["edge"])

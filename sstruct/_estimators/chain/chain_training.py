@@ -9,6 +9,7 @@ from sstruct._input.class_scores import score_columns
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import labeled_nodes, refuse_lengths
+from sstruct._input.transition_groups import are_own, transition_groups
 from sstruct._input.transition_masks import allowed_transitions, check_labelings
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._rows import compressed, scored_rows
@@ -46,6 +47,8 @@ class LabeledChains:
     trained : TrainedNodes
     masks : tuple of ndarray or None
         Allowed transitions (K, K); labels allowed at the start and the end (2, K).
+    groups : ndarray of int32 of shape (K, K), or None
+        Transitions that share a weight; None if they do not.
     """
 
     def __init__(self, structure, nodes, y, sample_weight, completion=None):
@@ -61,6 +64,7 @@ class LabeledChains:
         self.masks = allowed_transitions(structure.transition_mask, self.classes)
         mask = structure.transition_mask
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
+        self.groups = transition_groups(structure.transitions, self.classes, self.masks[0])
         truth = self.codes[used], labeled.counts()
         cost, divided = node_costs(structure.loss, *truth, len(self.classes))
         self._cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
@@ -91,6 +95,8 @@ class LabeledChains:
         )
         if completion is not None:
             self._complete(completion, used)
+        if self.groups is not None and are_own(self.groups):
+            self.groups = None
 
     def _cut(self, longest, window_size):
         """Split segments of more than `longest` nodes into windows of up to `window_size` nodes."""
@@ -114,6 +120,7 @@ class LabeledChains:
             self.class_scores = np.repeat(self.class_scores, completion.n_states)
         edge, boundary = self.masks
         self.masks = completion.spread(edge), completion.spread(boundary, axes=(1,))
+        self.groups = completion.spread(self.groups)
 
     def problem(self, structure):
         """Return the problem."""
@@ -138,8 +145,9 @@ class LabeledChains:
                 len(self.classes),
                 structure.fit_intercept,
                 structure.boundaries,
-                structure.transitions,
+                structure.has_transitions,
                 *self.masks,
+                self.groups,
             ),
             self.codes,
             cost=self._cost,
@@ -161,8 +169,9 @@ class LabeledChains:
             common.append(np.array(self.nodes.n_edge_features))
         if self.class_scores is not None:
             common.append(self.class_scores)
+        terms = [] if self.groups is None else [self.groups]
         costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
-        return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs)
+        return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs + terms)
 
     def _of_first(self, n):
         offsets, blocks = self.nodes.offsets[: n + 1], self._n_segments(n)

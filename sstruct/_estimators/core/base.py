@@ -316,6 +316,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 chains, next_label follows label. With ``pairwise="directed"``, label belongs to the
                 first node of an edge. :class:`TreeSSVM` has part, type and parent_type instead;
                 :class:`MultilabelSSVM` with ``pairwise="full"`` also has the value of each label.
+            group
+                The number of the group of transitions in ``transition_groups_``, if
+                :class:`ChainSSVM` has groups; label and next_label are then missing.
             feature
                 Name of the feature of the node or edge.
             weight

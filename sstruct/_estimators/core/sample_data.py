@@ -30,8 +30,8 @@ class SampleData:
         ``n_blocks(n)`` returns the number of blocks of the problem that belong to the first n
         samples. None if there is one block per sample.
     costs : list of arrays
-        The part of the loss that depends on data and parameters. It may change for a warm start,
-        but not for a checkpoint.
+        The parts of the loss and of the model that depend on data and parameters. They may change
+        for a warm start, but not for a checkpoint.
     hint : str
         Additional advice for the error about different data.
     """

@@ -29,7 +29,8 @@ cdef class ChainProblem(BlockProblem):
     cdef const int32_t[:, ::1] errors   # `cost` as integers, or empty
     cdef const int64_t[::1] most_errors
     cdef readonly Py_ssize_t n_labels, n_features, states_per_label
-    cdef readonly bint bias, boundaries, transitions, masked, has_known
+    cdef readonly bint bias, boundaries, transitions, tied, masked, has_known
+    cdef const int32_t[:, ::1] group  # of each transition if they are tied, -1: no weight; K x KP
     cdef Py_ssize_t n_added          # vectors of all labels that the oracle adds for a node
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
     # Scratch memory of this object.
@@ -38,9 +39,10 @@ cdef class ChainProblem(BlockProblem):
     cdef const double* edge          # scores of transitions: K x KP tables, or NULL
     cdef Py_ssize_t edge_step        # distance between the tables of transitions; 0: one table for all
     cdef NodeWeights nodes           # weights of node features, which may be a copy of tracked ones
-    # The weights that `track` has named, and bounds of their transitions once they are computed.
+    cdef int32_t[::1] group_count    # zeros between uses
+    # The weights that `track` has named; whether `table` and bounds of their transitions are computed.
     cdef const double* tracked
-    cdef bint has_edge_bounds
+    cdef bint has_table, has_edge_bounds
     cdef double[::1] edge_bounds
     cdef ErrorTable error_table
     cdef Py_ssize_t n_offsets        # see `offset_nodes`
@@ -50,6 +52,12 @@ cdef class ChainProblem(BlockProblem):
     cdef void node_scores(
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
         Py_ssize_t count, double* out) noexcept nogil
+    cdef void fill_table(self, const double* w) noexcept nogil
+    cdef int32_t group_of(self, const int32_t* code, Py_ssize_t l) noexcept nogil
+    cdef bint same_groups(
+        self, const int32_t** codes, Py_ssize_t count, Py_ssize_t l) noexcept nogil
+    cdef double group_distance(
+        self, Py_ssize_t L, const int32_t* a, const int32_t* b) noexcept nogil
     cdef const double* bounds_of_edges(self, const double* w) noexcept nogil
     cdef void widen(self, int32_t before, int32_t after, double score) noexcept nogil
     cdef void forbid_others(self, Py_ssize_t i) noexcept nogil

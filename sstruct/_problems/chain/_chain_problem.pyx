@@ -6,6 +6,8 @@
 # (b) Weights have the layout that the oracle needs, with labels padded to KP: node F x KP, then bias,
 #     start, end (KP each), then transitions K x KP. `ChainModel.layout` has the positions. The weight
 #     of scores, if any, comes between node and bias, padded to KP.
+#     If transitions are tied, there is one weight for each group of them. Decoders always get a table
+#     of scores, K x KP; with tied transitions or a mask, it is computed from the weights.
 # (c) The caller removes unlabeled nodes; the remaining segments are blocks without a start or end
 #     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]. Without node weights a_l, integer costs
 #     are tabulated for slack rescaling.
@@ -43,7 +45,8 @@ from sstruct._problems.core._rows import check_blocks
 from sstruct._problems.core.node_arguments import (
     check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
-from sstruct._problems.chain.chain_arguments import check_copies, error_counts, penalties, table_work
+from sstruct._problems.chain.chain_arguments import (
+    check_copies, check_groups, error_counts, number_of_groups, penalties, table_work)
 
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil
@@ -97,6 +100,10 @@ cdef class ChainProblem(BlockProblem):
         self.n_labels, self.n_features, self.KP = K, features.n_features, sstruct_padded(K)
         self.bias, self.boundaries = model.bias, model.boundaries
         self.transitions, self.masked = model.transitions, model.edge_mask is not None
+        self.tied = model.tied
+        self.group = check_groups(model.groups if self.tied else None, K, self.KP)
+        self.group_count = np.zeros(
+            number_of_groups(model.groups) if self.tied else 0, dtype=np.int32)
         for i in range(n):
             longest, total = max(longest, self.length[i]), total + self.length[i]
         self.max_code_size = longest
@@ -140,13 +147,13 @@ cdef class ChainProblem(BlockProblem):
         self.nodes = NodeWeights(self.features, self.n_labels)
         self.theta, self.best = np.empty(size), np.empty(size)
         self.origin = np.empty(size, dtype=np.int32)
-        self.table = np.empty(self.n_labels * self.KP if self.masked else 1)
+        self.table = np.zeros(self.n_labels * self.KP if self.masked or self.tied else 1)
         self.label_score = np.empty(self.KP)
         self.place = np.full(self.KP, -1, dtype=np.int32)
         self.label = np.empty(self.KP, dtype=np.int32)
         self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
         self.accumulator, self.error_table = None, ErrorTable()
-        skips = self.transitions and not self.masked and self.n_labels >= LEAST_PRUNED
+        skips = self.transitions and not (self.masked or self.tied) and self.n_labels >= LEAST_PRUNED
         self.edge_bounds = np.empty(3 * self.KP if skips else 0)
 
     def _set_layout(self, layout):
@@ -260,14 +267,41 @@ cdef class ChainProblem(BlockProblem):
                 self.theta[self.offset_position[e] * KP + k] += self.offsets[e * K + k]
         if self.has_known:
             self.forbid_others(i)
-        if not self.masked:
+        if not self.masked and not self.tied:
             self.edge = w + self.edge_at if self.transitions else NULL
         else:
             self.edge = &self.table[0]
-            for k in range(K * KP):
-                self.table[k] = (&self.edge_penalty[0, 0])[k] + (
-                    w[self.edge_at + k] if self.transitions else 0)
+            if not (self.has_table and w == self.tracked):
+                self.fill_table(w)
+                self.has_table = w == self.tracked
         return 0
+
+    cdef void fill_table(self, const double* w) noexcept nogil:
+        """Compute the scores of all transitions."""
+        cdef Py_ssize_t k, size = self.n_labels * self.KP
+        cdef int32_t g
+        cdef const double* weight = w + self.edge_at
+        if self.tied:
+            for k in range(size):
+                g = (&self.group[0, 0])[k]
+                self.table[k] = weight[g] if g >= 0 else 0
+        if self.masked:
+            for k in range(size):
+                self.table[k] = (&self.edge_penalty[0, 0])[k] + (
+                    self.table[k] if self.tied else weight[k] if self.transitions else 0)
+
+    cdef int32_t group_of(self, const int32_t* code, Py_ssize_t l) noexcept nogil:
+        """Return the group of the transition into position l, -1 if it has no weight."""
+        return self.group[code[l - 1], code[l]]
+
+    cdef bint same_groups(
+            self, const int32_t** codes, Py_ssize_t count, Py_ssize_t l) noexcept nogil:
+        """Return whether the transitions into position l of all labelings have the same group."""
+        cdef Py_ssize_t k
+        for k in range(1, count):
+            if self.group_of(codes[k], l) != self.group_of(codes[0], l):
+                return False
+        return True
 
     cdef void forbid_others(self, Py_ssize_t i) noexcept nogil:
         """Set theta to -inf at all labels except the known label of a node, or its states."""
@@ -280,7 +314,7 @@ cdef class ChainProblem(BlockProblem):
                     self.theta[l * self.KP + k] = -INFINITY
 
     cdef void track(self, const double* w) noexcept nogil:
-        self.tracked, self.has_edge_bounds = w, False
+        self.tracked, self.has_table, self.has_edge_bounds = w, False, False
         self.nodes.track(w)
 
     cdef const double* bounds_of_edges(self, const double* w) noexcept nogil:
@@ -356,7 +390,7 @@ cdef class ChainProblem(BlockProblem):
         cdef int32_t* place = &self.place[0]
         cdef int32_t* label = &self.label[0]
         cdef double* label_score = &self.label_score[0]
-        cdef int32_t n_labels
+        cdef int32_t n_labels, g
         if w == NULL:
             for k in range(count):
                 value = self.theta[codes[k][0]]
@@ -384,8 +418,13 @@ cdef class ChainProblem(BlockProblem):
                 spent += some_work_of(self.nodes, &self.rows, first + l, w, n_labels)
                 spent += 2 * count
             if edge != NULL and l > 0 and (differ or before):
-                for k in range(count):
-                    out[k] += edge[codes[k][l - 1] * KP + codes[k][l]]
+                if not self.tied:
+                    for k in range(count):
+                        out[k] += edge[codes[k][l - 1] * KP + codes[k][l]]
+                elif not self.same_groups(codes, count, l):
+                    for k in range(count):
+                        g = self.group_of(codes[k], l)
+                        out[k] += edge[g] if g >= 0 else 0
                 spent += count
             before = differ
         work[0] += spent
@@ -457,7 +496,9 @@ cdef class ChainProblem(BlockProblem):
                 total += 2
             if self.ends_here[i] and a[L - 1] != b[L - 1]:
                 total += 2
-        if self.transitions:
+        if self.tied:
+            total += self.group_distance(L, a, b)
+        elif self.transitions:
             for l in range(1, L):
                 if a[l] != b[l] or a[l - 1] != b[l - 1]:
                     where_edge[n_edges] = <int32_t> l
@@ -465,6 +506,28 @@ cdef class ChainProblem(BlockProblem):
             total += 2.0 * sstruct_transition_distance(a, b, where_edge, n_edges)
         out[0] = total
         return 0
+
+    cdef double group_distance(
+            self, Py_ssize_t L, const int32_t* a, const int32_t* b) noexcept nogil:
+        """Return the squared distance of the numbers of transitions of each group."""
+        cdef Py_ssize_t l
+        cdef int32_t g
+        cdef double total = 0
+        cdef const int32_t* both[2]
+        cdef const int32_t* code
+        both[0], both[1] = a, b
+        for l in range(1, L):
+            if self.group_of(a, l) >= 0:
+                self.group_count[self.group_of(a, l)] += 1
+            if self.group_of(b, l) >= 0:
+                self.group_count[self.group_of(b, l)] -= 1
+        for code in both:
+            for l in range(1, L):
+                g = self.group_of(code, l)
+                if g >= 0:
+                    total += <double> self.group_count[g] * self.group_count[g]
+                    self.group_count[g] = 0
+        return total
 
     cdef int _accumulated_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
@@ -506,7 +569,9 @@ cdef class ChainProblem(BlockProblem):
         cdef int32_t* label = &self.label[0]
         cdef double* change = &self.label_score[0]
         cdef double* score
-        cdef int32_t n_labels
+        cdef int32_t n_labels, g
+        if out == self.tracked:
+            self.has_table = False
         for l in range(self.length[i]):
             n_labels = collect_labels(codes, count, l, place, label)
             differ = n_labels > 1
@@ -516,7 +581,13 @@ cdef class ChainProblem(BlockProblem):
                     change[place[codes[k][l]]] += coefficient[k]
                 self.add_node(i, l, label, change, n_labels, out)
                 forget_labels(place, label, n_labels)
-            if self.transitions and l > 0 and (differ or before):
+            if self.tied and l > 0 and (differ or before):
+                # In one group, the coefficients cancel out; adding them would leave rounding errors.
+                for k in range(0 if self.same_groups(codes, count, l) else count):
+                    g = self.group_of(codes[k], l)
+                    if g >= 0:
+                        out[self.edge_at + g] += coefficient[k]
+            elif self.transitions and l > 0 and (differ or before):
                 for k in range(count):
                     score = out + self.edge_at + codes[k][l - 1] * KP + codes[k][l]
                     score[0] += coefficient[k]

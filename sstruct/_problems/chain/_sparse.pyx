@@ -97,12 +97,12 @@ def sparse_hinges(ChainProblem problem not None, const double[::1] w, n_threads=
     Returns
     -------
     hinges : ndarray of shape (n_blocks,), or None
-        None if too many transitions have weights, or if there are masks or edge features; the
-        problem's own oracle must then be used.
+        None if too many transitions have weights, or if there are masks, tied transitions or edge
+        features; the problem's own oracle must then be used.
     """
     problem.need_labels()
     problem._check_weights(w)
-    if problem.masked or not problem.transitions or problem.edge_step != 0:
+    if problem.masked or problem.tied or not problem.transitions or problem.edge_step != 0:
         return None
     cdef Py_ssize_t K = problem.n_labels
     edges = np.asarray(w)[problem.edge_at:].reshape(K, problem.KP)[:, :K]

@@ -73,6 +73,9 @@ class ChainModel:
         Which weights exist in addition to the node weights.
     edge_mask, boundary_mask : array-like of bool of shape (K, K) and (2, K), optional
         Which transitions are allowed; which labels may start and end a chain.
+    groups : array-like of int of shape (K, K), optional
+        Group of each transition, from 0 on without gaps; the transitions of a group share a weight,
+        and those with -1 have none. Default: a weight for each transition.
     """
 
     n_labels: int
@@ -81,26 +84,39 @@ class ChainModel:
     transitions: bool = True
     edge_mask: np.ndarray | None = None
     boundary_mask: np.ndarray | None = None
+    groups: np.ndarray | None = None
+
+    @property
+    def tied(self):
+        """Whether transitions share weights."""
+        return bool(self.transitions) and self.groups is not None
 
     def layout(self, n_features, n_edge_features=0, scored=False):
         """Return the WeightLayout for given numbers of node and transition features."""
         terms = self.bias, self.boundaries, self.transitions
-        return chain_layout(self.n_labels, n_features, *terms, n_edge_features, scored)
+        n_groups = number_of_groups(self.groups)
+        return chain_layout(
+            self.n_labels, n_features, *terms, n_edge_features, scored, n_groups=n_groups
+        )
 
 
 @lru_cache
 def chain_layout(
-    n_labels, n_features, bias, boundaries, transitions, n_edge_features, scored=False
-):
+    n_labels, n_features, bias, boundaries, transitions, n_edge_features, scored=False,
+    n_groups=None,
+):  # fmt: skip
     """Return the WeightLayout of a chain model.
 
     n_features : number of features that are not scores of the labels
     scored : whether there are such scores
+    n_groups : number of groups of transitions, None if they are not tied
     """
     K, G, row, pair = n_labels, n_edge_features, label_row(n_labels), ("label", "next_label")
     width = row.extent
     table = padded_labels(K * width)
     edge = WeightBlock(pair, (K, K), (width, 1), K * width)
+    if n_groups is not None:
+        edge = WeightBlock(("group",), (n_groups,), (1,), padded_labels(n_groups))
     features = WeightBlock(("edge_feature", *pair), (G, K, K), (table, width, 1), G * table)
     return WeightLayout(
         {
@@ -111,6 +127,31 @@ def chain_layout(
             "edge_feature": features if G else (0, K, K),
         }
     )
+
+
+def number_of_groups(groups):
+    """Return the number of groups of transitions, or None if transitions are not tied."""
+    return None if groups is None else int(np.max(groups)) + 1
+
+
+def weights_of_pairs(weights, groups):
+    """Return the weight of each transition, (K, K), from the weights of groups."""
+    return np.append(weights, 0.0)[groups]  # -1 is the last entry
+
+
+def check_groups(groups, n_labels, width):
+    """Return groups as an int32 table with its rows padded by -1 to `width` entries."""
+    if groups is None:
+        return np.full((1, width), -1, dtype=np.int32)
+    groups, shape = np.asarray(groups), (n_labels, n_labels)
+    if groups.shape != shape or groups.min() < -1 or groups.max() >= n_labels**2:
+        raise ValueError(
+            f"groups must have shape {shape} and entries from -1 to {n_labels**2 - 1}, found shape "
+            f"{groups.shape} and entries from {groups.min()} to {groups.max()}"
+        )
+    out = np.full((n_labels, width), -1, dtype=np.int32)
+    out[:, :n_labels] = groups
+    return out
 
 
 def check_copies(copies_end, length, ends_here):

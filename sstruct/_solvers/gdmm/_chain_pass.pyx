@@ -63,6 +63,8 @@ cdef class ChainFactors:
         problem.need_labels()
         if problem.edge_step != 0:
             raise ValueError("GDMM does not support features of transitions")
+        if problem.tied:
+            raise ValueError("GDMM does not support tied transitions")
         self.problem, self.n_rows, self.n_node_weights = problem, n, problem.edge_at
         self.w = self.weights = aligned_zeros(self.n_node_weights)
         self.mass = contiguous(block_weight, dtype=np.float64) / lam
