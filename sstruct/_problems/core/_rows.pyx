@@ -59,7 +59,7 @@ cdef class FeatureRows:
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
     scores : ndarray of shape (n_rows, n_labels), optional
-        Scores of the labels at each row, which are no features.
+        Scores of the labels at each row, in addition to the features.
 
     Raises
     ------

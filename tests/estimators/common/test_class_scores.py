@@ -323,7 +323,7 @@ def test_predictions_follow_from_coef(F, is_sparse):
 
 
 def test_fixed_scores_alone_decide():
-    """With a large lam, fixed scores are all that is left; with "scale", nothing is."""
+    """With a large lam, all weights except that of fixed scores are close to 0."""
     rng = np.random.default_rng(0)
     X, y = chains(rng, n=20)
     best = [x[:, 2:].argmax(axis=1) for x in X]
