@@ -74,6 +74,15 @@ class ChainSSVM(LabelingSSVM):
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
     classes : array-like or None, default=None
         All labels, sorted. If None, the labels that occur in training.
     ignore_label : object, default=None

@@ -75,6 +75,15 @@ class StructuredSVM(BaseSSVM):
         For C functions, see :class:`sstruct.extending.CompiledOracle`.
     bounds : array-like of shape (2, d) or None, default=None
         Lower and upper bounds of the weights; infinite for free weights.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized. ``"auto"`` is 1 divided by
         the sum of sample weights, as in many papers; it does not depend on the scale of features.

@@ -224,6 +224,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "checkpoint is not supported by LatentSSVM, which makes many fits; use "
                 "checkpoint=None"
             )
+        if structure.prior is not None:
+            raise ValueError(
+                "prior is not supported by LatentSSVM; use prior=None, or fit the estimator itself"
+            )
         if structure.early_stopping is not False:
             raise ValueError(
                 "early_stopping=True is not supported by LatentSSVM, whose rounds continue from "

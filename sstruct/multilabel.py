@@ -83,6 +83,15 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
         ``"submodular"``, for ``pairwise="and"``: labels attract each other, so edge weights are at
         least 0.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
     classes : array-like or None, default=None
         Names of the K columns of y or, for one label per sample, all labels, sorted. If None, the
         column names of y, if it is a data frame, or the labels that occur.

@@ -45,6 +45,15 @@ class TreeSSVM(BaseSSVM):
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
         quadratic weights are nonnegative in any case.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
     ignore_label : int or None, default=-1
         State of parts that are not annotated. These parts, and parts whose state is None or masked,
         are ignored in training with their edges (a child of such a part is a root in that sample),

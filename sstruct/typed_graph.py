@@ -46,6 +46,15 @@ class TypedGraphCRFSSVM(BaseSSVM):
         array that allows positive ones raises an error. ``"submodular"`` ensures that neighbors
         attract each other for ``"full"`` and ``"directed"`` (with nonnegative edge features):
         diagonals of ``edge_coef_`` are at least 0, other entries at most 0.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
     classes : list of T array-likes (or None), or None, default=None
         All labels of each type, sorted. If None, the labels that occur in training.
     ignore_label : object, default=-1

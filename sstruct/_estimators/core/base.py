@@ -17,7 +17,7 @@ from sstruct._checks.shown import shortened
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE
-from sstruct._estimators.core.fit import Fit, training_of
+from sstruct._estimators.core.fit import Fit, prior_digest, training_of
 from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.fitted_state import (
@@ -32,6 +32,7 @@ from sstruct._estimators.core.missing_methods import AvailableIf, Missing, no_pr
 from sstruct._estimators.core.online import check_settled, structure_of_part
 from sstruct._estimators.core.partitions import parted_score
 from sstruct._estimators.core.preparation import check_given, prepared
+from sstruct._estimators.core.prior import with_prior
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
 from sstruct._input.class_scores import other_columns
@@ -53,6 +54,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     lam: float | str = "auto"
     solver: str | BaseSolver = "auto"
     bounds: ArrayLike | None = None
+    prior: Self | ArrayLike | None = None
     tol: float = 1e-2
     certificate_every: int = 10
     max_iter: int = 1000
@@ -132,6 +134,30 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         names = self._fitted_state.fields
         return FittedModel(self._fitted_state, {k: state[k] for k in names if k in state})
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of the solver object, if `solver` is one.
+
+        Returns
+        -------
+        params : dict
+            Values by name.
+        """
+        params = super().get_params(deep)
+        return {k: v for k, v in params.items() if not k.startswith("prior__")}
+
+    def __sklearn_clone__(self):
+        # A clone of the prior would not be fitted, so it is shared.
+        template = copy(self)
+        template.prior = None
+        other = super(BaseSSVM, template).__sklearn_clone__()
+        other.prior = self.prior
+        return other
+
     def set_params(self, **params: Any) -> Self:
         """Set the parameters of this estimator.
 
@@ -147,6 +173,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """
         names = self.get_params(deep=False) if params else {}
         for name, value in params.items():
+            if name.startswith("prior__"):
+                raise ValueError(
+                    f"{name} is a parameter of a fitted model, which is not changed; set prior"
+                )
             solver = params.get("solver", self.solver)
             if name.startswith("solver__") and isinstance(solver, str):
                 kind = SOLVER_OF_NAME.get(solver, MPBCFW).__name__
@@ -183,7 +213,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         check_given(structure, X, y, sample_weight)
         if self._is_fitted():
             _, model = self._fitted()
-        structure = structure_of_part(structure, model, y, classes)
+        structure = structure_of_part(with_prior(structure), model, y, classes)
         training = prepared(structure, Samples(X, y, sample_weight), model=model)
         warn_of_empty(training.empty)
         fit = Fit(structure, training, structure.chosen_solver, sampling="given", max_iter=1)
@@ -196,6 +226,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             fit.setup.warm = model._steps
             if fit.setup.warm["bounded"] != (fit.setup.bounds is not None):
                 raise ValueError("bounds were added or removed since the last call; use a clone")
+            if fit.setup.warm["prior"] != prior_digest(training):
+                raise ValueError("prior has changed since the last call; use a clone")
         return self._solve(fit, (X, y, sample_weight))
 
     def _first_labels(self, X, y, sample_weight, known):

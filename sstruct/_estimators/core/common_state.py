@@ -51,6 +51,7 @@ STEPS = {
     "moment": Array(dtype=np.float64, shape=("n_weights",)),
     "n_steps": Number(whole=True, least=0, most=MOST_COUNTED),
     "bounded": Flag(),
+    "prior": Text(),
 }
 
 

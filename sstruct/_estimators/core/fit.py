@@ -78,6 +78,7 @@ class Fit:
             training.block_weight,
             options,
             training.solver_bounds,
+            training.solver_prior,
         )
         self.setup.step_weight = training.sample_weight.copy()
         self._data = {}
@@ -131,7 +132,11 @@ class Fit:
             if run.takes_samples_as_they_come:
                 # The state that belongs to the best weights, which need not be the last ones.
                 steps = (setup.held_out and setup.held_out.steps) or run.export()
-                steps |= {"solver": self.solver, "bounded": setup.bounds is not None}
+                steps |= {
+                    "solver": self.solver,
+                    "bounded": setup.bounds is not None,
+                    "prior": prior_digest(training),
+                }
             if training.conclude is not None:
                 solution = training.conclude(training, solution)
             if training.whole is not None and solution.interruption is None:
@@ -158,6 +163,7 @@ class Fit:
             self.training.block_weight[first],
             solution.w,
             n_threads(self.structure.n_jobs),
+            self.training.solver_prior,
         )
 
     def end(self, solution, task=None):
@@ -176,6 +182,11 @@ class Fit:
             task.end(solution)
         for message, category in fit_warnings(self.structure, solution, self.training):
             warn_user(message, category)
+
+
+def prior_digest(training):
+    """Return a digest of the prior, in the units of X; "" if there is none."""
+    return "" if training.prior is None else fingerprint([training.prior])
 
 
 def _attributes_of(structure, training, solver, solution):
@@ -268,6 +279,7 @@ def _checkpoint(structure, training, options):
     parts += [] if structure.bounds is None else [np.asarray(structure.bounds)]
     if structure.class_scores is not None:
         parts += [np.array(parsed(structure.class_scores)[0])]
+    parts += [] if training.prior is None else [training.prior]
     if training.held_out is not None:
         parts += [np.array(training.held_out.fingerprint())]
     return Checkpoint(structure.checkpoint, fingerprint(parts))

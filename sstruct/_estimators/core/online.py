@@ -52,12 +52,12 @@ def structure_of_part(structure, model, y, classes):
     if model is not None:
         _check_goes_on(structure, model)
         if classes is not None:
-            _check_classes(structure, model.classes_, classes)
+            check_same_classes(structure, model.classes_, classes)
         if "classes" in parameters:
             structure = structure.with_parameters(classes=model.classes_)
     elif classes is not None:
         if structure.classes is not None:
-            _check_classes(structure, structure.classes, classes)
+            check_same_classes(structure, structure.classes, classes)
         structure = structure.with_parameters(classes=classes)
     elif parameters.get("classes", ()) is None:
         if not structure.samples_are_rows or not is_indicator(y):
@@ -70,7 +70,7 @@ def structure_of_part(structure, model, y, classes):
 
 def check_settled(model, training):
     """Raise ValueError if the Training of a call does not match the model of earlier calls."""
-    now, before = _settled(training.attributes), _settled(vars(model))
+    now, before = settled(training.attributes), settled(vars(model))
     for name in before | now:
         found, expected = now.get(name), before.get(name)
         if have_same_values(found, expected):
@@ -88,7 +88,7 @@ def check_settled(model, training):
         raise ValueError(f"the data require {found} weights, but the model has {n_weights}")
 
 
-def _settled(attributes):
+def settled(attributes):
     """Return the attributes, by name, that must be equal in all calls."""
     names = (*OF_DATA, *OF_PARAMETERS)
     found = {name: attributes[name] for name in names if name in attributes}
@@ -100,10 +100,10 @@ def _class_array(classes):
     return training_classes(classes, np.arange(0), np.zeros(0, dtype=bool), int)
 
 
-def _check_classes(structure, known, classes):
+def check_same_classes(structure, known, classes, whose="of the last call"):
     """Raise if classes differ from the known ones, for any type of nodes."""
     if not structure.classes_by_type:
-        _check_same_classes(known, classes)
+        _check_same_labels(known, classes, whose)
         return
     for given in (known, classes):
         if not isinstance(given, list | tuple) or not is_sized(given):
@@ -112,14 +112,14 @@ def _check_classes(structure, known, classes):
         raise ValueError(f"classes has labels of {len(classes)} types, expected {len(known)}")
     for own, given in zip(known, classes):
         if own is not None:  # the parameter may specify the classes of some types only
-            _check_same_classes(own, given)
+            _check_same_labels(own, given, whose)
 
 
-def _check_same_classes(known, classes):
+def _check_same_labels(known, classes, whose):
     known, given = _class_array(known).tolist(), _class_array(classes)
     if {*given.tolist()} != {*known}:
         raise ValueError(
-            f"classes={shortened(given.tolist())} is not the same as on the last call, "
+            f"classes={shortened(given.tolist())} differs from the classes {whose}, "
             f"{shortened(known)}; pass all labels that can occur on the first call"
         )
 

@@ -16,6 +16,7 @@ from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.partitions import Partitions, chosen_samples
 from sstruct._estimators.core.preparation import check_given, identifying_arrays, packed, strengths
+from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, have_same_values
@@ -163,7 +164,9 @@ def parted_training(structure, samples, validation):
         raise ValueError("X_val and y_val are not supported for partitions on a cluster; use None")
     partitions = Partitions.of(samples.X, samples.y, structure.samples_are_rows)
     sources, weights = partitions.of_weight(samples.sample_weight, structure.refuses_lengths)
+    structure = with_prior(structure)
     local = structure.with_parameters(
+        prior=None,  # only the caller needs it
         # The same in all partitions, since it may control the search for labelings.
         random_state=int(random_of(structure.random_state).randint(np.iinfo(np.int32).max)),
         checkpoint=None,  # written by the caller
@@ -213,6 +216,7 @@ def parted_training(structure, samples, validation):
         data_warnings=tuple(set.intersection(*(set(fact["data_warnings"]) for fact in facts))),
         bounds=facts[0]["bounds"],
     )
+    training.prior = prior_weights(structure, training)
     training.set_strengths(lam, scale)
     return training
 

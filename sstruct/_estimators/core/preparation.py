@@ -12,6 +12,7 @@ from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.held_out import train_validation_split
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, pairwise_from_scale, scale_of
+from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.rescaling import check_rescaling, slack_rescaled
 from sstruct._estimators.core.threads import check_n_jobs
 from sstruct._problems.slack._slack_problem import SlackProblem
@@ -90,8 +91,10 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
         The model after earlier samples of ``partial_fit``.
     """
     check_given(structure, samples.X, samples.y, samples.sample_weight)
+    structure = with_prior(structure)
     structure, part, held_out, empty = train_validation_split(structure, samples, validation)
     training = packed(structure, part, completion, model)
+    training.prior = prior_weights(structure, training)
     training.held_out, training.completed = held_out, completion is not None
     if empty is not None:
         training.empty = empty
@@ -106,6 +109,8 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
 def packed(structure, samples, completion=None, model=None):
     """Return the Training for valid parameters, with the chosen rescaling but without lam."""
     given = samples.X, samples.y, samples.sample_weight
+    if model is None:  # the features must be those of the prior
+        model = getattr(structure.parameters.get("prior"), "model", None)
     training = structure.train(*given, completion=completion, model=model)
     if structure.rescaling == "slack":
         training = slack_rescaled(training, structure)

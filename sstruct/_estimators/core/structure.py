@@ -81,6 +81,7 @@ class Structure:
     search = "auto"
     pairwise_scale = None
     class_scores = None
+    prior = None
 
     def __init__(self, estimator_name, parameters):
         self.estimator_name, self.parameters = estimator_name, parameters

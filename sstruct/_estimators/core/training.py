@@ -78,6 +78,9 @@ class Training:
         are windows of samples.
     bounds : ndarray of shape (2, n_weights) or None
         Bounds of the weights of a fitted model, in the problem's layout.
+    prior : ndarray of shape (n_weights,) or None
+        Weights to which the regularizer pulls, in the problem's layout and the units of X. Set
+        after the samples are packed.
     auto_solver : str
         Name of the solver that ``solver="auto"`` stands for. It does not depend on `lam`.
     alternative : str or None
@@ -107,6 +110,7 @@ class Training:
     held_out: Samples | None = None
     whole: Callable[[], tuple] | None = None
     bounds: np.ndarray | None = None
+    prior: np.ndarray | None = None
     auto_solver: str = "mp-bcfw"
     alternative: str | None = None
     n_threads: int | None = None
@@ -158,6 +162,11 @@ class Training:
     def solver_bounds(self):
         """The bounds of the weights in the solver, (2, n_weights), or None."""
         return None if self.bounds is None else self.solver_weights(self.bounds)
+
+    @property
+    def solver_prior(self):
+        """The prior in the solver, (n_weights,), or None."""
+        return None if self.prior is None else self.solver_weights(self.prior)
 
     def _with_node_weights(self, w, factor):
         w = w.copy()

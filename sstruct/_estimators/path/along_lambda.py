@@ -79,7 +79,7 @@ class Sweep:
         self.unit = training.pairwise_scale**2  # lambda of the user divided by lambda of the solver
 
     def check_zero(self):
-        """Raise if w = 0, the solution for lambda to infinity, is out of bounds."""
+        """Raise if the solution for lambda to infinity, 0 or the prior, is out of bounds."""
         if self.training.bounds is None:
             return
         scores = self.structure.class_scores
@@ -89,19 +89,26 @@ class Sweep:
                 'w = 0; use class_scores=("scale", ...), or fit the values of lam separately'
             )
         lower, upper = map(self.public, self.training.bounds)
-        wrong = np.flatnonzero((lower > 0) | (upper < 0))
+        start = np.zeros(len(lower)) if self.prior is None else self.prior
+        wrong = np.flatnonzero((lower > start) | (upper < start))
         if len(wrong):
             at = wrong[0]
+            where = "w = 0, so 0" if self.prior is None else "the prior, so its weights"
             raise ValueError(
                 f"bounds of weight {at} are {lower[at]:g} and {upper[at]:g}, but a path starts at "
-                "w = 0, so 0 must be within all bounds"
+                f"{where} must be within all bounds"
             )
 
     def solver(self, lam):
         """Return a PathSolver with a new state."""
-        bounds = self.training.solver_bounds
-        setup = Setup(self.problem, lam / self.unit, self.block_weight, self.options, bounds)
+        limits = self.training.solver_bounds, self.training.solver_prior
+        setup = Setup(self.problem, lam / self.unit, self.block_weight, self.options, *limits)
         return PathSolver(setup)
+
+    @property
+    def prior(self):
+        """The weights of the prior in the order of ``w_``, or None."""
+        return None if self.training.prior is None else self.public(self.training.prior)
 
     def public(self, w):
         """Return weights in the order of ``w_``."""
@@ -142,7 +149,7 @@ class AlongLambda(CheckedState):
         self._template, self._attributes = sweep.estimator, sweep.attributes
         self._solver_name, self._n_weights = sweep.solver_name, sweep.problem.n_weights
         self._n_blocks = sweep.problem.n_blocks
-        self.ws_ = CompactRows()
+        self.ws_, self._prior = CompactRows(), sweep.prior
         self._rows, self._exact = [], sweep.exact
 
     def _take(self, points, sweep, lams=None):
@@ -201,7 +208,9 @@ class AlongLambda(CheckedState):
         self._require_fitted()
         row, factor = self._at(lam)
         w = self.ws_[row]
-        return w if factor == 1 else factor * w
+        if factor == 1:
+            return w
+        return factor * w if self._prior is None else self._prior + factor * (w - self._prior)
 
     def estimator(self, lam: float) -> BaseSSVM:
         """Return a fitted estimator, ready to predict.

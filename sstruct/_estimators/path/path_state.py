@@ -47,6 +47,9 @@ def model_agrees(state):
     n, width, template = int(state["_n_weights"]), state["ws_"].width, state["_template"]
     if width == 0:
         return
+    prior = state.get("_prior")
+    if prior is not None and len(prior) != width:
+        raise Unexpected("_prior", f"of {len(prior)} weights", f"{width}, as each of ws_")
     # Rows are stored without padding, which increases their length at most fourfold.
     if not width <= n <= 4 * width:
         refuse("_n_weights", n, f"{width} to {4 * width}, for rows of {width}")
@@ -70,6 +73,7 @@ ALONG_LAMBDA = FittedState(
         "_n_weights": Number(whole=True, least=0),
         "_n_blocks": Number(whole=True, least=1),
         "_exact": Flag(),
+        "_prior": Array(dtype=np.float64, shape=(None,), optional=True),
     },
     rules=(rows_agree, model_agrees),
 )

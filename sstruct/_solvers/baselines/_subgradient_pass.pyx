@@ -8,7 +8,8 @@
 #     sum_t z_t = (T + 1) z_T - moment: a second scatter, and no vector operation per visit.
 # (c) With bounds, the iterate is w_t = clip(z_t / t): the minimizer over the box of the t linearized
 #     objectives so far (dual averaging with the objective's own regularizer; Xiao 2010). The iterate and
-#     the average are then stored as vectors, with O(n_weights) operations per visit.
+#     the average are then stored as vectors, with O(n_weights) operations per visit. With a prior w_0,
+#     w_t = clip(w_0 + z_t / t), likewise.
 # (d) The policy is in subgradient.py.
 """Iterates of the stochastic subgradient method, and one pass."""
 
@@ -35,6 +36,8 @@ cdef class SubgradientState:
         n q_i, the weight of each block's hinge loss in the mean.
     bounds : array-like of shape (2, n_weights), optional
         Lower and upper bounds of the weights.
+    prior : ndarray of shape (n_weights,), optional
+        The center of the regularizer; default: 0.
     weights, moment : array-like of shape (n_weights,), optional
         `sum` and `moment` of a state to continue from; copied.
     n_steps : int, default=0
@@ -54,31 +57,38 @@ cdef class SubgradientState:
     cdef bint bounded
     cdef const double[::1] factor               # n q_i / lam
     cdef const double[:, ::1] bounds
+    cdef const double[::1] prior
     # z; (b), or with bounds sum_t t w_t; clip(z / t)
     cdef double[::1] total, weight_moment, iterate
 
     def __init__(
             self, BlockProblem problem not None, double lam, step_weight, bounds=None,
-            weights=None, moment=None, Py_ssize_t n_steps=0):
+            prior=None, weights=None, moment=None, Py_ssize_t n_steps=0):
         self.problem = problem
         self.exact = True
         with np.errstate(over="ignore"):
             self.factor = in_range(np.asarray(step_weight, dtype=np.float64) / lam)
         if self.factor.shape[0] != problem.n_blocks:
             raise ValueError("step_weight does not fit the problem")
-        self.bounded = bounds is not None
+        d = problem.n_weights
+        self.bounded = bounds is not None or prior is not None
+        if self.bounded and bounds is None:
+            bounds = np.repeat([[-np.inf], [np.inf]], d, axis=1)
         self.bounds = np.zeros((2, 1)) if bounds is None else np.array(bounds, dtype=np.float64)
+        self.prior = np.zeros(d if self.bounded else 0) if prior is None else prior
         if self.bounded and not (
                 self.bounds.shape[0] == 2 and self.bounds.shape[1] == problem.n_weights):
             raise ValueError("bounds do not fit the problem")
-        d = problem.n_weights
+        if self.bounded and self.prior.shape[0] != d:
+            raise ValueError("the prior does not fit the problem")
         self.total = zeros(d) if weights is None else np.array(weights, dtype=np.float64)
         self.weight_moment = zeros(d) if moment is None else np.array(moment, dtype=np.float64)
         if not self.total.shape[0] == self.weight_moment.shape[0] == d:
             raise ValueError("weights and their moment do not fit the problem")
         self.n_steps, self.iterate = n_steps, self.total
         if self.bounded:
-            self.iterate = np.clip(np.asarray(self.total) / max(n_steps, 1), *bounds)
+            self.iterate = np.clip(
+                np.asarray(self.prior) + np.asarray(self.total) / max(n_steps, 1), *bounds)
 
     def run(self, const Py_ssize_t[::1] order not None, double deadline):
         """Visit blocks in a given order.
@@ -116,7 +126,8 @@ cdef class SubgradientState:
                 if self.bounded:
                     for j in range(d):
                         self.iterate[j] = min(
-                            max(self.total[j] / t, self.bounds[0, j]), self.bounds[1, j])
+                            max(self.prior[j] + self.total[j] / t, self.bounds[0, j]),
+                            self.bounds[1, j])
                         self.weight_moment[j] += t * self.iterate[j]
                     work += 4.0 * d
                 else:

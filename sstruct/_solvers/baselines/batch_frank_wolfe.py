@@ -5,7 +5,7 @@ import numpy as np
 from sstruct._kernels._clock import seconds
 from sstruct._kernels.slices import by_slices
 from sstruct._solvers.baselines._batch_pass import Plane
-from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core._state import dual_of_move, squared_norm
 from sstruct._solvers.core.solver import EXHAUSTED, Solver
 from sstruct._solvers.core.status import Status
 
@@ -31,7 +31,7 @@ class BatchSolver(Solver):
             self.n_oracle_calls += plane.n_calls
         self.n_passes += 1
         if complete:
-            self._accept(self._checked(0.5 * self.lam * squared_norm(w) + plane.bound), plane.exact)
+            self._accept(self._objective(w, plane.bound), plane.exact)
             self._record()
             if self._converged():
                 return Status.CONVERGED
@@ -47,6 +47,14 @@ class BatchSolver(Solver):
         self._certify()
         self._record()
         return Status.CONVERGED if self._converged() else status
+
+    def _weights_and_dual(self, v, loss):
+        """Return w and the dual value of a convex combination of planes, v = sum psi / lam."""
+        w = v if self.prior is None else by_slices(np.add, v, self.prior)
+        w = w if self.bounds is None else by_slices(np.clip, w, *self.bounds)
+        if self.prior is None:
+            return w, loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
+        return w, loss + dual_of_move(w, v, self.prior, self.lam)
 
     def _evaluate(self, last):
         self._accept(*self._primal_at(self._arrive()))
@@ -76,8 +84,7 @@ class BatchFrankWolfe(BatchSolver):
         self._set(np.zeros(self.problem.n_weights), 0.0)
 
     def _set(self, v, loss):
-        w = v if self.bounds is None else by_slices(np.clip, v, *self.bounds)
-        dual = loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
+        w, dual = self._weights_and_dual(v, loss)
         # In one statement, so that an interruption cannot mix two points.
         self.v, self.loss, self.w, self.dual, self.primal = v, loss, w, dual, np.inf
         self.ahead = None

@@ -7,7 +7,6 @@ import numpy as np
 from sstruct._kernels.slices import by_slices
 from sstruct._solvers.baselines.batch_frank_wolfe import ROUNDING, BatchSolver
 from sstruct._solvers.baselines.plane_qp import boxed_qp, qp_solver, simplex_qp
-from sstruct._solvers.core._state import squared_norm
 
 # A plane is removed after KEEP passes in which its weight is at most NO_WEIGHT. Weights are never
 # exactly zero, since the QP solver is an interior-point method.
@@ -61,9 +60,7 @@ class CuttingPlaneFit(BatchSolver):
         weights = [weight for weight in beta if weight > 0]
         planes = [psi for weight, psi in zip(beta, self.psi) if weight > 0]
         v = by_slices(lambda *psi: sum(map(mul, weights, psi)) / self.lam, *planes)
-        w = v if self.bounds is None else by_slices(np.clip, v, *self.bounds)
-        loss = float(beta @ self.losses)
-        return w, loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
+        return self._weights_and_dual(v, float(beta @ self.losses))
 
     def _move(self, plane):
         """Add a plane and solve the master problem; return False if there is no next point.
@@ -75,11 +72,14 @@ class CuttingPlaneFit(BatchSolver):
         if plane.loss - float(w @ plane.psi) - model <= ROUNDING * self.primal:
             return False
         self._add(plane)
-        if self.bounds is None:
-            beta = simplex_qp(self.gram, self.losses, self.lam)
+        losses, bounds = self.losses, self.bounds
+        if self.prior is not None:  # in terms of w minus the prior
+            losses = losses - [float(psi @ self.prior) for psi in self.psi]
+            bounds = None if bounds is None else bounds - self.prior
+        if bounds is None:
+            beta = simplex_qp(self.gram, losses, self.lam)
         else:
-            psi = np.array(self.psi)
-            beta = boxed_qp(psi, self.losses, self.lam, self.bounds)
+            beta = boxed_qp(np.array(self.psi), losses, self.lam, bounds)
         if beta is None:
             return False
         candidate, dual = self._bound(beta)

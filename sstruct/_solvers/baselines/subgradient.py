@@ -39,7 +39,9 @@ class StochasticSubgradient(Solver):
     def __init__(self, setup):
         super().__init__(setup)
         kept = kept_steps(setup.warm, setup.problem)
-        self.state = SubgradientState(setup.problem, self.lam, setup.steps, self.bounds, **kept)
+        self.state = SubgradientState(
+            setup.problem, self.lam, setup.steps, self.bounds, setup.prior, **kept
+        )
         self.random = np.random.default_rng(self.options.seed)
         self.w = self.state.last
 

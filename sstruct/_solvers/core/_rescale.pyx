@@ -120,7 +120,7 @@ def shift_losses(DualState state not None, double decrease):
 
 
 def start_at_largest_losses(DualState state not None):
-    """Give all dual weight of each block to the labeling that the max-oracle finds at w = 0.
+    """Give all dual weight of each block to the labeling that the max-oracle finds at the prior, or 0.
 
     Parameters
     ----------
@@ -130,11 +130,12 @@ def start_at_largest_losses(DualState state not None):
     Returns
     -------
     bool
-        Whether the oracle was exact for every block. The linear part of the dual is then the sum of
-        the hinge losses at w = 0.
+        Whether the oracle was exact for every block. The linear part of the dual, in terms of w minus
+        the prior, is then the sum of the hinge losses at the prior.
     """
     cdef BlockProblem problem = state.problem
-    cdef const double[::1] zeros = np.zeros(problem.n_weights)
+    cdef bint at_zero = state.prior is None
+    cdef const double[::1] start = np.zeros(problem.n_weights) if at_zero else state.prior
     cdef int32_t[::1] code = np.empty(problem.max_code_size, dtype=np.int32)
     cdef OracleAnswer answer
     cdef WorkingSet* working_set
@@ -143,13 +144,13 @@ def start_at_largest_losses(DualState state not None):
     cdef bint exact = True
     for i in range(problem.n_blocks):
         with nogil:
-            problem.maximize(i, &zeros[0], 1.0, &code[0], &answer)
+            problem.maximize(i, &start[0], 1.0, &code[0], &answer)
             problem.loss(i, &code[0], &loss)
         exact = exact and answer.exact
         working_set = &state.working_sets[i]
         s = find(working_set, &code[0])
         # An approximate oracle may return a labeling that is worse than the truth.
-        if s < 0 and loss > 0:
+        if s < 0 and (loss > 0 or not at_zero):
             s = insert(working_set, &code[0], loss)
             state.n_labelings += 1
         for k in range(working_set.size):
@@ -164,6 +165,8 @@ def start_at_largest_losses(DualState state not None):
 def direction(DualState state not None):
     """Return lam v, projected onto bounds at 0, and the largest multiple within the other bounds.
 
+    With a prior, v and the bounds are those of w minus the prior.
+
     Returns
     -------
     z : ndarray of shape (n_weights,)
@@ -171,9 +174,11 @@ def direction(DualState state not None):
     most : float
         The largest s for which s z satisfies all nonzero bounds, or inf. The bounds must include 0.
     """
-    z = state.lam * state.v()
+    z = state.lam * state.moved()
     boxed = np.asarray(state.boxed)
     lower, upper, at = np.asarray(state.lower), np.asarray(state.upper), z[boxed]
+    if state.prior is not None:
+        lower, upper = lower - state.prior[boxed], upper - state.prior[boxed]
     at[((at < 0) & (lower == 0)) | ((at > 0) & (upper == 0))] = 0
     z[boxed] = at
     limit = np.where(at > 0, upper, lower)[at != 0] / at[at != 0]

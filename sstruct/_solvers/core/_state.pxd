@@ -40,6 +40,7 @@ cdef class DualState:
     cdef const Py_ssize_t[::1] boxed
     cdef const double[::1] lower, upper
     cdef double[::1] hidden, clipped
+    cdef readonly object prior            # w_0, the center of the regularizer, or None for 0
     cdef Py_ssize_t[::1] order            # of exact passes; shuffled again in each pass
     # Memory of approximate passes: the blocks with more than one labeling (n_shared = -1: outdated),
     # and the blocks to visit.

@@ -5,7 +5,9 @@
 #     w = clip(v) if weights are bounded,
 #         D = sum_i q_i sum_y alpha_i(y) L_i(y) - lam <w, v> + lam / 2 |w|^2.
 #     Steps update both; `rebuild` computes both from the working sets, so that rounding errors do
-#     not accumulate.
+#     not accumulate. With a prior w_0, the regularizer is lam / 2 |w - w_0|^2: v starts at w_0 instead
+#     of 0, and D has the additional constant lam / 2 |w_0|^2. Steps only use differences of D, so that
+#     they do not depend on w_0.
 # (c) One array serves v and w. For bounded weights it holds w, and v is in `hidden`. `uncover`
 #     restores v before a visit moves it; `cover` clips again and adds to the dual the difference to
 #     the quadratic minoriser that the steps use ([O16], appendix H).
@@ -47,6 +49,26 @@ def squared_norm(const double[::1] w not None):
     return sstruct_squared_norm(&w[0], w.shape[0]) if w.shape[0] > 0 else 0.0
 
 
+def from_prior(w, prior):
+    """Return w minus the prior; w itself if the prior is None."""
+    return w if prior is None else by_slices(np.subtract, w, prior)
+
+
+def dual_of_move(w, moved, prior, lam):
+    """Return ``lam / 2 |w - prior|^2 - lam <w, moved>``, the part of the dual that is not linear.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_weights,)
+        ``prior + moved``, clipped to the bounds.
+    moved : ndarray of shape (n_weights,)
+        Sum of the planes, divided by lam.
+    prior : ndarray of shape (n_weights,) or None
+    lam : float
+    """
+    return 0.5 * lam * squared_norm(from_prior(w, prior)) - lam * float(w @ np.asarray(moved))
+
+
 def aligned_zeros(size):
     """Return zeros aligned to 64 bytes, so that each group of eight weights is one cache line."""
     owner = np.zeros(size + 7)
@@ -72,11 +94,13 @@ cdef class DualState:
         Whether blocks will be drawn in proportion to their gaps.
     average : bool
         Whether to keep weighted averages of the iterates.
+    prior : ndarray of shape (n_weights,), optional
+        w_0, the center of the regularizer; default: 0.
     """
 
     def __cinit__(
             self, BlockProblem problem not None, double lam, block_weight, seed, bounds=None,
-            draw=False, average=False):
+            draw=False, average=False, prior=None):
         begin_sharing(&self.sharing[0], problem.n_weights)
         begin_sharing(&self.sharing[1], problem.n_weights)
         if not lam > 0:
@@ -92,6 +116,9 @@ cdef class DualState:
         self.weights_owner = aligned_zeros(problem.n_weights)
         self.weights = self.weights_owner
         self._set_bounds(bounds)
+        if prior is not None and np.shape(prior) != (problem.n_weights,):
+            raise ValueError(f"prior of shape {np.shape(prior)}, expected {(problem.n_weights,)}")
+        self.prior = prior
         self.gap_estimates = np.full(problem.n_blocks, INFINITY)
         self.working_gaps = np.full(problem.n_blocks, INFINITY)
         self.order = np.arange(problem.n_blocks, dtype=np.intp)
@@ -388,10 +415,13 @@ cdef class DualState:
         return linear
 
     def set_v(self, const double[::1] rebuilt not None, double linear):
-        """Set v and `linear` to the sums of `add_planes` over all blocks."""
+        """Set v, without the prior, and `linear` to the sums of `add_planes` over all blocks."""
         cdef Py_ssize_t b
         cdef double v, w
-        self.weights[:] = rebuilt
+        if self.prior is None:
+            self.weights[:] = rebuilt
+        else:
+            self.weights_owner[:] = by_slices(np.add, np.asarray(rebuilt), self.prior)
         self.n_in_step = 1
         for b in range(self.n_boxed):
             v = self.weights[self.boxed[b]]
@@ -399,17 +429,25 @@ cdef class DualState:
             self.hidden[b] = v
             self.weights[self.boxed[b]] = w
         self.linear = linear
-        self.measure_dual()
+        self.measure_dual(rebuilt)
 
-    def measure_dual(self):
-        """Compute the dual value from the current v and `linear`."""
+    def measure_dual(self, moved=None):
+        """Compute the dual value from the current v and `linear`.
+
+        moved : v minus the prior, without the rounding errors of that difference, if known
+        """
         cdef Py_ssize_t b
         cdef double w, gain = 0
+        self.estimated = False
+        if self.prior is not None:
+            self.dual = self.linear + dual_of_move(
+                np.asarray(self.weights), self.live_v - self.prior if moved is None else moved,
+                self.prior, self.lam)
+            return
         for b in range(self.n_boxed):
             w = self.weights[self.boxed[b]]
             gain += w * (w - self.hidden[b])
         self.dual = self.linear - 0.5 * self.lam * squared_norm(self.weights) + self.lam * gain
-        self.estimated = False
 
     def permutation(self, Py_ssize_t size):
         """Return 0 to size - 1 in random order."""
@@ -427,6 +465,14 @@ cdef class DualState:
         """Return a copy of the weights without clipping."""
         v = np.array(self.weights)
         v[np.asarray(self.boxed)] = self.hidden
+        return v
+
+    def moved(self):
+        """Return v minus the prior, without the rounding errors of v."""
+        if self.prior is None:
+            return self.v()
+        v = np.zeros(self.weights.shape[0])
+        self.add_planes(v, 0, self.n_blocks)
         return v
 
     def average(self):

@@ -17,7 +17,8 @@ Hence
 The dual weights of a block sum to 1 up to 45 u (``DualState.rebuild``), which g includes. For
 solvers that do not have the w of their dual value, |w|^2 <= 2 D / lam holds, since no multiple of
 its dual weights has a larger D. Terms of scores other than <w, phi>, such as fixed pairwise costs,
-have the magnitude ``BlockProblem.fixed_scores``.
+have the magnitude ``BlockProblem.fixed_scores``. With a prior w_0, |w|^2 in lam |w|^2 becomes |w - w_0|
+times the larger of |w| and |w_0|, and the bound of |w|^2 by D is one of |w - w_0|^2.
 
 References
 ----------
@@ -30,7 +31,7 @@ import math
 import numpy as np
 
 from sstruct._kernels.slices import SLICE
-from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core._state import from_prior, squared_norm
 
 UNIT = np.finfo(np.float64).eps / 2
 # A certificate must be accurate to half of the digits, however small `tol` is. If `tol` is below
@@ -53,10 +54,13 @@ class Rounding:
     ----------
     problem : BlockProblem
     block_weight : ndarray of shape (n_blocks,)
+    prior : ndarray of shape (n_weights,) or None
+        The center of the regularizer; None for 0.
     """
 
-    def __init__(self, problem, block_weight):
-        self.problem, self.block_weight = problem, block_weight
+    def __init__(self, problem, block_weight, prior=None):
+        self.problem, self.block_weight, self.prior = problem, block_weight, prior
+        self.prior_norm = 0.0 if prior is None else _norm(prior)
         terms = problem.n_weights + float(problem.n_blocks) * problem.max_code_size
         self.growth = OF_DUAL_WEIGHTS + min(terms, DEVIATIONS * math.sqrt(terms))
         self.measure()
@@ -87,11 +91,14 @@ class Rounding:
         if self.problem.keeps_planes:  # the norms refer to the planes found so far
             self.measure()
         dual = 0.0 if math.isnan(dual) else dual
-        norm = max(map(_norm, vectors))
+        norm = move = max(map(_norm, vectors))
+        if self.prior is not None:
+            move = max(_norm(from_prior(vector, self.prior)) for vector in vectors)
         if len(vectors) == 1:
-            norm = max(norm, math.sqrt(2 * max(dual, 0.0) / lam))
+            move = max(move, math.sqrt(2 * max(dual, 0.0) / lam))
+        norm = max(norm, move) if self.prior is None else max(norm, self.prior_norm + move)
         total = (
-            12 * norm * self.size + 3 * (primal + self.fixed) + abs(dual) + 2 * lam * norm * norm
+            12 * norm * self.size + 3 * (primal + self.fixed) + abs(dual) + 2 * lam * norm * move
         )
         # Products of features, and of w with itself, may have underflowed.
         lost = TINY * (1 + self.largest + lam * len(vectors[0])) if norm > 0 else 0.0

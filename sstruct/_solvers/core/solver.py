@@ -14,7 +14,7 @@ from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.core.kept_arrays import MOST_COUNTED
 from sstruct._solvers.core._full_pass import full_pass
-from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core._state import aligned_zeros, from_prior, squared_norm
 from sstruct._solvers.core.best_weights import COLUMN, BestWeights
 from sstruct._solvers.core.checkpoint import MOST_SECONDS, note
 from sstruct._solvers.core.history import History
@@ -79,6 +79,8 @@ class Setup:
     options : Options
     bounds : ndarray of shape (2, n_weights) or None
         Lower and upper bounds of the weights, in the problem's layout.
+    prior : ndarray of shape (n_weights,) or None
+        w_0, the center of the regularizer lam/2 |w - w_0|^2, in the problem's layout. None for 0.
     progress : context manager or None
         Yields an object with ``update(passes, gap)`` and, for fits that converge, ``finish``.
     callback : function or None
@@ -108,6 +110,7 @@ class Setup:
     block_weight: np.ndarray
     options: Options
     bounds: np.ndarray | None = None
+    prior: np.ndarray | None = None
     progress: object = None
     callback: Callable | None = None
     checkpoint: object = None
@@ -166,10 +169,10 @@ def relative(gap, primal):
     return gap / primal if primal > 0 else 0.0
 
 
-def objective_at(problem, lam, block_weight, w, n_jobs):
+def objective_at(problem, lam, block_weight, w, n_jobs, prior=None):
     """Return the objective at given weights, computed by one oracle call per block."""
     hinge, _ = full_pass(ThreadPool(problem, n_jobs), w, block_weight)
-    return 0.5 * lam * squared_norm(w) + hinge
+    return 0.5 * lam * squared_norm(from_prior(w, prior)) + hinge
 
 
 class Solver:
@@ -213,14 +216,14 @@ class Solver:
 
     def __init__(self, setup):
         self.problem, self.lam, self.block_weight = setup.problem, setup.lam, setup.block_weight
-        self.options, self.bounds = setup.options, setup.bounds
+        self.options, self.bounds, self.prior = setup.options, setup.bounds, setup.prior
         self.progress, self.callback, self.delay = setup.progress, setup.callback, setup.delay
         self.checkpoint = setup.checkpoint
         problem, options = setup.problem, setup.options
         self.online = setup.online
         self.certifies = self.has_objective and not self.online
         if self.has_objective:
-            self.rounding = Rounding(problem, setup.block_weight)
+            self.rounding = Rounding(problem, setup.block_weight, setup.prior)
             self.rounding.check_range(setup.lam)
         self.held_out = setup.held_out
         scores = () if self.held_out is None else (COLUMN,)
@@ -515,7 +518,18 @@ class Solver:
 
     def _objective(self, w, hinge):
         """Return the objective at w, given the sum of its hinge losses."""
-        return self._checked(0.5 * self.lam * squared_norm(w) + hinge)
+        return self._checked(0.5 * self.lam * squared_norm(self._from_prior(w)) + hinge)
+
+    def _from_prior(self, w):
+        """Return w minus the prior."""
+        return from_prior(w, self.prior)
+
+    def _start(self):
+        """Return a new vector of weights that contains the prior."""
+        w = aligned_zeros(self.problem.n_weights)
+        if self.prior is not None:
+            w[:] = self.prior
+        return w
 
     def _checked(self, objective):
         """Return a value of the objective, or of a part of it, after checking that it is finite."""

@@ -76,6 +76,7 @@ class FrankWolfeFit(Solver):
                 bounds=setup.bounds,
                 draw=options.sampling == "gap",
                 average=options.average,
+                prior=setup.prior,
             )
         if setup.warm is not None:
             try:

@@ -49,6 +49,9 @@ same way.
 Bounds must include 0. Let z' be z with 0 in place of entries whose sign a bound of 0 forbids, and
 let s be so small that s z' satisfies all other bounds; then clip(s z) = s z' and <w, lam v> = s
 |z'|^2. The above holds with z' in place of z. This limits the first lambda from below.
+
+**Prior.** With the regularizer lam/2 |w - w_0|^2, all of this holds for w - w_0 in place of w, with
+h(w_0 + .) in place of h and l - <w_0, z> in place of l. The path starts at w_0.
 """
 
 import math
@@ -111,7 +114,7 @@ class PathSolver(FrankWolfeFit):
     end : float
         Lambda down to which the points are valid; 0 for all. Only for paths.
     hinge_at_zero : float
-        sum_i q_i H_i(0). Only for paths.
+        sum_i q_i H_i at w = 0 or at the prior. Only for paths.
     """
 
     def __init__(self, setup, state=None):
@@ -146,7 +149,7 @@ class PathSolver(FrankWolfeFit):
         Point
         """
         point = self._first(eps, kappa * eps, lam_min or 0.0)
-        self.kept = point.w, point.hinge, squared_norm(point.w), point.exact
+        self.kept = point.w, point.hinge, self._square(point.w), point.exact
         if lam_min is None:
             lam_min = 1e-4 * point.lam
         while not self._is_rounding(point, eps):
@@ -231,40 +234,55 @@ class PathSolver(FrankWolfeFit):
         """Start with all dual weight on largest losses; find a lambda with a gap of `target`."""
         state = self.state
         exact = start_at_largest_losses(state)
-        self.hinge_at_zero = state.linear
+        self.hinge_at_zero = linear = self._linear()
         z, most = direction(state)
         size = squared_norm(z)
         if size == 0:
-            # w = 0 is optimal for every lambda.
+            # w = 0, or the prior, is optimal for every lambda.
             keep_dual_weights(state, np.finfo(float).tiny)
             self.lam = state.lam
-            return self._point(z, state.linear, exact)
+            return self._point(self._at(z), linear, exact)
         # For larger s the gap exceeds the target, since hinge losses are nonnegative.
-        s, hinge = min((state.linear + target) / size, most), math.inf
+        s, hinge = min((linear + target) / size, most), math.inf
         for _ in range(2):
-            hinge, sure = full_pass(self.pool, s * z, self.block_weight)
+            hinge, sure = full_pass(self.pool, self._at(s * z), self.block_weight)
             self.n_certificates += 1
             exact = exact and sure
-            gap = self._checked(hinge - state.linear + s * size)
+            gap = self._checked(hinge - linear + s * size)
             if gap <= target:
                 break
             s *= (1 - SHY) * target / gap
         keep_dual_weights(state, 1 / s)
         self.lam = state.lam
-        return self._point(s * z, hinge, exact)
+        return self._point(self._at(s * z), hinge, exact)
+
+    def _at(self, move):
+        """Return the weights at a move from the prior."""
+        return move if self.prior is None else self.prior + move
+
+    def _square(self, w):
+        """Return the squared distance of weights from the prior."""
+        return squared_norm(self._from_prior(w))
+
+    def _linear(self):
+        """Return the linear part of the dual in terms of w minus the prior."""
+        linear = self.state.linear
+        if self.prior is not None:
+            linear -= self.lam * float(self.prior @ self.state.moved())
+        return linear
 
     def _dual_side(self):
         """Return the values of the dual weights that a segment stores."""
         z, _ = direction(self.state)
         return {
             "dual": self.state.dual,
-            "linear": self.state.linear,
+            "linear": self._linear(),
             "square": squared_norm(z),
         }
 
     def _point(self, w, hinge, exact, dual_side=None):
         side = dual_side or self._dual_side()
-        primal = self._checked(0.5 * self.lam * squared_norm(w) + hinge)
+        primal = self._objective(w, hinge)
         return Point(
             lam=self.lam,
             w=w,
@@ -312,7 +330,7 @@ class PathSolver(FrankWolfeFit):
             w, n_steps, linear = state.w, state.n_steps, state.linear
             if between and self.kept is not None:
                 w = 0.5 * (w + self.kept[0])
-            z, side = self.lam * state.v(), self._dual_side() if own else None
+            z, side = self.lam * state.moved(), self._dual_side() if own else None
             self.unbounded = state.n_boxed == 0 or direction(state)[1] * self.lam >= 1
             if not (in_time and self._exact(at=w)):
                 self.status = Status.TIME_LIMIT
@@ -348,7 +366,7 @@ class PathSolver(FrankWolfeFit):
 
     def _keep_if_better(self, w, hinge, exact):
         """Keep a vector with a known hinge sum if its primal is the smallest so far."""
-        norm = squared_norm(w)
+        norm = self._square(w)
         better = 0.5 * self.lam * norm + hinge < self._primal()
         if better:
             self.kept = w, hinge, norm, exact

@@ -40,6 +40,9 @@ class PerceptronFit(Solver):
     def __init__(self, setup):
         super().__init__(setup)
         kept = kept_steps(setup.warm, setup.problem)
+        if not kept and self.prior is not None:
+            # The start counts as the step of the first visit.
+            kept = {"weights": self.prior, "moment": self.prior}
         self.state = PerceptronState(
             setup.problem, setup.steps, self._aggressiveness(), self.bounds, **kept
         )

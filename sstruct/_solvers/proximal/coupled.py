@@ -62,8 +62,13 @@ class Coupled(FrankWolfeFit):
         if bounds is not None:
             free = np.full((2, coupled.n_weights - problem.n_weights), [[-np.inf], [np.inf]])
             bounds = np.hstack([bounds, free])
+        prior = setup.prior
+        if prior is not None:
+            prior = np.append(prior, np.zeros(coupled.n_weights - problem.n_weights))
         options = replace(setup.options, average=False, pass_average=False)
-        super().__init__(replace(setup, problem=coupled, options=options, bounds=bounds))
+        super().__init__(
+            replace(setup, problem=coupled, options=options, bounds=bounds, prior=prior)
+        )
         # lam * |d| * of_disagreement is half the difference of marginals, in costs of wrong labels.
         self.of_disagreement = self.lam * shared.cost / (2 * scale)
 

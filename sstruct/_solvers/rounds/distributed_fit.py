@@ -9,7 +9,7 @@ from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._kernels._clock import seconds
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array, kept_sizes
 from sstruct._solvers.core._average import PassAverage
-from sstruct._solvers.core._state import aligned_zeros, squared_norm
+from sstruct._solvers.core._state import aligned_zeros, dual_of_move, squared_norm
 from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.core.status import Status
@@ -62,7 +62,7 @@ class DistributedFit(Solver):
         problem = self.problem
         self.parts = problem.parts
         self.parts.start(setups_of(setup))
-        self.v = np.zeros(problem.n_weights)
+        self.v = np.asarray(self._start())
         self.linear = 0.0
         self.changes = WeightChanges(problem.n_weights)
         self.n_calls = self.n_rounds = 0
@@ -94,6 +94,9 @@ class DistributedFit(Solver):
             self.linear
             - self.lam * float(self.last @ self.v)
             + 0.5 * self.lam * squared_norm(self.last)
+            if self.prior is None
+            else self.linear
+            + dual_of_move(self.last, self._from_prior(self.v), self.prior, self.lam)
         )
 
     def _clip(self, v):
@@ -106,8 +109,8 @@ class DistributedFit(Solver):
 
     def _primal(self, w, hinges):
         """Return P(w) from the hinge losses of the partitions, and whether they are exact."""
-        primal = 0.5 * self.lam * squared_norm(w) + sum(hinge for hinge, _ in hinges)
-        return self._checked(primal), all(exact for _, exact in hinges)
+        primal = self._objective(w, sum(hinge for hinge, _ in hinges))
+        return primal, all(exact for _, exact in hinges)
 
     @property
     def n_oracle_calls(self):
@@ -245,6 +248,8 @@ class DistributedFit(Solver):
         shares = [(float(share),) for share in self.share]
         found = self._ask("rebuild", shares, partial(_is_move, n_numbers=1))
         self.v = _added(found, len(self.v))
+        if self.prior is not None:
+            self.v = self.v + self.prior
         self.linear = float(sum(numbers[0] for _, _, numbers in found))
         self._reset_shares()
         self._update_dual()
