@@ -8,7 +8,6 @@
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
-from libc.string cimport memset
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._solvers.gdmm._chain_pass cimport OF_NODE, ChainFactors
@@ -79,8 +78,8 @@ def rebuild(ChainFactors factors not None):
     cdef Entries* active
     cdef bint some = factors.pairs is not None
     cdef double of_row = factors.stored_in_row()
+    factors.w[:] = factors.start
     with nogil:
-        memset(&factors.weights[0], 0, factors.n_node_weights * sizeof(double))
         for b in range(factors.problem.n_blocks):
             for l in range(factors.problem.length[b]):
                 r = factors.problem.start[b] + l

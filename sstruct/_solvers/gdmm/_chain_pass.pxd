@@ -18,6 +18,7 @@ cdef class ChainFactors:
     cdef readonly double[::1] curvature        # of each row's unigram factor, without messages
     # State. Edge r connects rows r - 1 and r.
     cdef readonly object w            # without transitions
+    cdef readonly object start        # w without dual variables: the prior, or 0
     cdef double[::1] weights
     cdef readonly BoundedPairs pairs  # with the scores of transitions; None if there are no edges
     cdef Entries* active_labels

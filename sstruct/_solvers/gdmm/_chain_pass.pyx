@@ -54,11 +54,13 @@ cdef class ChainFactors:
         Seed for drawing label groups.
     exhaustive : bool
         Whether searches for pairs scan all pairs.
+    prior : ndarray of shape (n_weights,), optional
+        The center of the regularizer, at which w and v start; default: 0.
     """
 
     def __cinit__(
             self, ChainProblem problem not None, double lam, block_weight, double rho,
-            Py_ssize_t n_new, seed, bint exhaustive=False):
+            Py_ssize_t n_new, seed, bint exhaustive=False, prior=None):
         cdef Py_ssize_t b, l, r, n = problem.features.n_rows, K = problem.n_labels, KP = problem.KP
         problem.need_labels()
         if problem.edge_step != 0:
@@ -67,6 +69,8 @@ cdef class ChainFactors:
             raise ValueError("GDMM does not support tied transitions")
         self.problem, self.n_rows, self.n_node_weights = problem, n, problem.edge_at
         self.w = self.weights = aligned_zeros(self.n_node_weights)
+        self.start = 0.0 if prior is None else prior[:self.n_node_weights]
+        self.w[:] = self.start
         self.mass = contiguous(block_weight, dtype=np.float64) / lam
         if self.mass.shape[0] != problem.n_blocks or not rho > 0 or n_new < 1:
             raise ValueError(
@@ -83,6 +87,8 @@ cdef class ChainFactors:
         if problem.transitions or problem.masked:
             penalty = np.asarray(problem.edge_penalty) if problem.masked else None
             self.pairs = BoundedPairs(K, KP, penalty, exhaustive)
+            if prior is not None and problem.transitions:
+                self.pairs.add(prior[self.n_node_weights:])
         self.curvature, self.chain_gain = np.zeros(n), np.zeros(problem.n_blocks)
         for b in range(problem.n_blocks):
             for l in range(problem.length[b]):

@@ -6,7 +6,7 @@
 #     of its least and largest values. This is the maximum of the dual for given alpha, whatever the
 #     residuals of the current beta, and it converges to the optimum as alpha does. Finally the best
 #     multiple of this point, from 0 (the truth) to 1, is used. Weights and value are computed from
-#     scratch.
+#     scratch. With a prior, v_e is the number closest to minus its weight.
 # (b) Upper bound: the primal of the relaxation at any weights, by one call of the max-oracle per
 #     sample, which is exact over the local polytope.
 # (c) Among the labels that an oracle's answer has (partly) on and that are not admitted, the one with
@@ -124,6 +124,8 @@ def consistent_point(LabelFactors factors not None):
     cdef Py_ssize_t i, e, E = problem.n_edges
     cdef int32_t at, p, k
     cdef double linear = 0, square, scale, C, q_u, q_v, truth
+    cdef bint at_zero = factors.prior is None
+    cdef const double[::1] prior = np.zeros(1) if at_zero else factors.prior
     out = aligned_zeros(problem.n_weights + 1)
     cdef double[::1] w = out
     cdef double[::1] low = np.zeros(E + 1), high = np.zeros(E + 1)
@@ -147,11 +149,16 @@ def consistent_point(LabelFactors factors not None):
                 low[e] += truth - min(q_u, q_v)
                 high[e] += truth - max(q_u + q_v - C, 0)
         for e in range(E):
-            w[problem.edge_at + e] = min(max(low[e], 0.0), max(high[e], low[e]))
+            q_u = 0.0 if at_zero else -prior[problem.edge_at + e]
+            w[problem.edge_at + e] = min(max(low[e], q_u), max(high[e], low[e]))
+    if not at_zero:
+        linear += float(out[:problem.n_weights] @ factors.prior)
     # The best multiple: scaling alpha towards 0, the truth, preserves consistency.
     square = sstruct_squared_norm(&w[0], problem.n_weights)
     scale = min(-linear / square, 1.0) if square > 0 and linear < 0 else (square == 0) * 1.0
     out *= scale
+    if not at_zero:
+        out[:problem.n_weights] += factors.prior
     return out[:problem.n_weights], factors.lam * scale * (-linear - 0.5 * scale * square)
 
 

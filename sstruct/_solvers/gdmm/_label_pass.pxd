@@ -16,6 +16,7 @@ cdef class LabelFactors:
     cdef LabelBlock* blocks                     # (n_blocks,)
     cdef const double[::1] factor               # (n_blocks,) C_i = q_i / lam
     cdef double[::1] weights                    # in the problem's layout
+    cdef readonly object prior                  # the center of the regularizer, or None for 0
     cdef const int32_t[::1] first
     cdef EdgeIndex index
     cdef double[::1] bound                      # upper bounds of the weights of BLOCK edges each

@@ -76,6 +76,8 @@ cdef class LabelFactors:
         Number of updates of the admitted variables per visit, at least 1.
     published : Published
         Variants for comparison with [Y16].
+    prior : ndarray of shape (n_weights,), optional
+        The center of the regularizer, at which the weights start; default: 0.
 
     Attributes
     ----------
@@ -101,7 +103,8 @@ cdef class LabelFactors:
 
     def __init__(
             self, MultilabelProblem problem not None, double lam, block_weight, double rho,
-            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, published=Published()):
+            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, published=Published(),
+            prior=None):
         cdef Py_ssize_t i, at, K = problem.n_labels
         if problem.full or not problem.has_labels:
             raise ValueError("the problem must have labels and one weight per edge")
@@ -119,6 +122,12 @@ cdef class LabelFactors:
         self.index.edges, self.index.first = problem.model.edges, &self.first[0]
         random_seed(&self.random, seed)
         self.bound = np.zeros((problem.n_edges + BLOCK - 1) // BLOCK)
+        self.prior = prior
+        if prior is not None:
+            np.asarray(self.weights)[:problem.n_weights] = prior
+            for at in range(problem.n_edges):
+                self.bound[at // BLOCK] = max(
+                    self.bound[at // BLOCK], self.weights[problem.edge_at + at])
         self.theta = np.zeros(max(problem.KP, K))
         self.found, self.total, self.degree, self.slack, self.begin = np.zeros((5, K))
         self.wanted, self.place = np.full((2, K), -1, dtype=np.int32)

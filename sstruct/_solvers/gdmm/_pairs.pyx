@@ -123,6 +123,17 @@ cdef class BoundedPairs:
         """Return a view of the table (K, K)."""
         return np.asarray(self.score).reshape(self.n_labels, self.width)[:, :self.n_labels]
 
+    def add(self, const double[::1] difference not None):
+        """Add a table of K rows of `width` entries to the scores of the allowed pairs."""
+        cdef int32_t j, k
+        if difference.shape[0] != self.score.shape[0]:
+            raise ValueError(
+                f"{difference.shape[0]} differences, expected {self.score.shape[0]}")
+        for j in range(self.n_labels):
+            for k in range(self.n_labels):
+                if self.score[j * self.width + k] > -INFINITY:
+                    self.change(j, k, difference[j * self.width + k])
+
     cdef void change(self, int32_t first, int32_t second, double difference) noexcept nogil:
         """Add `difference` to the score of an allowed pair."""
         cdef double score = self.score[first * self.width + second] + difference

@@ -7,7 +7,7 @@ import numpy as np
 
 from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._sparse import sparse_hinges
-from sstruct._solvers.core._state import aligned_zeros, squared_norm
+from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.solver import Solver, relative
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho, squared_sizes
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
@@ -107,13 +107,14 @@ class GDMMFit(Solver):
             NEW_LABELS,
             options.seed,
             published.exhaustive,
+            setup.prior,
         )
         self._checked(float(np.max(self.factors.curvature)))
         self.parts = n_parts(options, self.problem)
         self.multiplier_step = published.multiplier_step
         self.random = np.random.default_rng(options.seed)
         self.run_seconds = 0.0
-        self.w, self.dual = np.zeros(self.problem.n_weights), 0.0
+        self.w, self.dual = self._start(), 0.0
         self.relaxed, self.state = math.inf, None
         self.spare = None  # weights of a certificate that were not the best: memory for the next
 
@@ -166,7 +167,7 @@ class GDMMFit(Solver):
         """
         factors = self.factors
         self.state = rebuild(factors)
-        w = aligned_zeros(self.problem.n_weights) if self.spare is None else self.spare
+        w = self._start() if self.spare is None else self.spare
         self.spare = w
         self.dual = max(self.dual, self._dual_at(consistent_dual(factors, w), w))
         w[: factors.n_node_weights] = factors.w
@@ -175,13 +176,19 @@ class GDMMFit(Solver):
             edges = edges[:, : self.problem.n_labels]
             edges[:] = factors.pairs.scores()
             if self.problem.masked:
-                edges[edges == -np.inf] = 0.0
+                forbidden = edges == -np.inf
+                edges[forbidden] = 0.0
             # Rounding errors of canceled sums, which sparse decoders would treat as weights.
             least = DUST * max(edges.max(), -edges.min())
             edges[(edges < least) & (edges > -least)] = 0.0
         if self.primal == math.inf:  # in case the time limit is reached here
             self.w, self.spare = w, None
-        relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
+            if self.problem.masked and self.prior is not None:
+                start = self.prior[factors.n_node_weights :].reshape(self.problem.n_labels, -1)
+                edges[forbidden] = start[:, : self.problem.n_labels][forbidden]
+        relaxed = self._checked(
+            self.lam * (0.5 * squared_norm(self._from_prior(w)) + relaxed_hinge(factors))
+        )
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed
         hinges = sparse_hinges(self.problem, w, self.pool.n_threads)
@@ -194,7 +201,7 @@ class GDMMFit(Solver):
         if exact:
             if hinges is not None:
                 hinge, all_exact = float(self.block_weight @ hinges), True
-                primal = self._checked(0.5 * self.lam * squared_norm(w) + hinge)
+                primal = self._objective(w, hinge)
             else:
                 primal, all_exact = self._primal_at(w)
             if primal < self.primal:
@@ -202,9 +209,14 @@ class GDMMFit(Solver):
         return exact
 
     def _dual_at(self, loss, w):
-        """Return the dual value of the best multiple, between 0 and 1, of the dual variables."""
+        """Return the dual value of the best multiple, between 0 and 1, of the dual variables.
+
+        loss, w : of `consistent_dual`
+        """
         square = self._checked(squared_norm(w))
-        scale = 1.0 if square <= loss else loss / square
+        if self.prior is not None:
+            loss -= float(self.prior @ w)
+        scale = 1.0 if square <= loss else max(loss, 0.0) / square
         return self.lam * scale * (loss - 0.5 * scale * square)
 
     def _estimate(self):

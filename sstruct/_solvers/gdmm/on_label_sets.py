@@ -70,10 +70,11 @@ class LabelGDMM(Solver):
             options.seed,
             n_sweeps,
             published,
+            setup.prior,
         )
         self.n_sweeps = n_sweeps
         self.last_balance, self.size = 0, 0.0
-        self.w, self.dual = np.zeros(problem.n_weights), 0.0
+        self.w, self.dual = self._start(), 0.0
 
     def _iterate(self):
         """Make a pass and, if due, a certificate; return the status, None if the fit continues."""
@@ -117,7 +118,7 @@ class LabelGDMM(Solver):
     def _try(self, w):
         """Compute the primal at w, and keep it if it is the best."""
         # Raise for weights beyond the range of float64 before calling oracles.
-        half = self._checked(0.5 * self.lam * squared_norm(w))
+        half = self._checked(0.5 * self.lam * squared_norm(self._from_prior(w)))
         hinge, exact, _ = hinge_losses(self.factors, self.pool, w)
         self.n_oracle_calls += self.problem.n_blocks
         primal = self._checked(half + float(np.dot(self.block_weight, hinge)))
