@@ -228,9 +228,10 @@ def hinge(w, block):
     return float(np.max(block.loss - block.psi @ w))
 
 
-def primal(w, lam, terms):
-    """P(w), from its definition."""
-    return 0.5 * lam * float(w @ w) + sum(block.weight * hinge(w, block) for block in terms)
+def primal(w, lam, terms, prior=None):
+    """P(w), from its definition; the regularizer is lam/2 |w - prior|^2."""
+    move = w if prior is None else w - prior
+    return 0.5 * lam * float(move @ move) + sum(block.weight * hinge(w, block) for block in terms)
 
 
 def read_working_sets(exported, terms):

@@ -7,22 +7,25 @@ from scipy import sparse
 from tests.reference import brute_force
 
 
-def optimum(terms, lam, box=None):
-    """min lam/2 |w|^2 + sum_i q_i xi_i  subject to  xi_i >= L_i(y) - <w, psi_i(y)> for all y.
+def optimum(terms, lam, box=None, prior=None):
+    """min lam/2 |w - w0|^2 + sum_i q_i xi_i  subject to  xi_i >= L_i(y) - <w, psi_i(y)> for all y.
 
     `terms` are brute_force.blocks; `box` (2, d): least and greatest weights, infinite where there
-    is no limit. Returns the value and w. The test that asks is skipped where clarabel is missing.
+    is no limit; `prior`: w0, by default 0. Returns the value and w. The test that asks is skipped where clarabel is missing.
     """
     clarabel = pytest.importorskip("clarabel")
     d, n = terms[0].phi.shape[1], len(terms)
     quadratic = sparse.diags(np.r_[np.full(d, float(lam)), np.zeros(n)]).tocsc()
+    # In terms of w - w0.
+    w0 = np.zeros(d) if prior is None else np.asarray(prior)
+    box = None if box is None else box - w0
     linear = np.r_[np.zeros(d), [block.weight for block in terms]]
     rows, bounds = [], []
     for i, block in enumerate(terms):
         slack = np.zeros((len(block.loss), n))
         slack[:, i] = 1
         rows.append(-np.hstack([block.psi, slack]))
-        bounds.append(-block.loss)
+        bounds.append(block.psi @ w0 - block.loss)
     if box is not None:
         for sign, limit in ((-1, box[0]), (1, box[1])):
             limited = np.isfinite(limit)
@@ -37,19 +40,19 @@ def optimum(terms, lam, box=None):
         quadratic, linear, constraints, bounds, [clarabel.NonnegativeConeT(len(bounds))], settings
     ).solve()
     assert "Solved" in str(solution.status), solution.status
-    return solution.obj_val, np.array(solution.x[:d])
+    return solution.obj_val, np.array(solution.x[:d]) + w0
 
 
-def check_optimum(model, terms, box=None):
+def check_optimum(model, terms, box=None, prior=None):
     """Compare a tight fit with the optimum, and its objective with its definition.
 
     Returns what `optimum` does.
     """
     assert model.status_ == "CONVERGED"
     assert model.objective_ == pytest.approx(
-        brute_force.primal(model.w_, model.lam_, terms), rel=1e-9
+        brute_force.primal(model.w_, model.lam_, terms, prior), rel=1e-9
     )
-    best, w = optimum(terms, model.lam_, box)
+    best, w = optimum(terms, model.lam_, box, prior)
     assert model.dual_objective_ <= best * (1 + 1e-8)
     assert best <= model.objective_ * (1 + 1e-8)
     assert model.objective_ == pytest.approx(best, rel=1e-6)

@@ -32,7 +32,7 @@ import numpy as np
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.coupled._coupled_problem import CoupledProblem
 from sstruct._solvers.core._rescale import shift_losses
-from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core._state import from_prior, squared_norm
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 
@@ -116,6 +116,9 @@ class Coupled(FrankWolfeFit):
 
     def _objective(self, w, hinge):
         return super()._objective(w[: self.n_model_weights], hinge)
+
+    def _from_prior(self, w):
+        return from_prior(w, None if self.prior is None else self.prior[: len(w)])
 
     def _agrees(self):
         return self.disagreement <= self.options.tol * self.primal
