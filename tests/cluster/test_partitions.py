@@ -202,6 +202,32 @@ def test_warnings_of_data_are_those_of_all_partitions(client, data):
         model.fit(rows[:2], rows[2:])
 
 
+@pytest.mark.parametrize("bounded", [False, True])
+def test_priors(client, data, bounded, tmp_path):
+    X, y = data
+    old = ChainSSVM(**PARAMETERS).fit(X[:50], y[:50])
+    bounds = None
+    if bounded:
+        bounds = np.repeat([[-0.05], [0.1]], len(old.w_), axis=1)
+    parameters = {"lam": 0.5, "random_state": 0, "bounds": bounds, "tol": 1e-3, "prior": old}
+    local = ChainSSVM(**parameters).fit(X, y)
+    model = ChainSSVM(**parameters).fit(partitions(X), partitions(y))
+    assert model.converged_
+    assert model.objective_ == pytest.approx(local.objective_, rel=2e-3)
+    assert model.dual_objective_ <= local.objective_ * (1 + 1e-9)
+    assert local.dual_objective_ <= model.objective_ * (1 + 1e-9)
+    plain = ChainSSVM(**PARAMETERS, bounds=bounds).fit(X, y)
+    assert plain.objective_ != pytest.approx(model.objective_, rel=0.02)
+    cut = clone(model).set_params(checkpoint=tmp_path / "fit", max_iter=2, tol=1e-6)
+    with pytest.warns(ConvergenceWarning):
+        cut.fit(partitions(X), partitions(y))
+    cut.set_params(max_iter=1000).fit(partitions(X), partitions(y))
+    whole = clone(model).set_params(tol=1e-6).fit(partitions(X), partitions(y))
+    np.testing.assert_array_equal(cut.w_, whole.w_)
+    with pytest.raises(ValueError, match="prior has 3 weights"):
+        clone(model).set_params(prior=np.ones(3)).fit(partitions(X), partitions(y))
+
+
 def test_bags_and_futures_and_the_number_of_workers_change_no_bit(client, data):
     import dask.bag
     import distributed

@@ -11,7 +11,8 @@ def optimum(terms, lam, box=None, prior=None):
     """min lam/2 |w - w0|^2 + sum_i q_i xi_i  subject to  xi_i >= L_i(y) - <w, psi_i(y)> for all y.
 
     `terms` are brute_force.blocks; `box` (2, d): least and greatest weights, infinite where there
-    is no limit; `prior`: w0, by default 0. Returns the value and w. The test that asks is skipped where clarabel is missing.
+    is no limit; `prior`: w0, by default 0. Returns the value and w. The test that asks is skipped
+    where clarabel is missing.
     """
     clarabel = pytest.importorskip("clarabel")
     d, n = terms[0].phi.shape[1], len(terms)

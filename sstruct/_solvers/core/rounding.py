@@ -17,8 +17,8 @@ Hence
 The dual weights of a block sum to 1 up to 45 u (``DualState.rebuild``), which g includes. For
 solvers that do not have the w of their dual value, |w|^2 <= 2 D / lam holds, since no multiple of
 its dual weights has a larger D. Terms of scores other than <w, phi>, such as fixed pairwise costs,
-have the magnitude ``BlockProblem.fixed_scores``. With a prior w_0, |w|^2 in lam |w|^2 becomes |w - w_0|
-times the larger of |w| and |w_0|, and the bound of |w|^2 by D is one of |w - w_0|^2.
+have the magnitude ``BlockProblem.fixed_scores``. With a prior w_0, lam |w|^2 becomes lam |w - w_0|
+times the larger of |w| and |w_0|, and the bound of |w|^2 by D is a bound of |w - w_0|^2.
 
 References
 ----------
