@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.solvers_by_name import SOLVERS
+from sstruct._estimators.core.structure import SOLVERS
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState, squared_norm

@@ -11,7 +11,7 @@ GROUPS = {
     "Model": (
         *("oracle", "parents", "edges", "connectivity", "pairwise", "inference"),
         *("transitions", "boundaries", "transition_mask", "class_scores", "fit_intercept"),
-        *("bounds", "classes", "ignore_label"),
+        *("bounds", "prior", "classes", "ignore_label"),
     ),
     "Objective": (
         *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search"),

@@ -9,12 +9,18 @@ import numpy as np
 from sstruct._checks.parameters import FLAG, Range
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.rescaling import SEARCHES
-from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._input.class_scores import bounded_weight, parsed
 from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
 from sstruct._input.losses import check_loss
 from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import ExpectedInput, NoNodesError, check_node_weights, flat_labels
+from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
+from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
+from sstruct._solvers.baselines.subgradient import StochasticSubgradient
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
+from sstruct._solvers.gdmm.on_chains import GDMMFit
+from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
+from sstruct._solvers.perceptron.perceptron import PassiveAggressiveFit, PerceptronFit
 from sstruct.solvers import MPBCFW, solver_object
 
 # Design: an estimator has parameters, documentation and fitted attributes. A Structure converts
@@ -22,6 +28,20 @@ from sstruct.solvers import MPBCFW, solver_object
 # the estimator as attributes, but neither the estimator nor fitted attributes: methods that need
 # these take a FittedModel. So the same code scores the weights during a fit, a fitted estimator,
 # and a point of a regularization path.
+
+# For any BlockProblem: the two defaults, solvers without an objective, and baselines.
+SOLVERS = {
+    "mp-bcfw": FrankWolfeFit,
+    "bcfw": FrankWolfeFit,
+    "perceptron": PerceptronFit,
+    "pa": PassiveAggressiveFit,
+    "fw": BatchFrankWolfe,
+    "ssg": StochasticSubgradient,
+    "cutting-plane": CuttingPlaneFit,
+}
+# Additional solvers that use the factors of a structure.
+CHAIN_SOLVERS = SOLVERS | {"gdmm": GDMMFit}
+LABEL_SET_SOLVERS = SOLVERS | {"gdmm": LabelGDMM}
 
 
 class Structure:

@@ -8,8 +8,12 @@ from sstruct._checks.parameters import check_choice
 from sstruct._compat import num_samples
 from sstruct._estimators.core.fit import fitted_model
 from sstruct._estimators.core.held_out import Samples
-from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
-from sstruct._estimators.core.structure import NodeStructure, Structure, weighted_accuracy
+from sstruct._estimators.core.structure import (
+    LABEL_SET_SOLVERS,
+    NodeStructure,
+    Structure,
+    weighted_accuracy,
+)
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.label_set.interactions import (
     INFERENCE,

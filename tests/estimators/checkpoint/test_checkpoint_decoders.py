@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM
-from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS, LABEL_SET_SOLVERS
+from sstruct._estimators.core.structure import CHAIN_SOLVERS, LABEL_SET_SOLVERS
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.graph_state import INFERENCE as OF_GRAPHS
 from sstruct._estimators.label_set.interactions import INFERENCE as OF_LABEL_SETS

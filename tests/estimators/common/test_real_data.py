@@ -167,7 +167,7 @@ def test_twenty_documents_adapt_tags_of_news_to_texts_of_the_web():
         X, y, X_test, y_test = embedded(train), tags(train, 2), embedded(test), tags(test, 2)
         from_zero = clone(model).fit(X, y)
         adapted = clone(model).set_params(prior=old).fit(X, y)
-        # On 480 documents, the scores are 0.746 to 0.753 (old), 0.690 to 0.700 (from zero) and 0.766
+        # On 480 documents, scores are 0.746 to 0.753 (old), 0.690 to 0.700 (from zero) and 0.766
         # to 0.774 (adapted).
         score = adapted.score(X_test, y_test)
         assert score > old.score(X_test, y_test) + 0.005
