@@ -151,7 +151,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return {k: v for k, v in params.items() if not k.startswith("prior__")}
 
     def __sklearn_clone__(self):
-        # A clone of the prior would not be fitted, so it is shared.
+        if not isinstance(self.prior, BaseEstimator):
+            return super().__sklearn_clone__()
+        # A clone of a fitted prior would not be fitted, so it is shared.
         template = copy(self)
         template.prior = None
         other = super(BaseSSVM, template).__sklearn_clone__()

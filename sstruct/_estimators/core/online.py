@@ -16,6 +16,7 @@ OF_PARAMETERS = (
     "pairwise_scale_",
 )
 OF_MODEL = ("pairwise", "strength", "connectivity", "n_edge_features", "full", "K")
+FIRST_CALL = "pass all labels that can occur on the first call"
 
 
 def structure_of_part(structure, model, y, classes):
@@ -100,10 +101,10 @@ def _class_array(classes):
     return training_classes(classes, np.arange(0), np.zeros(0, dtype=bool), int)
 
 
-def check_same_classes(structure, known, classes, whose="of the last call"):
+def check_same_classes(structure, known, classes, where="on the last call", advice=FIRST_CALL):
     """Raise if classes differ from the known ones, for any type of nodes."""
     if not structure.classes_by_type:
-        _check_same_labels(known, classes, whose)
+        _check_same_labels(known, classes, where, advice)
         return
     for given in (known, classes):
         if not isinstance(given, list | tuple) or not is_sized(given):
@@ -112,15 +113,15 @@ def check_same_classes(structure, known, classes, whose="of the last call"):
         raise ValueError(f"classes has labels of {len(classes)} types, expected {len(known)}")
     for own, given in zip(known, classes):
         if own is not None:  # the parameter may specify the classes of some types only
-            _check_same_labels(own, given, whose)
+            _check_same_labels(own, given, where, advice)
 
 
-def _check_same_labels(known, classes, whose):
+def _check_same_labels(known, classes, where, advice):
     known, given = _class_array(known).tolist(), _class_array(classes)
     if {*given.tolist()} != {*known}:
         raise ValueError(
-            f"classes={shortened(given.tolist())} differs from the classes {whose}, "
-            f"{shortened(known)}; pass all labels that can occur on the first call"
+            f"classes={shortened(given.tolist())} is not the same as {where}, {shortened(known)}; "
+            f"{advice}"
         )
 
 

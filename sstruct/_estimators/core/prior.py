@@ -75,7 +75,8 @@ def with_prior(structure):
     if "classes" in parameters:
         classes = parameters["classes"]
         if classes is not None:
-            check_same_classes(structure, model.classes_, classes, "of the prior")
+            advice = "use classes=None, or fit the prior with these classes"
+            check_same_classes(structure, model.classes_, classes, "in the prior", advice)
         changes["classes"] = model.classes_
     return structure.with_parameters(**changes)
 
