@@ -632,6 +632,8 @@ def test_scores_of_other_numbers_of_labels_are_refused():
             scored_rows(np.ones((3, 4)), np.array(columns))
     with pytest.raises(ValueError, match="found scores of 2 labels, expected 3"):
         ChainProblem(rows, ChainRanges([0], [3]), ChainModel(3))
+
+
 @pytest.mark.parametrize("windows", [False, True], ids=["whole", "windows"])
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
