@@ -192,8 +192,8 @@ def _tag(label, scheme):
     )
 
 
-def allowed_transitions(mask, classes):
-    """Convert the parameter `transition_mask` to arrays.
+def allowed_transitions(mask, classes, name="transition_mask"):
+    """Convert the parameter `transition_mask` to arrays; `name` is its name in errors.
 
     Returns
     -------
@@ -211,24 +211,24 @@ def allowed_transitions(mask, classes):
         return None, None
     if callable(mask) and not isinstance(mask, type):
         labels = classes.tolist()
-        edge = np.array([[_allows(mask, a, b) for b in labels] for a in labels])
-        starts = [_allows(mask, None, a) for a in labels]
-        return edge, np.array([starts, [_allows(mask, a, None) for a in labels]])
-    edge = array_of(mask, "transition_mask", "a bool array or a callable")
+        edge = np.array([[_allows(mask, a, b, name) for b in labels] for a in labels])
+        starts = [_allows(mask, None, a, name) for a in labels]
+        return edge, np.array([starts, [_allows(mask, a, None, name) for a in labels]])
+    edge = array_of(mask, name, "a bool array or a callable")
     if edge.shape != (K, K) or edge.dtype != bool:
         raise ValueError(
-            f"transition_mask must be a bool array of shape {(K, K)} for {K} classes or a "
+            f"{name} must be a bool array of shape {(K, K)} for {K} classes or a "
             f"callable, found dtype {edge.dtype} and shape {edge.shape}"
         )
     return np.array(edge, order="C"), None  # a copy, since the user's array may change
 
 
-def _allows(mask, a, b):
+def _allows(mask, a, b, name):
     """Call the callable; add a note to its exceptions."""
     try:
         return bool(mask(a, b))
     except Exception as error:
-        error.add_note(f"raised by transition_mask({shortened(a)}, {shortened(b)})")
+        error.add_note(f"raised by {name}({shortened(a)}, {shortened(b)})")
         raise
 
 

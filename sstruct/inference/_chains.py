@@ -247,7 +247,7 @@ class _Terms:
             raise ValueError("a function as mask requires classes, the labels of the columns")
         self.edge = np.zeros((n_labels, n_labels)) if edge_scores is None else edge_scores
         names = np.arange(n_labels) if self.classes is None else self.classes
-        allowed, boundaries = allowed_transitions(mask, names)
+        allowed, boundaries = allowed_transitions(mask, names, "mask")
         if allowed is not None:
             if sparse.issparse(self.edge):
                 raise ValueError("mask requires dense edge_scores; found a sparse matrix")

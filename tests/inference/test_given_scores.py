@@ -90,7 +90,7 @@ def test_every_chain_of_a_list_is_decoded_alone():
         (np.zeros((2, 3)), {"classes": ["O", "B"]}, "classes has 2 labels, 2 of them different"),
         (np.zeros((2, 2)), {"classes": ["O", "O"]}, "classes has 2 labels, 1 of them different"),
         (np.zeros((2, 3)), {"mask": bio_transitions}, "a function as mask requires classes"),
-        (np.zeros((2, 3)), {"mask": np.ones((2, 2), dtype=bool)}, "transition_mask must be a bool"),
+        (np.zeros((2, 3)), {"mask": np.ones((2, 2), dtype=bool)}, "^mask must be a bool"),
         (np.zeros((2, 3)), {"start": [0, 1]}, r"start must have shape \(3,\), found \(2,\)"),
         (np.zeros((2, 2)), {"end": [0, np.nan]}, "end must not contain NaN"),
         ([np.zeros((2, 2)), np.zeros((2, 3))], {}, r"node_scores\[1\] has scores of 3 labels"),
