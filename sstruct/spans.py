@@ -9,6 +9,7 @@ from sstruct._checks.arrays import is_sized
 from sstruct._checks.parameters import check_choice, is_integer
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import label_list
+from sstruct._input.transition_masks import split_label
 
 __all__ = ["convert_labels", "labels_of", "spans_of"]
 
@@ -97,14 +98,9 @@ class LabelParts(dict):
         self.scheme, self.suffix = scheme, suffix
 
     def __missing__(self, label):
-        parts = None
-        if label == "O":
-            parts = OUTSIDE
-        elif isinstance(label, str):
-            pieces = label.rpartition("-")[::-1] if self.suffix else label.partition("-")
-            letter, dash, kind = pieces
-            if letter in LETTERS[self.scheme] and bool(dash) == bool(kind):
-                parts = LETTERS[self.scheme][letter], str(kind)
+        parts = split_label(label, LETTERS[self.scheme], self.suffix)
+        if parts is not None and parts != OUTSIDE:
+            parts = LETTERS[self.scheme][parts[0]], str(parts[1])
         self[label] = parts
         return parts
 
@@ -142,7 +138,7 @@ def read_spans(labels, parts, invalid, name):
         if not (now[0] in "IE" and before[0] in "BI" and now[1] == before[1]):
             if start is not None:
                 spans.append((start, t, before[1]))
-            start = None if now is OUTSIDE else t
+            start = None if now == OUTSIDE else t
         before = now
     if start is not None:
         spans.append((start, len(read), before[1]))

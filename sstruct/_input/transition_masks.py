@@ -173,15 +173,28 @@ for _function in (bio_transitions, bioes_transitions, bio_kinds):
     _function.__module__ = "sstruct.masks"
 
 
+def split_label(label, letters, suffix=False):
+    """Return the letter and the type of a label of a span, ("O", "") outside of spans, or None.
+
+    letters : letters of the scheme, without O
+    suffix : whether the letter follows the type
+    """
+    if not isinstance(label, str):
+        return None
+    if label == "O":
+        return "O", ""
+    letter, dash, kind = label.rpartition("-")[::-1] if suffix else label.partition("-")
+    return (letter, kind) if letter in letters and bool(dash) == bool(kind) else None
+
+
 def _tag(label, scheme):
     """Return the letter and the chunk type of a label; ("", "") for a boundary."""
     if label is None:
         return "", ""
-    if isinstance(label, str):
-        letter, dash, kind = label.partition("-")
-        if label == "O" or (letter in set(scheme) - {"O"} and bool(dash) == bool(kind)):
-            return letter, kind
     letters = [letter for letter in scheme if letter != "O"]
+    parts = split_label(label, letters)
+    if parts is not None:
+        return parts
     typed = ", ".join(f"'{letter}-type'" for letter in letters)
     bare = ", ".join(map(repr, letters))
     other = {"BIO": "BIOES", "BIOES": "BIO"}.get(scheme)

@@ -82,16 +82,17 @@ class Sweep:
         """Raise if the solution for lambda to infinity, 0 or the prior, is out of bounds."""
         if self.training.bounds is None:
             return
-        scores = self.structure.class_scores
-        if scores is not None and parsed(scores)[0] == "fixed":
-            raise ValueError(
-                'class_scores=("fixed", ...) is not supported by paths over lam, which start at '
-                'w = 0; use class_scores=("scale", ...), or fit the values of lam separately'
-            )
         lower, upper = map(self.public, self.training.bounds)
         start = np.zeros(len(lower)) if self.prior is None else self.prior
         wrong = np.flatnonzero((lower > start) | (upper < start))
         if len(wrong):
+            scores = self.structure.class_scores
+            if scores is not None and parsed(scores)[0] == "fixed":
+                raise ValueError(
+                    'class_scores=("fixed", ...) is not supported by paths over lam, which start '
+                    'at w = 0; use class_scores=("scale", ...), a prior with the weight 1, or fit '
+                    "the values of lam separately"
+                )
             at = wrong[0]
             where = "w = 0, so 0" if self.prior is None else "the prior, so its weights"
             raise ValueError(

@@ -285,10 +285,13 @@ cdef class ChainProblem(BlockProblem):
             for k in range(size):
                 g = (&self.group[0, 0])[k]
                 self.table[k] = weight[g] if g >= 0 else 0
+        elif self.transitions:
+            memcpy(&self.table[0], weight, size * sizeof(double))
+        else:
+            memset(&self.table[0], 0, size * sizeof(double))
         if self.masked:
             for k in range(size):
-                self.table[k] = (&self.edge_penalty[0, 0])[k] + (
-                    self.table[k] if self.tied else weight[k] if self.transitions else 0)
+                self.table[k] += (&self.edge_penalty[0, 0])[k]
 
     cdef int32_t group_of(self, const int32_t* code, Py_ssize_t l) noexcept nogil:
         """Return the group of the transition into position l, -1 if it has no weight."""

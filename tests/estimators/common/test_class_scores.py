@@ -545,6 +545,15 @@ def test_paths():
     ):
         with pytest.raises(ValueError, match="is not supported by paths over lam"):
             search(clone(model).set_params(class_scores=("fixed", slice(0, 3))))
+    # A prior with the weight 1 is where such a path can start.
+    prior = np.zeros(len(fitted.w_))
+    prior[(5 - K) * K] = 1
+    fixed = clone(model).set_params(class_scores=("fixed", slice(0, 3)), prior=prior)
+    path = ssvm_path(fixed, X, y, lam_min=0.05, eps=1e-3)
+    fitted = clone(fixed).set_params(lam=0.1, tol=1e-5).fit(X, y)
+    value = brute_force.primal(path.w(0.1), 0.1, terms, prior)
+    assert value == pytest.approx(fitted.objective_, rel=2e-3)
+    assert path.w(0.1)[(5 - K) * K] == 1
 
 
 def test_searches_and_pipelines():
