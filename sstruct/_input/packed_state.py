@@ -6,6 +6,7 @@ stored as their nonzeros.
 """
 
 import weakref
+from functools import partial
 
 import numpy as np
 
@@ -123,7 +124,7 @@ def _convert(array, conversion):
     if result is None:
         result, key = conversion(array), id(array)
         _converted[key] = (
-            weakref.ref(array, lambda _: _converted.pop(key, None)),
+            weakref.ref(array, partial(_converted.pop, key)),
             weakref.ref(result),
         )
     return result

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from itertools import chain
 from numbers import Real
 from typing import Any
@@ -337,7 +338,7 @@ def _seen_pairs(vectorizer):
     key = id(names)
     found = _seen.get(key)
     if found is None or found[0]() is not names:
-        alive = weakref.ref(names, lambda _: _seen.pop(key, None))
+        alive = weakref.ref(names, partial(_seen.pop, key))
         found = _seen[key] = alive, _SeenPairs(vectorizer.vocabulary_)
     return found[1]
 

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache, cached_property, wraps
+from functools import cache, cached_property, partial, wraps
 from inspect import signature
 from typing import ClassVar, ParamSpec, TypeVar
 
@@ -365,7 +365,8 @@ class FittedState:
             ) from None
 
 
-# By id: a weak reference to an object, and its attributes when it was last validated.
+# By id: a weak reference to an object, and its attributes when it was last validated. The callbacks
+# of weak references must not be Python functions: a Ctrl-C that arrives in one is lost.
 _looked_at = {}
 
 
@@ -488,7 +489,7 @@ class CheckedState:
             return
         self._fitted_state.check(state, type(self).__name__)
         key = id(self)
-        _looked_at[key] = weakref.ref(self, lambda _: _looked_at.pop(key, None)), now
+        _looked_at[key] = weakref.ref(self, partial(_looked_at.pop, key)), now
 
     def _forget_state(self):
         """Drop the record of validated attributes after they were replaced."""

@@ -1,6 +1,8 @@
 """Ctrl-C between the last pass and the end of ``fit``: wherever it comes, the model is there."""
 
+import _thread
 import gc
+import operator
 import signal
 import sys
 import threading
@@ -125,3 +127,13 @@ def test_in_another_thread_handlers_are_left_alone(tiny_chains, monkeypatch):
     thread.start()
     thread.join()
     assert found == [before]
+
+
+@pytest.mark.usefixtures("sigint")
+def test_ctrl_c_while_a_model_is_dropped_is_not_lost(tiny_chains):
+    models = [ChainSSVM().fit(*tiny_chains)]
+    models[0].predict(tiny_chains[0])  # its state is recorded
+    with pytest.raises(KeyboardInterrupt):
+        # Both calls come from C: Python looks at the interrupt where the next function begins.
+        list(map(operator.call, [_thread.interrupt_main, models.clear]))
+    assert not models
