@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
+import numpy as np
+
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.parameters import check_choice, is_integer
 from sstruct._checks.shown import shortened
+from sstruct._input.label_schemes import LETTERS, LabelCodes, Spans
 from sstruct._input.labels import label_list
-from sstruct._input.transition_masks import split_label
 
 __all__ = ["convert_labels", "labels_of", "spans_of"]
 
 Scheme = Literal["bio", "bioes", "bilou", "iob1", "io"]
 Invalid = Literal["repair", "drop", "raise"]
 
-# Letters of each scheme; values are the letters of "bioes" with the same meaning.
-LETTERS = {
-    "bio": {"B": "B", "I": "I"},
-    "bioes": {"B": "B", "I": "I", "E": "E", "S": "S"},
-    "bilou": {"B": "B", "I": "I", "L": "E", "U": "S"},
-    "iob1": {"B": "B", "I": "I"},
-    "io": {"I": "I"},
-}
-OUTSIDE = ("O", "")
 LONGEST = 10**8  # labels; a wrong length must not exhaust the memory
 
 
@@ -87,75 +80,15 @@ def spans_of(
     >>> spans_of(["S-LOC", "B-PER", "O"], scheme="bioes", invalid="drop")
     [(0, 1, 'LOC')]
     """
-    return read_spans(label_list(labels, "labels"), LabelParts(scheme, suffix), invalid, "labels")
+    return _read(label_list(labels, "labels"), scheme, invalid, suffix)
 
 
-class LabelParts(dict):
-    """The letter of "bioes" and the type of each label; None if a label is not of the scheme."""
-
-    def __init__(self, scheme, suffix):
-        check_choice("scheme", scheme, tuple(LETTERS))
-        self.scheme, self.suffix = scheme, suffix
-
-    def __missing__(self, label):
-        parts = split_label(label, LETTERS[self.scheme], self.suffix)
-        if parts is not None and parts != OUTSIDE:
-            parts = LETTERS[self.scheme][parts[0]], str(parts[1])
-        self[label] = parts
-        return parts
-
-    def described(self):
-        """Return the expected labels, for errors."""
-        ends = [f"{'type-' if self.suffix else ''}{x}{'' if self.suffix else '-type'}"
-                for x in LETTERS[self.scheme]]  # fmt: skip
-        return f"'O' or a label {', '.join(map(repr, ends))} of the scheme {self.scheme!r}"
-
-    def follows(self, before, letters, kind):
-        """Return whether a span of these letters, after a label with these parts, is valid."""
-        if self.scheme == "bio":
-            return letters[0] == "B"
-        if self.scheme == "iob1":
-            return letters[0] == "I" or (before != OUTSIDE and before[1] == kind)
-        return self.scheme == "io" or letters == "S" or (letters[0], letters[-1]) == ("B", "E")
-
-
-def read_spans(labels, parts, invalid, name):
-    """Return the spans of a list of labels; `name` is its name in errors."""
-    check_choice("invalid", invalid, ("repair", "drop", "raise"))
-    spans, read, start = [], [], None
-    before = OUTSIDE
-    for t, label in enumerate(labels):
-        try:
-            now = parts[label]
-        except TypeError:  # not hashable
-            now = None
-        if now is None:
-            raise ValueError(
-                f"{name}[{t}] is {shortened(label)}, expected {parts.described()}; the other "
-                f"schemes are {', '.join(repr(s) for s in LETTERS if s != parts.scheme)}"
-            )
-        read.append(now)
-        if not (now[0] in "IE" and before[0] in "BI" and now[1] == before[1]):
-            if start is not None:
-                spans.append((start, t, before[1]))
-            start = None if now == OUTSIDE else t
-        before = now
-    if start is not None:
-        spans.append((start, len(read), before[1]))
-    if invalid == "repair":
-        return spans
-    valid = []
-    for start, stop, kind in spans:
-        letters = "".join(letter for letter, _ in read[start:stop])
-        if parts.follows(read[start - 1] if start else OUTSIDE, letters, kind):
-            valid.append((start, stop, kind))
-        elif invalid == "raise":
-            raise ValueError(
-                f"{name}[{start}:{stop}] is {shortened(labels[start:stop])}, which is not a "
-                f"span in the scheme {parts.scheme!r}; correct the labels, or use "
-                "invalid='repair' or 'drop'"
-            )
-    return valid
+def _read(labels, scheme, invalid, suffix):
+    table = LabelCodes(scheme, suffix)
+    codes = table.encoded(labels, len(labels))
+    spans = Spans(codes, np.array([0, len(codes)]), table, invalid, lambda _: ("labels", labels))
+    kinds = (spans.kinds[k] for k in spans.kind.tolist())
+    return list(zip(spans.start.tolist(), spans.stop.tolist(), kinds))
 
 
 def labels_of(
@@ -287,5 +220,5 @@ def convert_labels(
     ['B-PER', 'I-PER', 'O']
     """
     labels = label_list(labels, "labels")
-    spans = read_spans(labels, LabelParts(scheme, suffix), invalid, "labels")
+    spans = _read(labels, scheme, invalid, suffix)
     return labels_of(spans, len(labels), to, suffix=suffix)

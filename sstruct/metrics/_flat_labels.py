@@ -93,14 +93,18 @@ def _as_lists(y, name):
     y = array_of(y, name) if isinstance(y, memoryview) else y  # not every format can be indexed
     if isinstance(y, str | bytes | Mapping | Set) or not is_sized(y):
         raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
-    return [label_list(labels, f"{name}[{i}]") for i, labels in enumerate(y)]
+    return [
+        labels if type(labels) is list else label_list(labels, f"{name}[{i}]")
+        for i, labels in enumerate(y)
+    ]
 
 
 def matched(y_true, y_pred):
     y_true, y_pred = _as_lists(y_true, "y_true"), _as_lists(y_pred, "y_pred")
     if len(y_true) != len(y_pred):
         raise ValueError(f"y_pred has {len(y_pred)} sequences, expected {len(y_true)}")
-    for i, (true, predicted) in enumerate(zip(y_true, y_pred)):
-        if len(true) != len(predicted):
-            raise ValueError(f"y_pred[{i}] has {len(predicted)} labels, expected {len(true)}")
+    lengths = [[*map(len, y)] for y in (y_true, y_pred)]
+    if lengths[0] != lengths[1]:
+        i = next(i for i, (a, b) in enumerate(zip(*lengths)) if a != b)
+        raise ValueError(f"y_pred[{i}] has {lengths[1][i]} labels, expected {lengths[0][i]}")
     return y_true, y_pred

@@ -15,10 +15,10 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from sstruct._input.ragged import check_weights
-from sstruct.metrics._flat_labels import matched, unknown_labels
+from sstruct._input.label_schemes import LabelCodes
+from sstruct.metrics._flat_spans import read_spans, same_bounds, sorted_types
 from sstruct.metrics._scores import make_flat_scorer
-from sstruct.spans import Invalid, LabelParts, Scheme, read_spans
+from sstruct.spans import Invalid, Scheme
 
 Average = Literal["micro", "macro", "weighted"]
 NO_SPAN = -1
@@ -35,31 +35,26 @@ class FlatSpans:
     def __init__(
         self, y_true, y_pred, scheme, invalid, suffix, sample_weight, ignore_label, by_bounds=False
     ):
-        parts = LabelParts(scheme, suffix)
-        y_true, y_pred = matched(y_true, y_pred)
-        weights = None if sample_weight is None else check_weights(sample_weight, len(y_true))
-        pairs, sequence = [], []
-        for i, (true, predicted) in enumerate(zip(y_true, y_pred)):
-            if ignore_label is not None:
-                unknown = unknown_labels(true, ignore_label)
-                ignored = [label in unknown for label in true]
-                true = ["O" if skip else label for label, skip in zip(true, ignored)]
-                predicted = ["O" if skip else label for label, skip in zip(predicted, ignored)]
-            found = [
-                {span[:2] if by_bounds else span: span[2] for span in spans}
-                for spans in (
-                    read_spans(true, parts, invalid, f"y_true[{i}]"),
-                    read_spans(predicted, parts, invalid, f"y_pred[{i}]"),
-                )
-            ]
-            keys = {**found[0], **found[1]}
-            pairs += [(found[0].get(key), found[1].get(key)) for key in keys]
-            sequence += [i] * len(keys)
-        self.types = sorted({kind for pair in pairs for kind in pair} - {None})
-        code = {kind: k for k, kind in enumerate(self.types)} | {None: NO_SPAN}
-        codes = [(code[true], code[predicted]) for true, predicted in pairs]
-        self.true, self.predicted = np.array(codes, dtype=np.int64).reshape(-1, 2).T
-        self.weights = None if weights is None else weights[sequence]
+        table = LabelCodes(scheme, suffix)
+        true, found, weights = read_spans(
+            y_true, y_pred, table, invalid, sample_weight, ignore_label
+        )
+        match = same_bounds(true, found)
+        if not by_bounds:
+            kind = np.append(found.kind, NO_SPAN)  # for the index -1
+            match = np.where(kind[match] == true.kind, match, -1)
+        matched = match >= 0
+        rest = np.ones(len(found.start), dtype=bool)
+        rest[match[matched]] = False
+        counterpart = np.full(len(match), NO_SPAN)
+        counterpart[matched] = found.kind[match[matched]]
+        true_kind = np.append(true.kind, np.full(rest.sum(), NO_SPAN))
+        found_kind = np.append(counterpart, found.kind[rest])
+        self.types, code = sorted_types(true, found)
+        self.true, self.predicted = code[true_kind], code[found_kind]
+        self.weights = None
+        if weights is not None:
+            self.weights = weights[np.append(true.sequence(), found.sequence()[rest])]
 
     def score(self, metric, average, zero_division):
         """Return a metric of scikit-learn over the types."""
