@@ -105,8 +105,8 @@ class Spans:
                          for part in parts])  # fmt: skip
         self.kinds = list(code_of)
         self.place = np.array([PLACES.index(letter) for letter, _ in parts])
-        opens = np.where(np.isin(self.place, [1, 2]), kind, -2)  # B, I
-        continues = np.where(np.isin(self.place, [2, 3]), kind, -3)  # I, E
+        opens = np.where((self.place == 1) | (self.place == 2), kind, -2)  # B, I
+        continues = np.where((self.place == 2) | (self.place == 3), kind, -3)  # I, E
         joined = np.zeros(len(codes) + 1, dtype=bool)  # with the label before
         joined[1:-1] = opens[codes[:-1]] == continues[codes[1:]]
         joined[offsets] = False
@@ -140,7 +140,9 @@ class Spans:
         if self.table.scheme == "bio":
             return first == B
         if self.table.scheme == "iob1":
-            before = np.where(np.isin(self.start, self.offsets), -1, kind[self.codes[self.start - 1]])
+            before = np.where(
+                np.isin(self.start, self.offsets), -1, kind[self.codes[self.start - 1]]
+            )
             return (first == I) | (before == self.kind)
         if self.table.scheme in ("io", None):
             return np.ones(len(first), dtype=bool)

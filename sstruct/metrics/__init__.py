@@ -13,6 +13,7 @@ from sstruct.metrics._scores import (
     sequence_accuracy_scorer,
 )
 from sstruct.metrics._segment_scores import segment_edit_score, segment_f1_score
+from sstruct.metrics._span_matches import span_confusions, span_match_counts
 from sstruct.metrics._span_scores import (
     chunk_f1_score,
     chunk_f1_scorer,
@@ -42,7 +43,9 @@ __all__ = [
     "sequence_accuracy_scorer",
     "span_classification_report",
     "span_confusion_matrix",
+    "span_confusions",
     "span_f1_score",
+    "span_match_counts",
     "span_precision_score",
     "span_recall_score",
 ]

@@ -230,6 +230,11 @@ def _spans_scored(rng):
     }
 
 
+def _confused(rng):
+    y_true, y_pred = _tagged(rng)
+    return {"y_true": y_true, "y_pred": y_pred, "tokens": y_true, "n": 3, "background": ["O"]}
+
+
 def _segments_scored(rng):
     return _weighted_labelings(rng) | {"background": ["O"], "ignore_label": "I-x"}
 
@@ -409,6 +414,8 @@ FUNCTIONS = [
     (metrics.span_f1_score, _spans_scored),
     (metrics.span_classification_report, _spans_scored),
     (metrics.span_confusion_matrix, _two_labelings),
+    (metrics.span_confusions, _confused),
+    (metrics.span_match_counts, _weighted_labelings),
     (spans.spans_of, _one_labeling),
     (spans.labels_of, _spans_given),
     (spans.convert_labels, _converted),
