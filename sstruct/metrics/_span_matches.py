@@ -257,7 +257,6 @@ def span_confusions(
     See Also
     --------
     span_confusion_matrix : Counts of the types of spans with equal bounds.
-    sstruct.plotting.SpanErrorDisplay : Draw spans over words or time.
 
     Notes
     -----
