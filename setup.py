@@ -13,6 +13,7 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).parent
 DEBUG = os.environ.get("SSTRUCT_DEBUG", "0") not in ("", "0")
@@ -113,15 +114,32 @@ def extensions():
 KIND = "debug" if DEBUG else "inplace" if "--inplace" in sys.argv else "release"
 BASE = f"build/{SANITIZE.replace(',', '-') or KIND}"
 
-# Guarded, since the processes of cythonize may import this file.
-if __name__ == "__main__":
-    setup(
-        ext_modules=cythonize(
-            extensions(),
+
+class BuildExtensions(build_ext):
+    """Run Cython when extensions are built.
+
+    Other commands, such as those for the metadata and the source distribution, import setup.py
+    without a need for C code.
+    """
+
+    def run(self):
+        cythonized = cythonize(
+            self.extensions,
             compiler_directives=DIRECTIVES,
             shared_utility_qualified_name=SHARED,
             nthreads=os.cpu_count(),
             build_dir="build/debug/cython" if DEBUG else "build/cython",
-        ),
+        )
+        sources = {module.name: module.sources for module in cythonized}
+        for module in self.extensions:
+            module.sources = sources[module.name]
+        super().run()
+
+
+# Guarded, since the processes of cythonize may import this file.
+if __name__ == "__main__":
+    setup(
+        ext_modules=extensions(),
+        cmdclass={"build_ext": BuildExtensions},
         options={"build_ext": {"parallel": os.cpu_count()}, "build": {"build_base": BASE}},
     )
