@@ -8,6 +8,7 @@ Environment variables: ``SSTRUCT_DEBUG=1`` builds with bounds checks,
 import os
 import re
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -69,7 +70,7 @@ if "undefined" in SANITIZE:
 @cache
 def headers(path):
     """Return the headers of the package that a source or header includes, also through cimports."""
-    found, text = set(), path.read_text()
+    found, text = set(), path.read_text(encoding="utf-8")
     for name in re.findall(r'(?:cdef extern from|#include) "(.+)"', text):
         header = next(p / name for p in (path.parent, HERE) if (p / name).exists())
         found |= {header, *headers(header)}
@@ -115,6 +116,15 @@ KIND = "debug" if DEBUG else "inplace" if "--inplace" in sys.argv else "release"
 BASE = f"build/{SANITIZE.replace(',', '-') or KIND}"
 
 
+def long_description():
+    """Return README.md with absolute links: the package index has no other files of the tree."""
+    project = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    repository, tag = project["urls"]["Repository"], f"v{project['version']}"
+    text = (HERE / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"(!\[[^]]*\]\()(?!http|#)", rf"\1{repository}/raw/{tag}/", text)
+    return re.sub(r"(?<!!)(\[[^]]*\]\()(?!http|#)", rf"\1{repository}/blob/{tag}/", text)
+
+
 class BuildExtensions(build_ext):
     """Run Cython when extensions are built.
 
@@ -139,6 +149,8 @@ class BuildExtensions(build_ext):
 # Guarded, since the processes of cythonize may import this file.
 if __name__ == "__main__":
     setup(
+        long_description=long_description(),
+        long_description_content_type="text/markdown",
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildExtensions},
         options={"build_ext": {"parallel": os.cpu_count()}, "build": {"build_base": BASE}},

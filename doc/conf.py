@@ -83,7 +83,7 @@ html_logo = "_static/logo.svg"
 html_sidebars = {
     page: []
     for page in ("install", "which_estimator", "benchmarks", "glossary")
-    + ("architecture", "changelog")
+    + ("architecture", "changelog", "deprecation")
 }
 html_show_sourcelink = False
 

@@ -14,7 +14,7 @@ from sstruct.sequences import Sequences
 from sstruct.tree import TreeSSVM
 from sstruct.typed_graph import TypedGraphCRFSSVM
 
-__version__ = "0.1.0.dev0"
+__version__ = "1.0.0"
 
 __all__ = [
     "ChainSSVM",
