@@ -9,18 +9,18 @@ from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.parameters import check_number
-from sstruct._estimators.chain.chain_structure import ChainStructure
+from sstruct._estimators.chain.chain_structure import ChainStructure, transition_weights
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.core.base import LabelingSSVM
+from sstruct._estimators.core.export_method import ExportMixin
 from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
-from sstruct._problems.chain.chain_arguments import weights_of_pairs
 
 __all__ = ["ChainSSVM"]
 
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainSSVM(LabelingSSVM):
+class ChainSSVM(ExportMixin, LabelingSSVM):
     r"""Structured SVM for sequences: a label for every node, such as each word of a sentence.
 
     Labels every node of a sequence, such as the words of a sentence or the days of a record, so
@@ -368,8 +368,7 @@ class ChainSSVM(LabelingSSVM):
     def edge_coef_(self) -> np.ndarray:
         """Weight of each transition, rows from, columns to."""
         _, model = self._fitted()
-        weights, groups = model.table("edge"), model.get("transition_groups_")
-        return weights if groups is None else weights_of_pairs(weights, groups)
+        return transition_weights(model)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

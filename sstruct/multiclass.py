@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
+from sstruct._estimators.core.export_method import ExportMixin
 from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.label_set.label_set_structure import ClassStructure
 
@@ -17,7 +18,7 @@ __all__ = ["MulticlassSSVM"]
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
+class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
     r"""Multiclass SVM of Crammer and Singer: one of K classes for every row.
 
     Predicts one of K classes for each row of X, like :class:`sklearn.svm.LinearSVC`, with one

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
+from sstruct._estimators.core.export_method import ExportMixin
 from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
 from sstruct._estimators.label_set.label_set_structure import LabelSetStructure, has_one_label
 from sstruct._input.indicator import as_output
@@ -18,7 +19,7 @@ __all__ = ["MultilabelSSVM"]
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
+class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
     r"""Structured SVM for sets of labels that attract or exclude each other.
 
     Predicts which of K labels are on, like scikit-learn's multilabel classifiers, with weights for

@@ -48,12 +48,13 @@ RANKS = [
     ["inference/_files", "inference/_methods"],
     ["inference/_applications"],
     ["inference"],
-    ["solvers"],
+    ["solvers", "_export"],
     ["_estimators/core"],
     structures("_estimators"),
     ESTIMATORS,
     ON_ESTIMATORS,
     ["datasets", "metrics", "plotting", "preprocessing", *FACADES],
+    ["export"],
     ["__init__"],
 ]
 RANK = {place: rank for rank, places in enumerate(RANKS) for place in places}

@@ -11,6 +11,7 @@ from sstruct._estimators.core.structure import CHAIN_SOLVERS, NodeStructure, Str
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.core.windowed import Windowed
+from sstruct._export.exported_model import linear_model
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels, refuse_lengths
 from sstruct._input.transition_groups import check_transitions, is_flag
@@ -18,7 +19,12 @@ from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
-from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges, number_of_groups
+from sstruct._problems.chain.chain_arguments import (
+    ChainModel,
+    ChainRanges,
+    number_of_groups,
+    weights_of_pairs,
+)
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._rows import scored_rows
 
@@ -176,6 +182,24 @@ class ChainStructure(Windowed, NodeStructure):
             attributes["inference_"] += "; predictions: sparse viterbi (exact)"
         return attributes
 
+    def exported(self, model):
+        """Return the ExportedModel of a FittedModel."""
+        if model.get("n_edge_features_in_"):
+            raise ValueError(
+                "models with edge features cannot be exported; fit ChainSSVM to sequences without "
+                "them, or add them to the features of the nodes"
+            )
+        allowed_next, allowed_boundaries = model._masks
+        return linear_model(
+            "chain",
+            model,
+            start=model.table("start"),
+            end=model.table("end"),
+            transitions=transition_weights(model) if model._transitions else None,
+            allowed_next=allowed_next,
+            allowed_boundaries=allowed_boundaries,
+        )
+
     def max_marginals(self, model, nodes):
         """Return, for each node and label, the score of the best labeling with it."""
         if nodes.offsets[-1] == 0:
@@ -226,6 +250,12 @@ class ChainStructure(Windowed, NodeStructure):
         if transitions is None:
             return decode(problem, w, threads)
         return decode_sparse(problem, w, transitions, threads)
+
+
+def transition_weights(model):
+    """Return the weight of each transition, (K, K), of a FittedModel."""
+    weights, groups = model.table("edge"), model.get("transition_groups_")
+    return weights if groups is None else weights_of_pairs(weights, groups)
 
 
 def has_many_labels(n_labels, rows):

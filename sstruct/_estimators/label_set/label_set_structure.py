@@ -40,6 +40,7 @@ from sstruct._estimators.label_set.partial_sets import (
     inner_sets,
     known_sets,
 )
+from sstruct._export.exported_model import linear_model
 from sstruct._input.class_scores import parsed
 from sstruct._input.completion import KnownLabels
 from sstruct._input.indicator import (
@@ -75,6 +76,10 @@ class ClassStructure(NodeStructure):
 
     def decode(self, model, samples, known=None):
         return class_scores(model, samples).argmax(axis=1)
+
+    def exported(self, model):
+        """Return the ExportedModel of a FittedModel."""
+        return linear_model("classes", model)
 
     def decisions(self, model, rows):
         """Return the output of ``decision_function``."""
@@ -160,6 +165,16 @@ class LabelSetStructure(ClassStructure):
         problem = self._problem(model, samples, known)
         codes = decode(problem, model._w, n_threads(self.n_jobs))
         return codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
+
+    def exported(self, model):
+        if has_one_label(model):
+            return super().exported(model)
+        if len(model.edges_) or model._model["parents"] is not None:
+            raise ValueError(
+                "label sets with edges or a hierarchy cannot be exported; fit MultilabelSSVM with "
+                "edges=None"
+            )
+        return linear_model("label sets", model)
 
     def truth(self, model, samples, y, sample_weight):
         if has_one_label(model):

@@ -1,0 +1,39 @@
+"""The method ``export`` of estimators whose models other programs can read."""
+
+import os
+
+from sstruct._export.write import write_model, writer_of
+
+
+class ExportMixin:
+    """Adds ``export`` to an estimator whose Structure has ``exported``."""
+
+    def export(self, path: str | os.PathLike) -> None:
+        """Write the fitted model to a file that programs without Python can read.
+
+        Parameters
+        ----------
+        path : str or path
+            A name that ends in ``.json``, for the readers in C and JavaScript that are part of the
+            package (:func:`sstruct.export.reader_path`), or in ``.onnx``, for ONNX runtimes
+            (requires the package onnx). An existing file is replaced.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the path has another ending, or the model has terms that cannot be exported; the
+            message names them.
+        NotFittedError
+            Before a fit.
+
+        See Also
+        --------
+        sstruct.export.export_model : The same for pipelines.
+        """
+        writer_of(path)
+        write_model(self._exported(), path)
+
+    def _exported(self):
+        """Return the ExportedModel."""
+        structure, model = self._fitted()
+        return structure.exported(model)

@@ -1,0 +1,1 @@
+"""Models in formats that other programs read: JSON and ONNX."""

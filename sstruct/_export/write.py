@@ -1,0 +1,27 @@
+"""Write an ExportedModel in the format of a file name."""
+
+import os
+
+from sstruct._checks.shown import shortened
+from sstruct._export.json_file import write_json
+from sstruct._export.onnx_file import write_onnx
+
+WRITERS = {".json": write_json, ".onnx": write_onnx}
+
+
+def writer_of(path):
+    """Return the function that writes files with this suffix."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a string or a path, found {shortened(path)}")
+    name = os.fspath(path)
+    suffix = os.path.splitext(name)[1] if isinstance(name, str) else None
+    if suffix not in WRITERS:
+        raise ValueError(f"path must end in .json or .onnx, found {shortened(name)}")
+    return WRITERS[suffix]
+
+
+def write_model(model, path):
+    """Write an ExportedModel to a file whose name ends in .json or .onnx."""
+    import sstruct
+
+    writer_of(path)(model, path, f"sstruct {sstruct.__version__}")

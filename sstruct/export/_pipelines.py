@@ -1,0 +1,175 @@
+"""Export of estimators and of pipelines whose steps readers can repeat."""
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._checks.shown import shortened
+from sstruct._estimators.core.export_method import ExportMixin
+from sstruct._export.write import write_model, writer_of
+from sstruct.preprocessing import PerNode, SequenceVectorizer
+
+__all__ = ["export_model"]
+
+SUPPORTED = "SequenceVectorizer, DictVectorizer, StandardScaler, MaxAbsScaler and RobustScaler"
+
+
+def export_model(model: Any, path: str | os.PathLike) -> None:
+    """Write a fitted estimator or pipeline to a file that programs without Python can read.
+
+    A JSON file contains everything that a prediction requires: classes, weights, allowed
+    transitions, names of features, the rules of the vectorizer, and scaling. It is read by one C
+    header and one JavaScript module without dependencies, see :func:`reader_path`; loading it does
+    not execute code. An ONNX graph has an input ``X`` of float64, shape (L, n_features), the rows
+    of one sequence, and the output ``labels``, shape (L,), or (L, K) for sets of labels.
+
+    Parameters
+    ----------
+    model : fitted estimator or Pipeline
+        :class:`~sstruct.ChainSSVM` without edge features, :class:`~sstruct.MulticlassSSVM`, or
+        :class:`~sstruct.MultilabelSSVM` without edges. For these, ``model.export(path)`` is the
+        same. Before it, a pipeline may have a
+        :class:`~sstruct.preprocessing.SequenceVectorizer` or scikit-learn's DictVectorizer, and
+        StandardScaler, MaxAbsScaler or RobustScaler, also in :class:`~sstruct.preprocessing.PerNode`.
+        Classes are strings, integers or booleans.
+    path : str or path
+        A name that ends in ``.json`` or ``.onnx`` (requires the package onnx). An existing file is
+        replaced.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the path has another ending, or the model has steps, terms or classes that cannot be
+        exported; the message names them.
+    NotFittedError
+        If the model is not fitted.
+    ImportError
+        If onnx is required and not installed.
+
+    See Also
+    --------
+    sstruct.export.reader_path : Readers of JSON models.
+
+    Notes
+    -----
+    Readers compute the same sums in float64 and resolve ties in the same way as ``predict``, so
+    labels are identical unless the scores of two labelings differ by rounding errors only: the
+    order of the terms of a sum depends on the machine. Weights are written with the fewest digits
+    that identify them. Tables that are mostly zero are written sparsely. The graph of an ONNX file
+    contains the whole table of weights and begins after the vectorizer, so JSON is better for
+    feature dicts.
+
+    Examples
+    --------
+    >>> import json
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sstruct import ChainSSVM
+    >>> from sstruct.export import export_model
+    >>> from sstruct.preprocessing import SequenceVectorizer
+    >>> X = [[{"word": "She"}, {"word": "sleeps"}], [{"word": "sleeps"}]]
+    >>> tagger = make_pipeline(SequenceVectorizer(), ChainSSVM(random_state=0))
+    >>> tagger = tagger.fit(X, [["N", "V"], ["V"]])
+    >>> export_model(tagger, "tagger.json")
+    >>> with open("tagger.json", encoding="utf-8") as file:
+    ...     content = json.load(file)
+    >>> content["classes"], content["features"]
+    (['N', 'V'], ['word:She', 'word:sleeps'])
+    """
+    writer_of(path)
+    *steps, estimator = _steps(model)
+    if not isinstance(estimator, ExportMixin):
+        raise TypeError(_not_exportable(estimator))
+    exported = estimator._exported()
+    return write_model(exported.with_steps(**_read_steps(steps, exported)), path)
+
+
+def _steps(model):
+    """Return the steps of nested pipelines, the estimator last."""
+    if isinstance(model, Pipeline):
+        return [step for _, each in model.steps for step in _steps(each)]
+    return [] if model is None or isinstance(model, str) and model == "passthrough" else [model]
+
+
+def _transformers(steps):
+    """Return the steps inside of PerNode and of pipelines."""
+    found = []
+    for step in steps:
+        inner = step.transformer_ if isinstance(step, PerNode) else step
+        found += [inner] if inner is step else _transformers(_steps(inner))
+    return found
+
+
+def _not_exportable(estimator):
+    """Return the message for a model that cannot be exported."""
+    advice = "only ChainSSVM, MulticlassSSVM and MultilabelSSVM, and pipelines with them, can be"
+    if hasattr(estimator, "best_estimator_"):
+        advice = "pass its best_estimator_"
+    elif type(estimator).__name__ == "LatentSSVM":
+        advice = "its labels have hidden states; fit a ChainSSVM to the visible labels"
+    return f"{shortened(estimator)} cannot be exported: {advice}"
+
+
+def _read_steps(steps, exported):
+    """Return the attributes of an ExportedModel that the steps before it determine."""
+    for step in steps:
+        if isinstance(step, PerNode):
+            check_is_fitted(step)
+    transformers = _transformers(steps)
+    for step in transformers:
+        check_is_fitted(step)
+    found = {}
+    if transformers and isinstance(transformers[0], SequenceVectorizer | DictVectorizer):
+        found = _vectorizer(transformers.pop(0))
+    n_features = len(exported.weights)
+    for step in transformers:
+        if not isinstance(step, StandardScaler | MaxAbsScaler | RobustScaler):
+            raise ValueError(
+                f"the step {shortened(step)} cannot be exported; supported are {SUPPORTED}, with a "
+                "vectorizer first. Apply other steps outside of the exported pipeline"
+            )
+        if "center" in found:
+            raise ValueError("a pipeline with two scalers cannot be exported; remove one of them")
+        found |= _scaling(step)
+    features = found.get("features")
+    sizes = {"the vectorizer": features, "the scaler": found.get("center")}
+    sizes["the scaler"] = found.get("scale") if sizes["the scaler"] is None else found["center"]
+    for name, values in sizes.items():
+        if values is not None and len(values) != n_features:
+            raise ValueError(
+                f"{name} has {len(values)} features, but the model is expecting {n_features}; fit "
+                "the pipeline again"
+            )
+    if transformers and exported.features is None and features is None:
+        names = getattr(transformers[0], "feature_names_in_", None)
+        found["features"] = None if names is None else [str(name) for name in names]
+    return found
+
+
+def _vectorizer(step):
+    """Return the names of features, and the rules that make them of feature dicts."""
+    is_sequence = isinstance(step, SequenceVectorizer)
+    vectorizer = {
+        "kind": "sequence" if is_sequence else "dict",
+        "separator": ":" if is_sequence else step.separator,
+        "dtype": np.dtype(step.dtype).name,
+    }
+    if vectorizer["dtype"] not in ("float64", "float32"):
+        raise ValueError(
+            f"DictVectorizer with dtype={vectorizer['dtype']} cannot be exported; use float64"
+        )
+    names = [str(name) for name in step.get_feature_names_out()]
+    return {"vectorizer": vectorizer, "features": names}
+
+
+def _scaling(step):
+    """Return the center and the scale of a scaler."""
+    if isinstance(step, MaxAbsScaler) and getattr(step, "clip", False):
+        raise ValueError("MaxAbsScaler with clip=True cannot be exported; use clip=False")
+    center = getattr(step, "mean_" if isinstance(step, StandardScaler) else "center_", None)
+    uses_mean = not isinstance(step, StandardScaler) or step.with_mean
+    return {"center": center if uses_mean else None, "scale": step.scale_}
