@@ -10,7 +10,7 @@ from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.export_method import ExportMixin
+from sstruct._export.export_method import ExportMixin
 from sstruct._export.write import write_model, writer_of
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
@@ -81,11 +81,11 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
     (['N', 'V'], ['word:She', 'word:sleeps'])
     """
     writer_of(path)
-    *steps, estimator = _steps(model)
+    *steps, estimator = _steps(model) or [model]
     if not isinstance(estimator, ExportMixin):
         raise TypeError(_not_exportable(estimator))
     exported = estimator._exported()
-    return write_model(exported.with_steps(**_read_steps(steps, exported)), path)
+    write_model(exported.with_steps(**_read_steps(steps, exported)), path)
 
 
 def _steps(model):

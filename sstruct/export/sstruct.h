@@ -177,7 +177,8 @@ static int sstruct_fail(sstruct_error *error, const char *format, ...)
 static int sstruct_wrong(sstruct_parser *p, const char *message)
 {
     const char *found = p->at >= p->size ? " at the end of the file" : "";
-    return sstruct_fail(p->error, "%s: %s%s (byte %zu)", p->field, message, found, p->at);
+    const char *field = p->field[0] ? p->field : "model";
+    return sstruct_fail(p->error, "%s: %s%s (byte %zu)", field, message, found, p->at);
 }
 
 static int sstruct_no_memory(sstruct_parser *p) { return sstruct_wrong(p, "out of memory"); }
@@ -388,12 +389,13 @@ static int sstruct_array(sstruct_parser *p, sstruct_item item, void *out)
         snprintf(p->field + length, sizeof p->field - length, "[%zu]", i);
         status = item(p, out, i);
         if (status) return status;
-        p->field[length] = 0;
         if (sstruct_peek(p) == ']') {
             p->at++;
+            p->field[length] = 0;
             return 0;
         }
-        if (sstruct_take(p, ',', "expected ',' or ']'")) return -1;
+        if (sstruct_take(p, ',', "expected ',' or ']' after it")) return -1;
+        p->field[length] = 0;
     }
 }
 
@@ -408,17 +410,18 @@ static int sstruct_object(sstruct_parser *p, sstruct_member member, void *out)
     for (;;) {
         char key[32] = "";
         p->key.count = 0;
+        /* Until then, an error names the last member. Longer names are unknown. */
         if (sstruct_string(p, &p->key)) return -1;
-        strncpy(key, p->key.items, sizeof key - 1);   /* longer names are unknown */
-        if (sstruct_take(p, ':', "expected ':' after a name")) return -1;
+        strncpy(key, p->key.items, sizeof key - 1);
+        if (sstruct_take(p, ':', "expected ':' after the next name")) return -1;
         snprintf(p->field + length, sizeof p->field - length, "%s%s", length ? "." : "", key);
         if (member(p, out, key)) return -1;
-        p->field[length] = 0;
         if (sstruct_peek(p) == '}') {
             p->at++;
+            p->field[length] = 0;
             return 0;
         }
-        if (sstruct_take(p, ',', "expected ',' or '}'")) return -1;
+        if (sstruct_take(p, ',', "expected ',' or '}' after it")) return -1;
     }
 }
 
@@ -609,12 +612,35 @@ static int sstruct_choice(sstruct_parser *p, const char *a, const char *b, const
     return sstruct_wrong(p, "unknown value");
 }
 
+typedef struct { int kind, dtype, has_separator; } sstruct_vectorizer;
+
 static int sstruct_vectorizer_member(sstruct_parser *p, void *out, const char *key)
 {
-    sstruct_model *model = (sstruct_model *)out;
-    if (strcmp(key, "dtype")) return sstruct_skip(p, 0);
-    model->single = sstruct_choice(p, "float64", "float32", NULL);
-    return model->single < 0 ? -1 : 0;
+    sstruct_vectorizer *v = (sstruct_vectorizer *)out;
+    if (!strcmp(key, "kind")) {
+        v->kind = sstruct_choice(p, "sequence", "dict", NULL);
+        return v->kind < 0 ? -1 : 0;
+    }
+    if (!strcmp(key, "dtype")) {
+        v->dtype = sstruct_choice(p, "float64", "float32", NULL);
+        return v->dtype < 0 ? -1 : 0;
+    }
+    if (strcmp(key, "separator")) return sstruct_skip(p, 0);
+    v->has_separator = 1;
+    p->key.count = 0;
+    return sstruct_string(p, &p->key);
+}
+
+/* The caller makes features of words, so of the vectorizer only the type of values is kept. */
+static int sstruct_read_vectorizer(sstruct_parser *p, sstruct_model *model)
+{
+    sstruct_vectorizer v = {-1, -1, 0};
+    if (sstruct_object(p, sstruct_vectorizer_member, &v)) return -1;
+    if (v.kind < 0) return sstruct_fail(p->error, "vectorizer.kind: missing");
+    if (v.dtype < 0) return sstruct_fail(p->error, "vectorizer.dtype: missing");
+    if (!v.has_separator) return sstruct_fail(p->error, "vectorizer.separator: missing");
+    model->single = v.dtype;
+    return 0;
 }
 
 typedef struct { sstruct_model *model; unsigned seen; } sstruct_reader;
@@ -642,7 +668,7 @@ static int sstruct_model_member(sstruct_parser *p, void *out, const char *key)
         return m->kind < 0 ? -1 : 0;
     case SSTRUCT_CLASS_LIST: return sstruct_array(p, sstruct_read_class, &m->classes);
     case SSTRUCT_FEATURES: return sstruct_array(p, sstruct_read_name, &m->features);
-    case SSTRUCT_VECTORIZER: return sstruct_object(p, sstruct_vectorizer_member, m);
+    case SSTRUCT_VECTORIZER: return sstruct_read_vectorizer(p, m);
     case SSTRUCT_CENTER: return sstruct_array(p, sstruct_read_double, &m->center);
     case SSTRUCT_SCALE: return sstruct_array(p, sstruct_read_scale, &m->scale);
     case SSTRUCT_WEIGHTS: return sstruct_read_table(p, &m->weights);

@@ -60,6 +60,7 @@ DAMAGES = [
     (("classes", 1), ["a"], "classes[1]"), (("features",), None, "features"),
     (("features", 2), 3, "features[2]"), (("features", 2), "w:a", "features[2]"),
     (("features",), ["a"], "features"), (("vectorizer",), [], "vectorizer"),
+    *((("vectorizer", name), MISSING, f"vectorizer.{name}") for name in ("kind", "dtype", "separator")),
     (("vectorizer", "dtype"), "int8", "vectorizer.dtype"), (("center", 1), "0", "center[1]"),
     (("center",), [], "center"), (("scale", 1), 0, "scale[1]"), (("scale", 1), True, "scale[1]"),
     (("scale",), [1.0], "scale"), (("weights",), None, "weights"), (("weights",), [], "weights"),

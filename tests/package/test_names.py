@@ -48,6 +48,9 @@ OTHERS = {
     "benchmarks/SCRIPT",
     "doc/_build/html",
     "sstruct._kernels._cyutility",
+    # Files whose names look like those of modules.
+    "sstruct.h",
+    "sstruct.js",
 }
 
 
