@@ -1,6 +1,10 @@
 """The readers of exported models predict the same labels as the models."""
 
 import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 
 from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM
 from sstruct.datasets import make_sequences
-from sstruct.export import export_model
+from sstruct.export import export_model, reader_path
 from sstruct.masks import bio_kinds, bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 from tests.export.readers import as_text, c_labels, c_program, js_labels, onnx_labels, run
@@ -234,3 +238,28 @@ def test_missing_values_of_feature_dicts(tmp_path):
     with pytest.warns(UserWarning, match="missing"):
         expected = [labels.tolist() for labels in model.predict(other)]
     assert js_labels(tmp_path / "model.json", other) == expected
+
+
+def test_the_page_of_the_manual(tmp_path):
+    page = Path(__file__).parents[2] / "doc" / "how_to" / "browser.html"
+    if not page.exists():
+        pytest.skip("the manual is not here")
+    text = page.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 40
+    X = [[{"word": "she", "upper": True, "before": ""}, {"word": "runs", "before": "she"}]]
+    model = make_pipeline(SequenceVectorizer(), chain()).fit(X, [["N", "V"]])
+    export_model(model, tmp_path / "tagger.json")
+    shutil.copy(reader_path("javascript"), tmp_path)
+    script = re.search(r'<script type="module">(.*)</script>', text, re.DOTALL)[1]
+    before = """
+        import { readFileSync } from "node:fs";
+        const elements = { text: { value: "She runs", addEventListener() {} }, labels: {} };
+        globalThis.document = { getElementById: (name) => elements[name] };
+        globalThis.fetch = async (path) => ({ text: async () => readFileSync(path, "utf8") });
+    """
+    (tmp_path / "page.mjs").write_text(before + script + "console.log(labels.textContent);")
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("there is no node")
+    done = subprocess.run([program, "page.mjs"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "She/N runs/V\n", done.stderr

@@ -11,6 +11,7 @@ from tests.package.public_objects import public_modules
 DOCUMENTED = {
     "sstruct",
     "sstruct.datasets",
+    "sstruct.export",
     "sstruct.extending",
     "sstruct.inference",
     "sstruct.mapped",
