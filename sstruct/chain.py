@@ -12,8 +12,8 @@ from sstruct._checks.parameters import check_number
 from sstruct._estimators.chain.chain_structure import ChainStructure, transition_weights
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._export.export_method import ExportMixin
 from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
+from sstruct._export.export_method import ExportMixin
 
 __all__ = ["ChainSSVM"]
 

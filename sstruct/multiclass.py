@@ -9,9 +9,9 @@ from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
-from sstruct._export.export_method import ExportMixin
 from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.label_set.label_set_structure import ClassStructure
+from sstruct._export.export_method import ExportMixin
 
 __all__ = ["MulticlassSSVM"]
 

@@ -112,9 +112,7 @@ class _Graph:
         for where, values in ((is_first, start), (is_last, end)):
             column = self.add("Unsqueeze", where, one)
             none = self.constant(np.zeros(K))
-            scores = self.add(
-                "Add", scores, self.add("Where", column, self.constant(values), none)
-            )
+            scores = self.add("Add", scores, self.add("Where", column, self.constant(values), none))
         best, origins = self.add(
             "Scan", self.constant(np.zeros(K)), scores, is_first,
             n_outputs=2, num_scan_inputs=2, body=self._forward(edge),

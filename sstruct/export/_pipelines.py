@@ -35,8 +35,8 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
         :class:`~sstruct.MultilabelSSVM` without edges. For these, ``model.export(path)`` is the
         same. Before it, a pipeline may have a
         :class:`~sstruct.preprocessing.SequenceVectorizer` or scikit-learn's DictVectorizer, and
-        StandardScaler, MaxAbsScaler or RobustScaler, also in :class:`~sstruct.preprocessing.PerNode`.
-        Classes are strings, integers or booleans.
+        StandardScaler, MaxAbsScaler or RobustScaler, also in
+        :class:`~sstruct.preprocessing.PerNode`. Classes are strings, integers or booleans.
     path : str or path
         A name that ends in ``.json`` or ``.onnx`` (requires the package onnx). An existing file is
         replaced.
@@ -67,6 +67,8 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
     Examples
     --------
     >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from sklearn.pipeline import make_pipeline
     >>> from sstruct import ChainSSVM
     >>> from sstruct.export import export_model
@@ -74,9 +76,10 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
     >>> X = [[{"word": "She"}, {"word": "sleeps"}], [{"word": "sleeps"}]]
     >>> tagger = make_pipeline(SequenceVectorizer(), ChainSSVM(random_state=0))
     >>> tagger = tagger.fit(X, [["N", "V"], ["V"]])
-    >>> export_model(tagger, "tagger.json")
-    >>> with open("tagger.json", encoding="utf-8") as file:
-    ...     content = json.load(file)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "tagger.json")
+    ...     export_model(tagger, path)
+    ...     content = json.loads(path.read_text(encoding="utf-8"))
     >>> content["classes"], content["features"]
     (['N', 'V'], ['word:She', 'word:sleeps'])
     """
@@ -92,7 +95,7 @@ def _steps(model):
     """Return the steps of nested pipelines, the estimator last."""
     if isinstance(model, Pipeline):
         return [step for _, each in model.steps for step in _steps(each)]
-    return [] if model is None or isinstance(model, str) and model == "passthrough" else [model]
+    return [] if model is None or (isinstance(model, str) and model == "passthrough") else [model]
 
 
 def _transformers(steps):

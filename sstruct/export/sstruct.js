@@ -282,7 +282,9 @@ export class Model {
   #scores(row, where) {
     const scores = Float64Array.from(this.intercept);
     const entries = this.vectorizer === null ? this.#dense(row, where) : this.#vectorized(row, where);
-    for (const [f, value] of this.#scaled(entries)) addRow(this.weights, f, value, scores);
+    for (const [f, value] of this.#scaled(entries)) {
+      if (value !== 0) addRow(this.weights, f, value, scores);
+    }
     check(scores.every(Number.isFinite), where, "the scores exceed the range of numbers");
     return scores;
   }

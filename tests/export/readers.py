@@ -87,7 +87,9 @@ def onnx_labels(path, sequences):
     """Return the labels of sequences of numbers."""
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    return [session.run(None, {"X": np.asarray(x, dtype=np.float64)})[0].tolist() for x in sequences]
+    return [
+        session.run(None, {"X": np.asarray(x, dtype=np.float64)})[0].tolist() for x in sequences
+    ]
 
 
 def as_text(labels):

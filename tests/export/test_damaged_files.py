@@ -50,8 +50,10 @@ MISSING = object()
 # The path of a value, the value that replaces it, and the field in the error.
 DAMAGES = [
     *(((name,), MISSING, name) for name in
-      ("format", "version", "kind", "classes", "features", "vectorizer", "center", "scale", "weights",
-       "intercept", "start", "end", "transitions", "allowed_next", "allowed_first", "allowed_last")),
+      ("format", "version", "kind", "classes", "features", "vectorizer", "center", "scale",
+      "weights",
+       "intercept", "start", "end", "transitions", "allowed_next", "allowed_first",
+       "allowed_last")),
     *((("weights", name), MISSING, f"weights.{name}") for name in ("shape", "values")),
     (("format",), "another", "format"), (("format",), 1, "format"), (("version",), 2, "version"),
     (("version",), "1", "version"), (("kind",), "tree", "kind"), (("kind",), None, "kind"),
@@ -60,14 +62,17 @@ DAMAGES = [
     (("classes", 1), ["a"], "classes[1]"), (("features",), None, "features"),
     (("features", 2), 3, "features[2]"), (("features", 2), "w:a", "features[2]"),
     (("features",), ["a"], "features"), (("vectorizer",), [], "vectorizer"),
-    *((("vectorizer", name), MISSING, f"vectorizer.{name}") for name in ("kind", "dtype", "separator")),
+    *((("vectorizer", name), MISSING, f"vectorizer.{name}") for name in ("kind", "dtype",
+    "separator")),
     (("vectorizer", "dtype"), "int8", "vectorizer.dtype"), (("center", 1), "0", "center[1]"),
     (("center",), [], "center"), (("scale", 1), 0, "scale[1]"), (("scale", 1), True, "scale[1]"),
     (("scale",), [1.0], "scale"), (("weights",), None, "weights"), (("weights",), [], "weights"),
     (("weights", "shape"), [2, 3], "weights"), (("weights", "shape"), [6], "weights.shape"),
     (("weights", "shape"), [0, 3], "weights.shape"), (("weights", "shape", 0), -6, "weights.shape"),
-    (("weights", "shape", 0), 2**31, "weights.shape"), (("weights", "shape", 0), 2**70, "weights.shape"),
-    (("weights", "values", 4), None, "weights.values[4]"), (("weights", "values"), [1.0], "weights."),
+    (("weights", "shape", 0), 2**31, "weights.shape"),
+    (("weights", "shape", 0), 2**70, "weights.shape"),
+    (("weights", "values", 4), None, "weights.values[4]"),
+    (("weights", "values"), [1.0], "weights."),
     (("weights", "values", 4), float("inf"), "weights.values"),
     (("intercept",), [1.0], "intercept"), (("intercept", 2), [], "intercept[2]"),
     (("start",), [1.0] * 4, "start"), (("start", 0), "x", "start[0]"), (("end",), {}, "end"),
@@ -82,7 +87,8 @@ DAMAGES = [
     (("transitions",), {k: v for k, v in SPARSE.items() if k != "counts"}, "transitions.counts"),
     (("transitions",), {k: v for k, v in SPARSE.items() if k != "columns"}, "transitions.columns"),
     (("allowed_next",), [[0]], "allowed_next"), (("allowed_next", 1), [2, 1], "allowed_next[1][1]"),
-    (("allowed_next", 1), [3], "allowed_next[1][0]"), (("allowed_next", 1), None, "allowed_next[1]"),
+    (("allowed_next", 1), [3], "allowed_next[1][0]"),
+    (("allowed_next", 1), None, "allowed_next[1]"),
     (("allowed_first",), [-1], "allowed_first[0]"), (("allowed_last",), [0, 0], "allowed_last[1]"),
 ]  # fmt: skip
 

@@ -79,7 +79,9 @@ def test_a_method_and_the_function_write_the_same(chain, data, tmp_path):
 def test_names_of_features_come_from_the_data(chain, data, tmp_path):
     X = Sequences.from_list(data[0])
     X = Sequences(X.flat, X.offsets, feature_names=["warm", "wet"])
-    export_model(make_pipeline(PerNode(StandardScaler()), chain).fit(X, data[1]), tmp_path / "m.json")
+    export_model(
+        make_pipeline(PerNode(StandardScaler()), chain).fit(X, data[1]), tmp_path / "m.json"
+    )
     assert content(tmp_path / "m.json")["features"] == ["warm", "wet"]
 
 
@@ -87,7 +89,7 @@ def test_names_of_features_come_from_the_data(chain, data, tmp_path):
 def test_other_paths_raise(path, chain, data):
     chain.fit(*data)
     for export in (chain.export, lambda path: export_model(chain, path)):
-        with pytest.raises((TypeError, ValueError), match="^path must"):
+        with pytest.raises((TypeError, ValueError), match=r"^path must"):
             export(path)
 
 
@@ -142,14 +144,14 @@ def test_models_with_other_terms_raise(chain, data, tmp_path):
 def test_other_labels_raise(labels, chain, data, tmp_path):
     X, y = data
     y = [[labels[code % 2] for code in codes] for codes in y]
-    with pytest.raises(ValueError, match="^classes_ contains"):
+    with pytest.raises(ValueError, match=r"^classes_ contains"):
         chain.fit(X, y).export(tmp_path / "model.json")
 
 
 def test_names_that_are_not_unicode_raise(chain, tmp_path):
     pipeline = make_pipeline(SequenceVectorizer(), chain)
     pipeline.fit([[{"w": "\ud800"}, {"w": "a"}]] * 2, [["x", "y"]] * 2)
-    with pytest.raises(ValueError, match="^features contains"):
+    with pytest.raises(ValueError, match=r"^features contains"):
         export_model(pipeline, tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
 
