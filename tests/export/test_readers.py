@@ -142,7 +142,10 @@ def test_classes(kind, bias, tmp_path):
     check_rows(model, tmp_path, X)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"pairwise": "full"}, {"class_scores": [2, 3]}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"pairwise": "full"}, {"class_scores": [2, 3]}, {"fit_intercept": False}],  # ties at 0
+)
 def test_label_sets(parameters, tmp_path):
     X, y = rows(np.random.default_rng(0))
     Y = np.column_stack([y == "x", y != "z"])
