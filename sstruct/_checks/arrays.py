@@ -75,8 +75,10 @@ def check_unmasked(values, name):
         )
 
 
-def real_array(values, name):
+def real_array(values, name, single=False):
     """Return values as float64, without a copy if possible.
+
+    single : whether float32 is returned unchanged
 
     Raises
     ------
@@ -87,6 +89,8 @@ def real_array(values, name):
     array = array_of(values, name, NUMBERS)
     if array.dtype.kind in "cmMV":
         raise TypeError(f"{name} must be an array of real numbers, found dtype {array.dtype}")
+    if single and array.dtype == np.float32:
+        return array
     try:
         return np.asarray(array, dtype=np.float64)
     except OverflowError:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._checks.arrays import is_sized, real_array
-from sstruct._checks.shown import shortened
-from sstruct._input.labels import label_array
-from sstruct._input.transition_masks import allowed_transitions
-from sstruct._oracles.chain import _top_k, _viterbi
+from sstruct._checks.arrays import is_sized, real_array, whole_number
+from sstruct._checks.parameters import check_choice
+from sstruct._input.threads import n_threads
+from sstruct._oracles.chain._decoder import ChainDecoder
+from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
+from sstruct._oracles.chain._top_k import top_k as ranked
+from sstruct.inference._chain_scores import ChainScores, Mask
 from sstruct.sequences import Sequences
-
-Mask = Callable[[Any, Any], bool] | ArrayLike | None
 
 
 def viterbi(
@@ -27,7 +28,9 @@ def viterbi(
     mask: Mask = None,
     start: ArrayLike | None = None,
     end: ArrayLike | None = None,
+    missing: str = "forbidden",
     beam: int | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[Any, Any]:
     """Find the highest-scoring labeling of a chain.
 
@@ -39,12 +42,14 @@ def viterbi(
     node_scores : array-like of shape (n_positions, n_labels), or list of such
         Score of each label at each position, such as the logits of a classifier; ``-inf`` forbids
         a label. The chains of a list, of an array with three dimensions or of Sequences are
-        decoded separately.
+        decoded separately. Arrays of float32 and float64 are not copied; sums are computed in
+        float64.
     edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, \
 n_labels), default=None
         Score of the transition from the row's to the column's label, as one table for all
-        transitions or one for each; ``-inf`` forbids a transition. For very many labels, a single
-        table may be a sparse matrix: transitions that are not stored score 0. Default: 0.
+        transitions or one for each; ``-inf`` forbids a transition. A single table may be a sparse
+        matrix, such as a band around the diagonal, whose entries that are not stored are defined by
+        `missing`; entries that are stored as 0 score 0. Default: 0.
     classes : list of n_labels labels, default=None
         Labels of the columns of `node_scores`. By default labels are column numbers.
     mask : callable or array-like of bool of shape (n_labels, n_labels), default=None
@@ -53,9 +58,15 @@ n_labels), default=None
         boundary of the chain, such as :func:`sstruct.masks.bioes_transitions`.
     start, end : array-like of shape (n_labels,), default=None
         Score of each label at the first and at the last position.
+    missing : {"forbidden", "zero"}, default="forbidden"
+        Meaning of transitions that a sparse matrix does not store: they are forbidden, or score 0,
+        as in a sparse copy of ``edge_coef_``.
     beam : int or None, default=None
-        For sparse matrices, the number of best labels of each position to extend, which is
-        approximate. By default all labels are extended.
+        For sparse matrices with ``missing="zero"``, the number of best labels of each position to
+        extend, which is approximate. By default all labels are extended.
+    n_jobs : int or None, default=None
+        Number of threads for the chains of a list, as in scikit-learn: None is 1 unless a joblib
+        backend sets another number, -1 uses all cores. Results do not depend on it.
 
     Returns
     -------
@@ -69,8 +80,8 @@ n_labels), default=None
     Raises
     ------
     ValueError
-        If shapes are inconsistent, a score is NaN or ``+inf``, or `beam` is not a positive integer
-        or is given with a dense table.
+        If shapes are inconsistent, a score is NaN or ``+inf``, `missing` or `n_jobs` is invalid, or
+        `beam` is not a positive integer or is given without ``missing="zero"``.
 
     See Also
     --------
@@ -80,13 +91,18 @@ n_labels), default=None
     Notes
     -----
     This is the decoder that :class:`sstruct.ChainSSVM` uses for training and prediction. Its time
-    is O(n_positions n_labels^2). With 64 labels or more, one table of transitions and 8 positions
-    or more, labels that cannot be on the best path are skipped, and the time is O(n_labels^2 +
-    n_positions (n_labels + P^2)) if P labels of a position are left. With sparse transitions the
-    time is O(n_positions (nnz + n_labels log n_labels)), with the same exact result; most rows are
-    skipped if node scores are informative. With a beam of B labels, it is
-    O(n_positions (n_labels + B (log n_labels + nnz / n_labels))). A callable `mask` is called for
-    each pair of labels, so decode many chains in one call.
+    is O(n_positions n_labels^2). With 64 labels or more and one table of transitions, labels that
+    cannot be on the best path are skipped, and the time is O(n_labels^2 + n_positions (n_labels +
+    P^2)) if P labels of a position are left. With a sparse matrix of nnz stored transitions the
+    time is O(n_positions (nnz + n_labels)). With ``missing="zero"`` it is
+    O(n_positions (nnz + n_labels log n_labels)), where most rows are skipped if node scores are
+    informative, or O(n_positions (n_labels + B (log n_labels + nnz / n_labels))) with a beam of B
+    labels. A callable `mask` is called for each pair of labels, so decode many chains in one call.
+
+    The memory in addition to the input is O(n_positions n_labels) for short chains. Chains of more
+    than 4 million scores are decoded in stretches of about sqrt(n_positions) positions, each of
+    them twice, in O(sqrt(n_positions) n_labels + n_positions) memory, unless there is a table for
+    each position or ``missing="zero"``.
 
     References
     ----------
@@ -106,8 +122,27 @@ n_labels), default=None
     >>> labels, value = viterbi(logits, classes=["O", "B", "I"], mask=bio_transitions)
     >>> labels.tolist(), round(value, 2)
     (['B', 'I', 'O'], 3.4)
+
+    A label may only stay or increase by one:
+
+    >>> from scipy.sparse import diags
+    >>> steps = diags([[0.5] * 3, [0.0] * 2], offsets=[0, 1], format="csr")
+    >>> viterbi([[4.0, 0.0, 0.0], [0.0, 0.0, 3.0], [0.0, 0.0, 1.0]], steps)
+    (array([0, 1, 2], dtype=int32), 5.0)
     """
-    return _decoded(_best, node_scores, edge_scores, classes, mask, start, end, beam)
+    check_choice("missing", missing, ("forbidden", "zero"))
+    zero = missing == "zero" and sparse.issparse(edge_scores)
+    if beam is not None and not zero:
+        raise ValueError("beam requires a sparse matrix as edge_scores and missing='zero'")
+    chains = _Chains(node_scores)
+    scores = ChainScores(chains.n_labels, edge_scores, classes, mask, start, end, zero=zero)
+    if not zero:
+        return chains.decoded(scores, lambda: ChainDecoder(scores.terms).decode, n_jobs)
+
+    def decode(node, name):
+        return sparse_viterbi(scores.with_ends(node), scores.edge, beam)
+
+    return chains.decoded(scores, lambda: decode, n_jobs)
 
 
 def top_k(
@@ -119,6 +154,7 @@ def top_k(
     mask: Mask = None,
     start: ArrayLike | None = None,
     end: ArrayLike | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[Any, Any]:
     """Find the k highest-scoring labelings of a chain.
 
@@ -128,10 +164,10 @@ def top_k(
         As in :func:`viterbi`.
     edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, \
 n_labels), default=None
-        As in :func:`viterbi`, but not sparse.
+        As in :func:`viterbi`; transitions that a sparse matrix does not store are forbidden.
     k : int, default=5
         The number of labelings, at least 1.
-    classes, mask, start, end : optional
+    classes, mask, start, end, n_jobs : optional
         As in :func:`viterbi`.
 
     Returns
@@ -156,8 +192,10 @@ n_labels), default=None
 
     Notes
     -----
-    The algorithm is exact and takes time O(n_positions n_labels (n_labels + k)). Scores are ties if
-    they are equal when summed from the first position to the last.
+    The algorithm is exact and takes time O(n_positions n_labels (n_labels + k)), or
+    O(n_positions (nnz + n_labels k)) with nnz stored transitions. The memory is
+    O(n_positions n_labels k). Scores are ties if they are equal when summed from the first position
+    to the last.
 
     References
     ----------
@@ -174,53 +212,88 @@ n_labels), default=None
     >>> values
     array([4. , 2.5, 2.5])
     """
-    return _decoded(_ranked, node_scores, edge_scores, classes, mask, start, end, k)
+    k = whole_number(k, "k")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, found {k}")
+    chains = _Chains(node_scores)
+    scores = ChainScores(chains.n_labels, edge_scores, classes, mask, start, end)
+
+    def decode(node, name):
+        return ranked(node, scores.terms, k, name)
+
+    return chains.decoded(scores, lambda: decode, n_jobs, values_are_lists=True)
 
 
-def _best(node, edge, beam):
-    if len(node) == 0:
-        return np.empty(0, dtype=np.int32), 0.0
-    return _viterbi.viterbi(node, edge, beam=beam)
+class _Chains:
+    """Node scores of one chain or of several, with their names in errors."""
+
+    def __init__(self, node_scores):
+        filled = is_sized(node_scores) and len(node_scores) > 0
+        listed = filled and isinstance(node_scores, list | tuple | np.ndarray)
+        self.many = isinstance(node_scores, Sequences) or (listed and _is_table(node_scores[0]))
+        self.nodes, self.names, self.n_labels = [], [], None
+        for i, chain in enumerate(node_scores if self.many else [node_scores]):
+            name = f"node_scores[{i}]" if self.many else "node_scores"
+            node = real_array(chain, name, single=True)
+            if node.ndim != 2 or node.shape[1] == 0 or (len(node) == 0 and not self.many):
+                raise ValueError(
+                    f"{name} must be nonempty with shape (n_positions, n_labels); found "
+                    f"{node.shape}"
+                )
+            if self.n_labels not in (None, node.shape[1]):
+                raise ValueError(
+                    f"{name} has scores of {node.shape[1]} labels, expected {self.n_labels}"
+                )
+            self.n_labels = node.shape[1]
+            self.nodes.append(node)
+            self.names.append(name)
+
+    def decoded(self, scores, new_decoder, n_jobs, values_are_lists=False):
+        """Return the labels and values of all chains.
+
+        new_decoder : function that returns a decoder for one thread: a function of the node scores
+            of a chain and their name
+        """
+        count = n_threads(n_jobs) if self.many or n_jobs is not None else 1
+        if not self.nodes:
+            return [], np.empty(0)
+        for node, name in zip(self.nodes, self.names):
+            scores.check_length(node, name)
+        empty = np.empty(0, dtype=np.int32), 0.0
+        if values_are_lists:
+            empty = np.empty((1, 0), dtype=np.int32), np.zeros(1)
+
+        def decode(first, last):
+            decode_one = new_decoder()
+            return [
+                decode_one(node, name) if len(node) else empty
+                for node, name in zip(self.nodes[first:last], self.names[first:last])
+            ]
+
+        pairs = _in_threads(decode, np.cumsum([len(node) for node in self.nodes]), count)
+        if scores.classes is not None:
+            pairs = [(scores.classes[labels], value) for labels, value in pairs]
+        if not self.many:
+            return pairs[0]
+        labels, values = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        return labels, values if values_are_lists else np.array(values)
 
 
-def _ranked(node, edge, k):
-    if len(node) == 0:
-        return np.empty((1, 0), dtype=np.int32), np.zeros(1)
-    return _top_k.top_k(node, edge, k)
-
-
-def _decoded(decode, node_scores, edge_scores, classes, mask, start, end, option):
-    """Return the results of a decoder for one chain or for several."""
-    filled = is_sized(node_scores) and len(node_scores) > 0
-    listed = filled and isinstance(node_scores, list | tuple | np.ndarray)
-    many = isinstance(node_scores, Sequences) or (listed and _is_table(node_scores[0]))
-    plain = edge_scores is not None and classes is mask is start is end is None
-    if plain and filled and not many:
-        return decode(node_scores, edge_scores, option)
-    chains = node_scores if many else [node_scores]
-    if len(chains) == 0:
-        return [], np.empty(0)
-    terms = None
-    results = []
-    for i, chain in enumerate(chains):
-        name = f"node_scores[{i}]" if many else "node_scores"
-        node = real_array(chain, name)
-        if node.ndim != 2 or node.shape[1] == 0 or (len(node) == 0 and not many):
-            raise ValueError(
-                f"{name} must be nonempty with shape (n_positions, n_labels); found {node.shape}"
-            )
-        if terms is None:
-            terms = _Terms(node.shape[1], edge_scores, classes, mask, start, end)
-        if node.shape[1] != terms.n_labels:
-            raise ValueError(
-                f"{name} has scores of {node.shape[1]} labels, expected {terms.n_labels}"
-            )
-        labels, value = decode(terms.added(node), terms.edge, option)
-        results.append((labels if terms.classes is None else terms.classes[labels], value))
-    if not many:
-        return results[0]
-    labels, values = map(list, zip(*results))
-    return labels, np.array(values) if decode is _best else values
+def _in_threads(decode, ends, count):
+    """Return the concatenated results of ``decode(first, last)`` for parts of similar size."""
+    count = min(count, len(ends))
+    if count <= 1:
+        return decode(0, len(ends))
+    # Several parts per thread, since the time of a chain is not proportional to its length.
+    cuts = np.searchsorted(ends, np.linspace(0, ends[-1], 4 * count + 1)[1:-1], side="right")
+    cuts = [0, *cuts.tolist(), len(ends)]
+    with ThreadPoolExecutor(count) as pool:
+        parts = [pool.submit(decode, first, last) for first, last in zip(cuts, cuts[1:])]
+        try:
+            return [pair for part in parts for pair in part.result()]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _is_table(scores):
@@ -228,49 +301,3 @@ def _is_table(scores):
     if isinstance(scores, list | tuple):
         return len(scores) > 0 and isinstance(scores[0], list | tuple | np.ndarray)
     return getattr(scores, "ndim", 0) == 2
-
-
-class _Terms:
-    """Scores of transitions and boundaries, with -inf where they are forbidden."""
-
-    def __init__(self, n_labels, edge_scores, classes, mask, start, end):
-        self.n_labels, self.classes = n_labels, None
-        if classes is not None:
-            self.classes = label_array(list(classes))
-            found = len(set(self.classes.tolist()))
-            if len(self.classes) != n_labels or found != n_labels:
-                raise ValueError(
-                    f"classes has {len(self.classes)} labels, {found} of them different, but "
-                    f"node_scores has {n_labels} columns"
-                )
-        elif callable(mask):
-            raise ValueError("a function as mask requires classes, the labels of the columns")
-        self.edge = np.zeros((n_labels, n_labels)) if edge_scores is None else edge_scores
-        names = np.arange(n_labels) if self.classes is None else self.classes
-        allowed, boundaries = allowed_transitions(mask, names, "mask")
-        if allowed is not None:
-            if sparse.issparse(self.edge):
-                raise ValueError("mask requires dense edge_scores; found a sparse matrix")
-            self.edge = np.where(allowed, real_array(self.edge, "edge_scores"), -np.inf)
-        self.boundaries = [
-            self._boundary(name, scores, None if boundaries is None else boundaries[k])
-            for k, (name, scores) in enumerate((("start", start), ("end", end)))
-        ]
-
-    def _boundary(self, name, scores, allowed):
-        if scores is None and allowed is None:
-            return None
-        row = np.zeros(self.n_labels) if scores is None else real_array(scores, name)
-        if row.shape != (self.n_labels,):
-            raise ValueError(f"{name} must have shape {(self.n_labels,)}, found {row.shape}")
-        if np.isnan(row).any() or np.isposinf(row).any():
-            raise ValueError(f"{name} must not contain NaN or +inf, found {shortened(row)}")
-        return row if allowed is None else np.where(allowed, row, -np.inf)
-
-    def added(self, node):
-        """Return node scores with those of the boundaries."""
-        if len(node) and any(row is not None for row in self.boundaries):
-            node = np.array(node, dtype=np.float64)
-            for t, row in zip((0, -1), self.boundaries):
-                node[t] += 0 if row is None else row
-        return node

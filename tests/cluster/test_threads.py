@@ -3,7 +3,7 @@
 import joblib
 import pytest
 
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 
 ASKED = (None, 1, 3, -1)
 

@@ -29,7 +29,12 @@ def _chain(rng):
 
 def _sparse_chain(rng):
     edge = sparse.random(4, 4, 0.4, format="csr", random_state=rng)
-    return {"node_scores": rng.standard_normal((3, 4)), "edge_scores": edge, "beam": None}
+    return {"node_scores": rng.standard_normal((3, 4)), "edge_scores": edge, "missing": "zero", "beam": None}
+
+
+def _banded_chain(rng):
+    edge = sparse.random(4, 4, 0.6, format="csc", random_state=rng)
+    return {"node_scores": [rng.standard_normal((3, 4))] * 2, "edge_scores": edge, "n_jobs": 2}
 
 
 def _tree(rng):
@@ -381,6 +386,8 @@ def _search(rng):
 FUNCTIONS = [
     (inference.viterbi, _chain),
     (inference.viterbi, _sparse_chain),
+    (inference.viterbi, _banded_chain),
+    (inference.top_k, lambda rng: _banded_chain(rng) | {"k": 3}),
     (inference.max_marginals, _chain),
     (inference.top_k, lambda rng: _chain(rng) | {"k": 3}),
     (inference.tree_max_sum, _tree),

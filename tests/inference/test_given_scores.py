@@ -98,8 +98,12 @@ def test_every_chain_of_a_list_is_decoded_alone():
         (np.zeros((0, 3)), {"start": [0, 0, 0]}, "node_scores must be nonempty"),
         (
             np.zeros((2, 2)),
-            {"edge_scores": sparse.eye(2, format="csr"), "mask": np.ones((2, 2), dtype=bool)},
-            "mask requires dense edge_scores",
+            {
+                "edge_scores": sparse.eye(2, format="csr"),
+                "mask": np.ones((2, 2), dtype=bool),
+                "missing": "zero",
+            },
+            "mask is not supported with missing='zero'",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Viterbi by sparse transitions against the dense one, which is tested against enumeration."""
+"""Viterbi with sparse transitions against the dense one, which is tested against enumeration."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ SIZES = dict(
 def test_equals_dense_with_the_same_choice(new_rng, L, K, density, ties, forbidden, key, layout):
     node, edge = random_scores(new_rng(key), L, K, density, ties, forbidden)
     expected, best = viterbi(node, edge)
-    labels, value = viterbi(node, FORMATS[layout](edge))
+    labels, value = viterbi(node, FORMATS[layout](edge), missing="zero")
     assert labels.dtype == np.int32
     assert value == best
     if best > -np.inf:
@@ -67,7 +67,7 @@ def test_rounds_as_dense(rng, scale):
         node = scale * rng.standard_normal((8, 60))
         edge = rng.standard_normal((60, 60)) * (rng.random((60, 60)) < 0.1)
         expected, best = viterbi(node, edge)
-        labels, value = viterbi(node, sparse.csr_array(edge))
+        labels, value = viterbi(node, sparse.csr_array(edge), missing="zero")
         assert value == best
         np.testing.assert_array_equal(labels, expected)
 
@@ -77,7 +77,7 @@ def test_beam_is_the_recursion_over_the_best_predecessors(
     new_rng, L, K, density, ties, forbidden, key, beam
 ):
     node, edge = random_scores(new_rng(key), L, K, density, ties, forbidden)
-    labels, value = viterbi(node, sparse.csr_array(edge), beam=beam)
+    labels, value = viterbi(node, sparse.csr_array(edge), missing="zero", beam=beam)
     assert value == beam_reference(node, edge, beam)
     assert value <= viterbi(node, edge)[1]
     if value > -np.inf:
@@ -89,7 +89,7 @@ def test_beam_is_the_recursion_over_the_best_predecessors(
 def test_duplicates_add_up_and_zeros_may_be_stored():
     node = np.array([[1.0, 0.0], [0.0, 0.0]])
     edge = sparse.coo_array(([1.0, 1.0, 0.0], ([1, 1, 0], [1, 1, 0])), shape=(2, 2))
-    labels, value = viterbi(node, edge)
+    labels, value = viterbi(node, edge, missing="zero")
     assert (labels.tolist(), value) == ([1, 1], 2.0)
     assert edge.nnz == 3
 
@@ -121,7 +121,7 @@ def test_matrices_that_scipy_does_not_convert():
 def test_bad_arguments_are_refused(arguments, message):
     scores, beam = arguments[:2], (arguments[2:] or (None,))[0]
     with pytest.raises(ValueError, match=message):
-        viterbi(*scores, beam=beam)
+        viterbi(*scores, missing="zero", beam=beam)
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])

@@ -8,7 +8,7 @@ from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
 from sstruct._estimators.chain.chain_training import LabeledChains
 from sstruct._estimators.core.structure import CHAIN_SOLVERS, NodeStructure, Structure
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.core.windowed import Windowed
 from sstruct._export.exported_model import linear_model

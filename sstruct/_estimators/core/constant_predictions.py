@@ -3,7 +3,7 @@
 import numpy as np
 
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from sstruct._problems.core._block_problem import WrappedProblem
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import MultilabelProblem

@@ -14,7 +14,7 @@ from sstruct._estimators.core.held_out import train_validation_split
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, pairwise_from_scale, scale_of
 from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.rescaling import check_rescaling, slack_rescaled
-from sstruct._estimators.core.threads import check_n_jobs
+from sstruct._input.threads import check_n_jobs
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core.checkpoint import check_place
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks

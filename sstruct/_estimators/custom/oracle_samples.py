@@ -7,7 +7,7 @@ import numpy as np
 from sstruct._cluster.dask_cluster import Cluster, ClusterCalls
 from sstruct._cluster.partition import PARTS, choose, parts_there, sent_parts
 from sstruct._cluster.processes import Workers, for_searches
-from sstruct._estimators.core.threads import active_client, in_task, n_workers
+from sstruct._input.threads import active_client, in_task, n_workers
 from sstruct._problems.custom.oracle_calls import OracleCalls, samples_of
 
 

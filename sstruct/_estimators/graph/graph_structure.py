@@ -6,7 +6,7 @@ from sstruct._checks.magnitudes import LARGEST
 from sstruct._checks.parameters import Range, check_choice, is_real
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.structure import NodeStructure, Structure
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
     PREDICTION_ITERATIONS,

@@ -5,7 +5,7 @@ import numpy as np
 from sstruct._checks.arrays import check_depth, is_sized
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.structure import Structure
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
     PREDICTION_ITERATIONS,

@@ -14,7 +14,7 @@ from sstruct._estimators.core.structure import (
     Structure,
     weighted_accuracy,
 )
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from sstruct._estimators.label_set.interactions import (
     INFERENCE,
     MOST_LABELS,

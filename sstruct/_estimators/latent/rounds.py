@@ -19,7 +19,7 @@ import numpy as np
 
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Quality
 from sstruct._input.completion import Completion
 from sstruct._solvers.core.rounding import Rounding

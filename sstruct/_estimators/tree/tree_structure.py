@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.structure import Structure
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.tree_samples import pack_known_states, pack_states, pack_trees
 from sstruct._estimators.tree.tree_state import TREE_STATE

@@ -2,7 +2,8 @@
 # (a) Compute the k best labelings of a chain. A node is a position with a label; `prefixes` holds,
 #     for each node, a linked list of the requested best labelings up to its position, each with its
 #     last label and the prefix that it extends (the lazy algorithm 3 of Huang and Chiang). Prefix
-#     l K + k is the best of node (l, k), computed by Viterbi. Node L K is the end.
+#     l K + k is the best of node (l, k), computed by Viterbi. Node L K is the end. If only stored
+#     transitions are allowed, the front of a node has an entry for each one into its label.
 # (b) The r-th prefix of a node is the best on its front, which contains for each previous label the
 #     first prefix that the node has not yet extended. Finding it requires at most one more prefix of
 #     one previous node, so each further labeling costs a pass down and up the chain, O(L K).
@@ -17,9 +18,9 @@ import sys
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
+from sstruct._oracles.chain._chain_terms cimport (
+    ChainTerms, ScoreRows, StoredTransitions, rows_of, stored_forward)
 from sstruct._oracles.chain._viterbi cimport lowest_argmax, viterbi_forward
-from sstruct._oracles.chain._viterbi import _potentials
-from sstruct._checks.arrays import whole_number
 
 
 cdef class ChainRanking:
@@ -27,15 +28,15 @@ cdef class ChainRanking:
 
     cdef Py_ssize_t rank(
             self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-            Py_ssize_t edge_step, Py_ssize_t k) except -1 nogil:
+            Py_ssize_t edge_step, const StoredTransitions* stored, Py_ssize_t k) except -1 nogil:
         """Find the k best allowed labelings, or all if there are fewer, and return their number.
 
-        The arguments are those of `viterbi_labels`, except that edge must not be NULL. Use `write`
-        to obtain the labels.
+        The arguments are those of `viterbi_labels`; the only allowed transitions are `stored` if
+        edge is NULL. Use `write` to obtain the labels.
         """
         cdef Py_ssize_t count
         self.theta, self.L, self.K, self.KP = theta, L, K, KP
-        self.edge, self.edge_step = edge, edge_step
+        self.edge, self.edge_step, self.stored = edge, edge_step, stored
         self.start()
         if not self.prefixes[L * K].value > -INFINITY:
             return 0
@@ -68,9 +69,12 @@ cdef class ChainRanking:
         self.grow(<void**> &self.path, L + 1, sizeof(Py_ssize_t))
         self.grow(<void**> &self.last, L * K + 1, sizeof(Py_ssize_t))
         self.grow(<void**> &self.front, L * K + 1, sizeof(Py_ssize_t))
-        viterbi_forward(
-            self.theta, L, K, self.KP, self.edge, self.edge_step, self.best, self.origin)
-        self.n_prefixes, self.n_fronts = L * K + 1, 0
+        if self.edge == NULL:
+            stored_forward(self.theta, L, K, self.KP, self.stored, 0, self.best, self.origin)
+        else:
+            viterbi_forward(
+                self.theta, L, K, self.KP, self.edge, self.edge_step, self.best, self.origin)
+        self.n_prefixes, self.front_size = L * K + 1, 0
         self.grow(<void**> &self.prefixes, self.n_prefixes, sizeof(Prefix))
         self.prefix_room = max(self.prefix_room, self.n_prefixes)
         for node in range(L * K + 1):
@@ -112,20 +116,22 @@ cdef class ChainRanking:
     cdef int find_next(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:
         """Find one more prefix of a node, if there is one."""
         cdef Py_ssize_t k = node - l * self.K, last = self.last[node], j, found, successor
+        cdef Py_ssize_t size
         cdef double* value
         cdef Py_ssize_t* prefix
         if self.front[node] < 0:
             self.open_front(l, node)
-        value = &self.front_value[self.front[node] * self.K]
-        prefix = &self.front_prefix[self.front[node] * self.K]
+        value = &self.front_value[self.front[node]]
+        prefix = &self.front_prefix[self.front[node]]
+        size = self.front_entries(l, k)
         # The successor replaces the last extended prefix on the front.
-        j = self.prefixes[self.prefixes[last].before].label
         successor = self.prefixes[self.prefixes[last].before].next
+        j = self.entry_of(l, self.prefixes[self.prefixes[last].before].label, k)
         value[j] = -INFINITY
         if successor >= 0:
             value[j] = self.prefixes[successor].value + self.step_score(l, j, k)
             prefix[j] = successor
-        j = lowest_argmax(value, self.K)
+        j = lowest_argmax(value, size)
         if not value[j] > -INFINITY:
             return 0
         found = self.new_prefix()
@@ -140,23 +146,51 @@ cdef class ChainRanking:
 
     cdef int open_front(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:
         """Put the best prefix of every previous node on the front of a node."""
-        cdef Py_ssize_t K = self.K, j, room, at = self.n_fronts
-        if (at + 1) * K > self.front_room:
-            room = 2 * (at + 4) * K
-            self.grow(<void**> &self.front_value, room, sizeof(double))
-            self.grow(<void**> &self.front_prefix, room, sizeof(Py_ssize_t))
-            self.front_room = room
-        self.n_fronts += 1
+        cdef Py_ssize_t k = node - l * self.K, j, before, at = self.front_size
+        cdef Py_ssize_t size = self.front_entries(l, k)
+        if at + size > self.front_room:
+            self.front_room = 2 * (at + size) + 6 * self.K
+            self.grow(<void**> &self.front_value, self.front_room, sizeof(double))
+            self.grow(<void**> &self.front_prefix, self.front_room, sizeof(Py_ssize_t))
+        self.front_size += size
         self.front[node] = at
-        for j in range(K):
-            self.front_value[at * K + j] = (
-                self.best[(l - 1) * self.KP + j] + self.step_score(l, j, node - l * K))
-            self.front_prefix[at * K + j] = (l - 1) * K + j
+        for j in range(size):
+            before = self.label_before(l, j, k)
+            self.front_value[at + j] = (
+                self.best[(l - 1) * self.KP + before] + self.step_score(l, j, k))
+            self.front_prefix[at + j] = (l - 1) * self.K + before
         return 0
 
+    cdef inline Py_ssize_t front_entries(self, Py_ssize_t l, Py_ssize_t k) noexcept nogil:
+        """Return the number of labels that may precede label k at position l."""
+        if self.edge != NULL or l == self.L:
+            return self.K
+        return self.stored.indptr[k + 1] - self.stored.indptr[k]
+
+    cdef inline Py_ssize_t label_before(
+            self, Py_ssize_t l, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
+        """Return the label of entry j of the front of label k at position l."""
+        if self.edge != NULL or l == self.L:
+            return j
+        return self.stored.indices[self.stored.indptr[k] + j]
+
+    cdef inline Py_ssize_t entry_of(
+            self, Py_ssize_t l, int32_t before, Py_ssize_t k) noexcept nogil:
+        """Return the entry of a previous label, which is on the front of label k at position l."""
+        cdef Py_ssize_t j = 0
+        if self.edge != NULL or l == self.L:
+            return before
+        while self.label_before(l, j, k) != before:
+            j += 1
+        return j
+
     cdef inline double step_score(self, Py_ssize_t l, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
-        """Score of the transition from label j to label k at position l; 0 for the end."""
-        return 0 if l == self.L else self.edge[(l - 1) * self.edge_step + j * self.KP + k]
+        """Score of the transition from entry j of its front to label k at position l; 0 for the end."""
+        if l == self.L:
+            return 0
+        if self.edge == NULL:
+            return self.stored.values[self.stored.indptr[k] + j]
+        return self.edge[(l - 1) * self.edge_step + j * self.KP + k]
 
     cdef Py_ssize_t new_prefix(self) except -1 nogil:
         if self.n_prefixes >= self.prefix_room:
@@ -168,20 +202,23 @@ cdef class ChainRanking:
         return self.n_prefixes - 1
 
 
-def top_k(node_scores, edge_scores, k):
-    """Find the k best labelings of one chain, and their scores: see sstruct.inference.top_k."""
-    node, table, labels_count = _potentials(node_scores, edge_scores)
-    cdef double[:, ::1] theta = node
-    cdef double[:, :, ::1] edge = table
-    cdef Py_ssize_t K = labels_count, step = K * theta.shape[1] if edge.shape[0] > 1 else 0
-    k = whole_number(k, "k")
-    if k < 1:
-        raise ValueError(f"k must be at least 1, found {k}")
+def top_k(scores, ChainTerms terms not None, k, str name):
+    """Find the k best labelings of one chain, and their scores: see sstruct.inference.top_k.
+
+    scores, terms, name : as in ChainDecoder
+    k : int of at least 1
+    """
+    cdef ScoreRows rows
     cdef Py_ssize_t m, limit = min(k, sys.maxsize)
     cdef ChainRanking ranking = ChainRanking()
+    terms.check(scores, name)
+    rows = rows_of(scores)
+    cdef double[:, ::1] theta = np.empty((rows.n_rows, terms.KP))
     with nogil:
+        terms.load(&rows, 0, rows.n_rows, &theta[0, 0], name)
         m = ranking.rank(
-            &theta[0, 0], theta.shape[0], K, theta.shape[1], &edge[0, 0, 0], step, limit)
+            &theta[0, 0], rows.n_rows, terms.n_labels, terms.KP, terms.edge, terms.edge_step,
+            &terms.stored, limit)
     return ranked_arrays(ranking, m)
 
 

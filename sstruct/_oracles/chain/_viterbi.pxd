@@ -18,6 +18,11 @@ cdef int viterbi_forward(
     const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
     Py_ssize_t edge_step, double* best, int32_t* origin) except -1 nogil
 
+cdef int pruned_forward(
+    const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge, bint ends,
+    double* best, int32_t* origin, const double* bounds, double* scratch,
+    int32_t* kept) except -1 nogil
+
 cdef double viterbi_labels(
     const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
     Py_ssize_t edge_step, const double* bounds, int32_t* labels, double* best,

@@ -18,10 +18,8 @@ from libc.string cimport memset
 import os
 
 import numpy as np
-from scipy.sparse import issparse
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
 from sstruct._checks.arrays import copy_rows, real_array
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -100,12 +98,13 @@ cdef void transition_bounds(
 
 cdef int pruned_forward(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-        double* best, int32_t* origin, const double* bounds, double* scratch,
+        bint ends, double* best, int32_t* origin, const double* bounds, double* scratch,
         int32_t* kept) except -1 nogil:
     """As `viterbi_forward` with one table of transitions, only for labels that may be on best paths.
 
     For other labels, `best` is -inf, or `origin` is not set. All other entries are bitwise identical,
     except for origins if the best score is -inf.
+    ends : whether the chain ends at the last position; otherwise a transition may follow
     bounds : result of `transition_bounds`    scratch, kept : 2 KP each
     O(L (K + P^2)) time if P labels of a position are left, at most O(L K^2).
     """
@@ -128,7 +127,7 @@ cdef int pruned_forward(
         here[k] = <int32_t> k
     n_before = keep_leading(best, here, K, out_most, out_least, before)
     for l in range(1, L):
-        if l == L - 1:   # no transition follows
+        if l == L - 1 and ends:   # no transition follows
             out_most = out_least = nothing
         now, back = best + l * KP, origin + l * KP
         previous = now - KP
@@ -224,7 +223,7 @@ cdef double viterbi_labels(
                 transition_bounds(edge, K, KP, scratch + 2 * KP)
                 bounds = scratch + 2 * KP
             pruned_forward(
-                theta, L, K, KP, edge, best, origin, bounds, scratch,
+                theta, L, K, KP, edge, True, best, origin, bounds, scratch,
                 <int32_t*> (scratch + 5 * KP))
         finally:
             free(scratch)
@@ -305,29 +304,6 @@ def _potentials(node_scores, edge_scores):
     padded_edge = np.zeros((max(len(edge), 1), K, KP))
     copy_rows(edge, padded_edge[:len(edge), :, :K])
     return padded_node, padded_edge, K
-
-
-def viterbi(node_scores, edge_scores, *, beam=None):
-    """Find the best labeling of one chain, and its score: see sstruct.inference.viterbi."""
-    if issparse(edge_scores):
-        return sparse_viterbi(node_scores, edge_scores, beam)
-    if beam is not None:
-        raise ValueError("beam requires a sparse matrix as edge_scores")
-    node, edge, labels_count = _potentials(node_scores, edge_scores)
-    cdef double[:, ::1] theta = node
-    cdef double[:, :, ::1] table = edge
-    cdef Py_ssize_t L = node.shape[0], KP = node.shape[1], K = labels_count
-    labels = np.empty(L, dtype=np.int32)
-    cdef int32_t[::1] out = labels
-    cdef double[:, ::1] best = np.empty((L, KP))
-    cdef int32_t[:, ::1] origin = np.empty((L, KP), dtype=np.int32)
-    cdef Py_ssize_t step = K * KP if table.shape[0] > 1 else 0
-    cdef double value
-    with nogil:
-        value = viterbi_labels(
-            &theta[0, 0], L, K, KP, &table[0, 0, 0], step, NULL, &out[0], &best[0, 0],
-            &origin[0, 0])
-    return labels, value
 
 
 def max_marginals(node_scores, edge_scores):

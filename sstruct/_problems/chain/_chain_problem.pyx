@@ -684,7 +684,7 @@ def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k
                     edge = &no_edges[0]
                 m = ranking.rank(
                     &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge,
-                    problem.edge_step, k)
+                    problem.edge_step, NULL, k)
             if m == 0:
                 raise ValueError(
                     f"block {i}: the masks forbid every labeling of {problem.length[i]} positions")

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from sstruct import ChainSSVM
 from sstruct._compat import most_threads
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from tests.estimators.state import test_fitted_state as small
 
 pytestmark = pytest.mark.filterwarnings("ignore")
