@@ -49,7 +49,8 @@ n_labels), default=None
         Score of the transition from the row's to the column's label, as one table for all
         transitions or one for each; ``-inf`` forbids a transition. A single table may be a sparse
         matrix, such as a band around the diagonal, whose entries that are not stored are defined by
-        `missing`; entries that are stored as 0 score 0. Default: 0.
+        `missing`. Entries that are stored as 0 score 0, but some functions of SciPy, such as
+        ``scipy.sparse.diags``, do not store zeros. Default: 0.
     classes : list of n_labels labels, default=None
         Labels of the columns of `node_scores`. By default labels are column numbers.
     mask : callable or array-like of bool of shape (n_labels, n_labels), default=None
@@ -126,9 +127,9 @@ n_labels), default=None
     A label may only stay or increase by one:
 
     >>> from scipy.sparse import diags
-    >>> steps = diags([[0.5] * 3, [0.0] * 2], offsets=[0, 1], format="csr")
-    >>> viterbi([[4.0, 0.0, 0.0], [0.0, 0.0, 3.0], [0.0, 0.0, 1.0]], steps)
-    (array([0, 1, 2], dtype=int32), 5.0)
+    >>> steps = diags([[0.5] * 3, [0.25] * 2], offsets=[0, 1], format="csr")
+    >>> viterbi([[4.0, 0.0, 0.0], [0.0, 1.0, 3.0], [0.0, 0.0, 2.0]], steps)
+    (array([0, 1, 2], dtype=int32), 7.5)
     """
     check_choice("missing", missing, ("forbidden", "zero"))
     zero = missing == "zero" and sparse.issparse(edge_scores)
