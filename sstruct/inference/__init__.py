@@ -16,11 +16,13 @@ from sstruct.inference._files.uai import read_uai, read_uai_evidence, write_uai
 from sstruct.inference._methods.map_mrf import map_mrf
 from sstruct.inference._model.map_result import MapResult
 from sstruct.inference._model.mrf import MRF
+from sstruct.inference._streaming import StreamingViterbi
 
 __all__ = [
     "MRF",
     "MapResult",
     "MatchingProblem",
+    "StreamingViterbi",
     "alpha_expansion",
     "discrete_tomography",
     "distance_transform",

@@ -1,0 +1,140 @@
+"""StreamingViterbi: labels of a chain while its positions arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from sstruct._checks.arrays import real_array, whole_number
+from sstruct._oracles.chain._stream import ChainStream
+from sstruct.inference._chain_scores import ChainScores, Mask
+
+
+class StreamingViterbi:
+    """Label the positions of a chain while they arrive.
+
+    Parameters
+    ----------
+    edge_scores : array-like or sparse matrix of shape (n_labels, n_labels)
+        Score of the transition from the row's to the column's label; ``-inf`` forbids a transition,
+        and so do entries that a sparse matrix does not store.
+    lag : int or None, default=None
+        Largest number of later positions that a label waits for. With None a label is returned only
+        when it is final.
+    classes, mask, start, end : optional
+        As in :func:`viterbi`.
+
+    Raises
+    ------
+    ValueError
+        If shapes are inconsistent, a score is NaN or ``+inf``, or `lag` is negative.
+    TypeError
+        If `lag` is not an integer.
+
+    See Also
+    --------
+    viterbi : Decode whole chains.
+
+    Notes
+    -----
+    For each label of the last position there is one best labeling of the positions so far. A label
+    is final if all of these agree on it; no later position can change it. A label that is not final
+    after `lag` later positions is decided: it is the label of the best labeling so far, and of the
+    best labelings for each last label, those with another label are given up, even if their last
+    label could follow the decided one. Returned labels are therefore always an allowed path, but a
+    short `lag` may exclude better ones. Without `lag`, the labels are those of :func:`viterbi`.
+
+    A position takes O(n_labels^2) time, or O(nnz + n_labels) with nnz stored transitions, plus
+    O(lag n_labels) if a label has to be decided. The memory is O(lag n_labels), or O(n_labels) for
+    each position that is not final.
+
+    Examples
+    --------
+    >>> from sstruct.inference import StreamingViterbi
+    >>> stream = StreamingViterbi([[1.0, 0.0], [0.0, 1.0]], classes=["quiet", "loud"])
+    >>> stream.push([[2.0, 0.0]]).tolist()
+    []
+    >>> stream.push([[0.0, 0.5], [0.0, 4.0]]).tolist()
+    ['quiet']
+    >>> stream.flush().tolist()
+    ['loud', 'loud']
+    """
+
+    def __init__(
+        self,
+        edge_scores: ArrayLike,
+        *,
+        lag: int | None = None,
+        classes: Iterable[Any] | None = None,
+        mask: Mask = None,
+        start: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+    ) -> None:
+        if lag is not None:
+            lag = whole_number(lag, "lag")
+            if lag < 0:
+                raise ValueError(f"lag must be at least 0 or None, found {lag}")
+        if not sparse.issparse(edge_scores):
+            edge_scores = real_array(edge_scores, "edge_scores")
+        shape = edge_scores.shape
+        if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+            raise ValueError(f"edge_scores must have shape (n_labels, n_labels), found {shape}")
+        scores = ChainScores(shape[0], edge_scores, classes, mask, start, end)
+        self._classes = scores.classes
+        self._stream = ChainStream(scores.terms, -1 if lag is None else min(lag, 2**62))
+
+    @property
+    def n_pending(self) -> int:
+        """Number of positions whose labels have not been returned."""
+        return self._stream.n_pending
+
+    def push(self, rows: ArrayLike) -> np.ndarray:
+        """Append positions and return the labels that are decided now.
+
+        Parameters
+        ----------
+        rows : array-like of shape (n_rows, n_labels)
+            Score of each label at each new position.
+
+        Returns
+        -------
+        ndarray of shape (n_decided,)
+            The labels of the next positions in order, which may be none: int32 column numbers, or
+            labels if there are `classes`.
+
+        Raises
+        ------
+        ValueError
+            If `rows` has another shape or contains NaN or ``+inf``, in which case no row is
+            appended; or if every labeling is forbidden from a row on. The rows before it are
+            appended then, and their labels can be obtained by :meth:`flush`.
+        """
+        rows = real_array(rows, "rows", single=True)
+        if rows.ndim != 2:
+            raise ValueError(
+                f"rows must have shape (n_rows, n_labels), found {rows.shape}; one row is [row]"
+            )
+        return self._labels(self._stream.push(rows, "rows"))
+
+    def flush(self) -> np.ndarray:
+        """End the chain, return the labels of all pending positions, and start a new chain.
+
+        Returns
+        -------
+        ndarray of shape (n_pending,)
+            As in :meth:`push`.
+
+        Raises
+        ------
+        ValueError
+            If every labeling is forbidden, by the end scores or given the labels returned before. A
+            new chain is started in this case too.
+        """
+        return self._labels(self._stream.flush())
+
+    def _labels(self, codes):
+        return codes if self._classes is None else self._classes[codes]
