@@ -13,7 +13,7 @@ from scipy import sparse
 from sstruct._checks.arrays import is_sized, real_array, whole_number
 from sstruct._checks.parameters import check_choice
 from sstruct._input.threads import n_threads
-from sstruct._oracles.chain._decoder import ChainDecoder
+from sstruct._oracles.chain._chain_decoder import ChainDecoder
 from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
 from sstruct._oracles.chain._top_k import top_k as ranked
 from sstruct.inference._chain_scores import ChainScores, Mask
