@@ -9,10 +9,10 @@ from sstruct._estimators.core.fitted_state import Labels, Number
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, label_array
 from sstruct._estimators.core.structure import NodeStructure
-from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._input.labels import encode, training_classes
 from sstruct._input.ragged import check_weights, flat_labels, pack_rows
+from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
 
 # The types, shapes and ranges of fitted attributes, for models that are loaded from files.

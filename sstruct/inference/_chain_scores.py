@@ -114,7 +114,7 @@ class ChainScores:
         return row if allowed is None else np.where(allowed, row, -np.inf)
 
     def check_length(self, node, name):
-        """Raise ValueError unless there is a table for each transition of a chain, or one for all."""
+        """Raise ValueError unless a chain has one table, or one for each of its transitions."""
         if sparse.issparse(self.edge) or self.edge.ndim == 2 or len(node) == 0:
             return
         if len(self.edge) != len(node) - 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -289,7 +290,7 @@ def _in_threads(decode, ends, count):
     cuts = np.searchsorted(ends, np.linspace(0, ends[-1], 4 * count + 1)[1:-1], side="right")
     cuts = [0, *cuts.tolist(), len(ends)]
     with ThreadPoolExecutor(count) as pool:
-        parts = [pool.submit(decode, first, last) for first, last in zip(cuts, cuts[1:])]
+        parts = [pool.submit(decode, first, last) for first, last in pairwise(cuts)]
         try:
             return [pair for part in parts for pair in part.result()]
         except BaseException:

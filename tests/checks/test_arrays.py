@@ -57,7 +57,11 @@ CASES = [
     (lambda: viterbi(NODE * 1j, EDGE), TypeError, "node_scores .* found dtype complex128"),
     (lambda: viterbi(sparse.eye(2), EDGE), TypeError, "node_scores .* found a sparse matrix"),
     (lambda: viterbi(NODE, [[None, {}]]), TypeError, "edge_scores must be an array of numbers"),
-    (lambda: viterbi(NODE, sparse.csr_array(EDGE), missing="zero", beam=(1,)), ValueError, "beam must be a posit"),
+    (
+        lambda: viterbi(NODE, sparse.csr_array(EDGE), missing="zero", beam=(1,)),
+        ValueError,
+        "beam must be a posit",
+    ),
     (lambda: top_k(NODE, EDGE, 1.5), TypeError, "k must be an integer, found 1.5"),
     (lambda: tree_max_sum(3.0, [-1], EDGE), ValueError, "node_scores must be an array or a list"),
     (lambda: tree_max_sum([["a"]], [-1], EDGE), ValueError, r"node_scores\[0\] must be an array"),

@@ -29,7 +29,12 @@ def _chain(rng):
 
 def _sparse_chain(rng):
     edge = sparse.random(4, 4, 0.4, format="csr", random_state=rng)
-    return {"node_scores": rng.standard_normal((3, 4)), "edge_scores": edge, "missing": "zero", "beam": None}
+    return {
+        "node_scores": rng.standard_normal((3, 4)),
+        "edge_scores": edge,
+        "missing": "zero",
+        "beam": None,
+    }
 
 
 def _banded_chain(rng):

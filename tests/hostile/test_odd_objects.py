@@ -154,7 +154,10 @@ def test_parts_of_samples():
 def test_functions():
     scores = RNG.standard_normal((3, 4))
     edges = sparse.random(4, 4, 0.5, format="csr", random_state=RNG)
-    attack(inference.viterbi, {"node_scores": scores, "edge_scores": edges, "missing": "zero", "beam": 2})
+    attack(
+        inference.viterbi,
+        {"node_scores": scores, "edge_scores": edges, "missing": "zero", "beam": 2},
+    )
     model = inference.MRF(scores[:, :2], [[0, 1], [1, 2], [2, 0]], RNG.standard_normal((3, 2, 2)))
     options = {"tol": 1e-6, "proximal_weight": 1.0, "start": "trws", "random_state": 0}
     attack(inference.map_mrf, {"mrf": model, "method": "fwmap", "max_iter": 5} | options)

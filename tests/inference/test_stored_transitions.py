@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from sstruct._oracles.chain._chain_decoder import ChainDecoder
 from sstruct.inference import top_k, viterbi
 from sstruct.inference._chain_scores import ChainScores
-from sstruct._oracles.chain._chain_decoder import ChainDecoder
 from tests.oracles.test_viterbi import documented_choice, enumerate_all
 
 FORMATS = {"csr": sparse.csr_matrix, "csc": sparse.csc_array, "coo": sparse.coo_array}

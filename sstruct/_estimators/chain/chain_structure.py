@@ -8,12 +8,12 @@ from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
 from sstruct._estimators.chain.chain_training import LabeledChains
 from sstruct._estimators.core.structure import CHAIN_SOLVERS, NodeStructure, Structure
-from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.core.windowed import Windowed
 from sstruct._export.exported_model import linear_model
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels, refuse_lengths
+from sstruct._input.threads import n_threads
 from sstruct._input.transition_groups import check_transitions, is_flag
 from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals

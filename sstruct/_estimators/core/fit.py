@@ -13,8 +13,8 @@ from sstruct._estimators.core.held_out import Samples, Scorer
 from sstruct._estimators.core.parted_fit import as_partitions, parted_training
 from sstruct._estimators.core.preparation import check_parameters, identifying_arrays, prepared
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
-from sstruct._input.threads import n_threads
 from sstruct._input.class_scores import parsed
+from sstruct._input.threads import n_threads
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.checkpoint import Checkpoint

@@ -18,9 +18,9 @@ from sstruct._estimators.core.partitions import Partitions, chosen_samples
 from sstruct._estimators.core.preparation import check_given, identifying_arrays, packed, strengths
 from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
-from sstruct._input.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, have_same_values
 from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
+from sstruct._input.threads import active_client, in_task
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.partitioned_blocks import (
     PartitionedBlocks,

@@ -22,10 +22,10 @@ from sstruct._cluster.partition import (
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.structure import weighted_accuracy
-from sstruct._input.threads import active_client, in_task
 from sstruct._input import frames
 from sstruct._input.mapped_files import open_mapped
 from sstruct._input.ragged import check_weights, refuse_lengths
+from sstruct._input.threads import active_client, in_task
 from sstruct.sequences import Sequences
 
 

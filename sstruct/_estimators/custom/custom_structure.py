@@ -7,12 +7,12 @@ import numpy as np
 from sstruct._checks.parameters import Range
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._estimators.core.structure import Structure
-from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.hidden import KnownLabelings
 from sstruct._estimators.custom.oracle_adapters import adapter_of
 from sstruct._estimators.custom.oracle_samples import CallOptions, some_samples
 from sstruct._input.ragged import check_weights
+from sstruct._input.threads import n_threads
 from sstruct._problems.custom.oracle_calls import frozen, samples_of
 
 

@@ -6,8 +6,8 @@ from joblib import Parallel, delayed
 from sstruct._checks.parameters import check_number
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._estimators.core.sample_data import SampleData
-from sstruct._input.threads import n_workers
 from sstruct._estimators.custom.oracle_samples import OraclePartitions, OracleSamples
+from sstruct._input.threads import n_workers
 from sstruct._problems.core._block_problem import BlockProblem
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import (

@@ -6,7 +6,6 @@ from sstruct._checks.magnitudes import LARGEST
 from sstruct._checks.parameters import Range, check_choice, is_real
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.structure import NodeStructure, Structure
-from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
     PREDICTION_ITERATIONS,
@@ -22,6 +21,7 @@ from sstruct._estimators.graph.graph_training import LabeledGraphs, check_featur
 from sstruct._input.padding import refuse_padding
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels
+from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.graph._max_marginals import max_marginals

@@ -5,7 +5,6 @@ import numpy as np
 from sstruct._checks.arrays import check_depth, is_sized
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.structure import Structure
-from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
     PREDICTION_ITERATIONS,
@@ -25,6 +24,7 @@ from sstruct._estimators.graph.typed_training import (
 from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
 from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import check_weights
+from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._solvers.core.seed import random_of

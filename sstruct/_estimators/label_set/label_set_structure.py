@@ -14,7 +14,6 @@ from sstruct._estimators.core.structure import (
     Structure,
     weighted_accuracy,
 )
-from sstruct._input.threads import n_threads
 from sstruct._estimators.label_set.interactions import (
     INFERENCE,
     MOST_LABELS,
@@ -53,6 +52,7 @@ from sstruct._input.indicator import (
 from sstruct._input.labels import find_classes
 from sstruct._input.losses import LABEL_SET_NAMES, check_loss, node_costs
 from sstruct._input.ragged import check_weights, labels_of_rows, pack_rows
+from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import label_marginals
 

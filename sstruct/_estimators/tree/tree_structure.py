@@ -4,12 +4,12 @@ import numpy as np
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.structure import Structure
-from sstruct._input.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.tree_samples import pack_known_states, pack_states, pack_trees
 from sstruct._estimators.tree.tree_state import TREE_STATE
 from sstruct._input.completion import KnownLabels
 from sstruct._input.ragged import NoNodesError, check_weights
+from sstruct._input.threads import n_threads
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
 from sstruct._problems.tree._tree_problem import max_marginals

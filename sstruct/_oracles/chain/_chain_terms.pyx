@@ -137,10 +137,10 @@ cdef bint load_rows(
         const ScoreRows* rows, Py_ssize_t first, Py_ssize_t count, Py_ssize_t K, Py_ssize_t KP,
         double* out) noexcept nogil:
     """Convert rows to float64, padded with zeros; return whether no score is NaN or +inf."""
-    cdef Py_ssize_t l, k
+    cdef Py_ssize_t _, k
     cdef bint valid = True
     cdef const char* row = rows.data + first * rows.row_step
-    for l in range(count):
+    for _ in range(count):
         if rows.single:
             valid &= load_row[float](row, rows.column_step, K, out, 0)
         else:

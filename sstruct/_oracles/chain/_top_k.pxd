@@ -15,7 +15,7 @@ cdef class ChainRanking(Storage):
     cdef Py_ssize_t L, K, KP, edge_step
     cdef const double* theta
     cdef const double* edge
-    cdef const StoredTransitions* stored # if edge is NULL
+    cdef const StoredTransitions* stored  # if edge is NULL
     cdef double* best                    # L x KP, of the forward sweep
     cdef int32_t* origin                 # L x KP
     cdef Py_ssize_t* path
