@@ -20,7 +20,7 @@ class ExportedModel:
     ----------
     kind : str
         One of KINDS.
-    classes : list of str, int or bool
+    classes : list or ndarray of K labels
     weights : ndarray of shape (F, K)
     intercept : ndarray of shape (K,)
     features : list of str or None
@@ -49,8 +49,8 @@ class ExportedModel:
     center: np.ndarray | None = None
     scale: np.ndarray | None = None
 
-    def with_steps(self, **attributes):
-        """Return the model after the steps of a pipeline, given as attributes."""
+    def replaced(self, **attributes):
+        """Return the model with other attributes."""
         return replace(self, **attributes)
 
 
@@ -59,7 +59,7 @@ def linear_model(kind, model, **others):
     names = model.get("feature_names_in_")
     return ExportedModel(
         kind=kind,
-        classes=exported_classes(model.classes_),
+        classes=model.classes_,
         weights=np.ascontiguousarray(model.node_coef().T),
         intercept=np.array(model.table("intercept")),
         features=None if names is None else [str(name) for name in names],

@@ -3,6 +3,7 @@
 import os
 
 from sstruct._checks.shown import shortened
+from sstruct._export.exported_model import exported_classes
 from sstruct._export.json_file import write_json
 from sstruct._export.onnx_file import write_onnx
 
@@ -24,4 +25,5 @@ def write_model(model, path):
     """Write an ExportedModel to a file whose name ends in .json or .onnx."""
     import sstruct
 
+    model = model.replaced(classes=exported_classes(model.classes))
     writer_of(path)(model, path, f"sstruct {sstruct.__version__}")

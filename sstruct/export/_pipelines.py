@@ -88,7 +88,7 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
     if not isinstance(estimator, ExportMixin):
         raise TypeError(_not_exportable(estimator))
     exported = estimator._exported()
-    write_model(exported.with_steps(**_read_steps(steps, exported)), path)
+    write_model(exported.replaced(**_read_steps(steps, exported)), path)
 
 
 def _steps(model):

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from sstruct._checks.arrays import real_array, whole_number
+from sstruct._checks.shown import shortened
 from sstruct._oracles.chain._stream import ChainStream
 from sstruct.inference._chain_scores import ChainScores, Mask
 
@@ -19,21 +21,25 @@ class StreamingViterbi:
 
     Parameters
     ----------
-    edge_scores : array-like or sparse matrix of shape (n_labels, n_labels)
-        Score of the transition from the row's to the column's label; ``-inf`` forbids a transition,
-        and so do entries that a sparse matrix does not store.
+    model_or_scores : ChainSSVM, or array-like or sparse matrix of shape (n_labels, n_labels)
+        A fitted model without edge features, which scores rows of features. Or the score of the
+        transition from the row's to the column's label; ``-inf`` forbids a transition, and so do
+        entries that a sparse matrix does not store.
     lag : int or None, default=None
         Largest number of later positions that a label waits for. With None a label is returned only
         when it is final.
     classes, mask, start, end : optional
-        As in :func:`viterbi`.
+        As in :func:`viterbi`. A model has its own.
 
     Raises
     ------
     ValueError
-        If shapes are inconsistent, a score is NaN or ``+inf``, or `lag` is negative.
+        If shapes are inconsistent, a score is NaN or ``+inf``, `lag` is negative, or the model has
+        edge features.
     TypeError
-        If `lag` is not an integer.
+        If `lag` is not an integer, or the model is not a ChainSSVM.
+    NotFittedError
+        If the model is not fitted.
 
     See Also
     --------
@@ -46,7 +52,8 @@ class StreamingViterbi:
     after `lag` later positions is decided: it is the label of the best labeling so far, and of the
     best labelings for each last label, those with another label are given up, even if their last
     label could follow the decided one. Returned labels are therefore always an allowed path, but a
-    short `lag` may exclude better ones. Without `lag`, the labels are those of :func:`viterbi`.
+    short `lag` may exclude better ones. Without `lag`, the labels are those of :func:`viterbi`
+    or, given a model, of its ``predict``, unless two labelings differ by rounding errors only.
 
     A position takes O(n_labels^2) time, or O(nnz + n_labels) with nnz stored transitions, plus
     O(lag n_labels) if a label has to be decided. The memory is O(lag n_labels), or O(n_labels) for
@@ -66,7 +73,7 @@ class StreamingViterbi:
 
     def __init__(
         self,
-        edge_scores: ArrayLike,
+        model_or_scores: Any,
         *,
         lag: int | None = None,
         classes: Iterable[Any] | None = None,
@@ -78,7 +85,15 @@ class StreamingViterbi:
             lag = whole_number(lag, "lag")
             if lag < 0:
                 raise ValueError(f"lag must be at least 0 or None, found {lag}")
-        if not sparse.issparse(edge_scores):
+        self._weights, edge_scores = None, model_or_scores
+        if isinstance(model_or_scores, BaseEstimator):
+            if any(each is not None for each in (classes, mask, start, end)):
+                raise ValueError("classes, mask, start and end must be None for a model")
+            chain = _linear_chain(model_or_scores)
+            self._weights, self._intercept = chain.weights, chain.intercept
+            edge_scores, start, end = _scores(chain)
+            classes = chain.classes
+        elif not sparse.issparse(edge_scores):
             edge_scores = real_array(edge_scores, "edge_scores")
         shape = edge_scores.shape
         if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
@@ -97,8 +112,8 @@ class StreamingViterbi:
 
         Parameters
         ----------
-        rows : array-like of shape (n_rows, n_labels)
-            Score of each label at each new position.
+        rows : array-like of shape (n_rows, n_labels) or (n_rows, n_features)
+            Score of each label at each new position or, given a model, its features.
 
         Returns
         -------
@@ -118,6 +133,8 @@ class StreamingViterbi:
             raise ValueError(
                 f"rows must have shape (n_rows, n_labels), found {rows.shape}; one row is [row]"
             )
+        if self._weights is not None:
+            rows = self._node_scores(rows)
         return self._labels(self._stream.push(rows, "rows"))
 
     def flush(self) -> np.ndarray:
@@ -136,5 +153,35 @@ class StreamingViterbi:
         """
         return self._labels(self._stream.flush())
 
+    def _node_scores(self, rows):
+        if rows.shape[1] != len(self._weights):
+            raise ValueError(
+                f"rows has {rows.shape[1]} features, but the model is expecting "
+                f"{len(self._weights)}"
+            )
+        if not np.isfinite(rows).all():
+            raise ValueError("rows must not contain NaN or infinity")
+        return rows @ self._weights + self._intercept
+
     def _labels(self, codes):
         return codes if self._classes is None else self._classes[codes]
+
+
+def _linear_chain(model):
+    """Return the ExportedModel of a ChainSSVM."""
+    exported = model._exported() if hasattr(model, "_exported") else None
+    if exported is None or exported.kind != "chain":
+        raise TypeError(
+            f"model_or_scores must be a fitted ChainSSVM or scores, found {shortened(model)}"
+        )
+    return exported
+
+
+def _scores(chain):
+    """Return the scores of transitions, starts and ends, -inf where they are forbidden."""
+    K = len(chain.classes)
+    edge = np.zeros((K, K)) if chain.transitions is None else chain.transitions
+    edge = edge if chain.allowed_next is None else np.where(chain.allowed_next, edge, -np.inf)
+    if chain.allowed_boundaries is None:
+        return edge, chain.start, chain.end
+    return edge, *np.where(chain.allowed_boundaries, [chain.start, chain.end], -np.inf)

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
+from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct.inference import StreamingViterbi, viterbi
 
 
@@ -146,3 +148,47 @@ def test_invalid_rows_change_nothing():
 def test_invalid_arguments(edge, given, error, message):
     with pytest.raises(error, match=message):
         StreamingViterbi(edge, **given)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"transition_mask": lambda a, b: (a, b) != (0, 1) and (a, b) != (None, 2)},
+        {"transitions": False},
+        {"transitions": lambda a, b: a == b},
+        {"class_scores": [3, 1, 0]},
+    ],
+    ids=["plain", "mask", "no transitions", "tied", "class scores"],
+)
+def test_a_model_labels_as_predict_does(options):
+    rng = np.random.default_rng(3)
+    X = [rng.standard_normal((n, 6)).astype(np.float32) for n in rng.integers(1, 15, 60)]
+    y = [np.argmax(x[:, [3, 1, 0]] + 0.5 * x[:, [2, 4, 5]], axis=1) for x in X]
+    mask = options.get("transition_mask", lambda a, b: True)
+    kept = [i for i in range(60) if all(map(mask, [None, *y[i]], [*y[i], None]))]
+    X, y = [X[i] for i in kept], [y[i] for i in kept]
+    model = ChainSSVM(random_state=0, **options).fit(X, y)
+    stream = StreamingViterbi(model)
+    for x, labels in zip(X, model.predict(X)):
+        assert np.concatenate(pushed(stream, x, rng)).tolist() == labels.tolist()
+
+
+def test_models_that_cannot_decode_a_stream():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4, 6, 2)), rng.integers(0, 2, (4, 6))
+    with pytest.raises(NotFittedError):
+        StreamingViterbi(ChainSSVM())
+    with pytest.raises(TypeError, match="a fitted ChainSSVM or scores, found MulticlassSSVM"):
+        StreamingViterbi(MulticlassSSVM().fit(X[0], y[0]))
+    model = ChainSSVM().fit(X, y)
+    with pytest.raises(ValueError, match="must be None for a model"):
+        StreamingViterbi(model, classes=[0, 1])
+    stream = StreamingViterbi(model)
+    with pytest.raises(ValueError, match="rows has 3 features, but the model is expecting 2"):
+        stream.push([[0.0, 1.0, 2.0]])
+    with pytest.raises(ValueError, match="rows must not contain NaN or infinity"):
+        stream.push([[0.0, np.inf]])
+    with_edges = [(x, rng.standard_normal((5, 3))) for x in X]
+    with pytest.raises(ValueError, match="edge features cannot be exported or decode a stream"):
+        StreamingViterbi(ChainSSVM().fit(with_edges, y))

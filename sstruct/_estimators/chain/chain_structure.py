@@ -186,8 +186,8 @@ class ChainStructure(Windowed, NodeStructure):
         """Return the ExportedModel of a FittedModel."""
         if model.get("n_edge_features_in_"):
             raise ValueError(
-                "models with edge features cannot be exported; fit ChainSSVM to sequences without "
-                "them, or add them to the features of the nodes"
+                "models with edge features cannot be exported or decode a stream; fit ChainSSVM "
+                "to sequences without them, or add them to the features of the nodes"
             )
         allowed_next, allowed_boundaries = model._masks
         return linear_model(
