@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-import numpy as np
-
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.parameters import check_choice, is_integer
 from sstruct._checks.shown import shortened
-from sstruct._input.label_schemes import LETTERS, LabelCodes, Spans
+from sstruct._input.label_schemes import LETTERS, LabelCodes, spans_in
 from sstruct._input.labels import label_list
 
 __all__ = ["convert_labels", "labels_of", "spans_of"]
@@ -80,15 +78,7 @@ def spans_of(
     >>> spans_of(["S-LOC", "B-PER", "O"], scheme="bioes", invalid="drop")
     [(0, 1, 'LOC')]
     """
-    return _read(label_list(labels, "labels"), scheme, invalid, suffix)
-
-
-def _read(labels, scheme, invalid, suffix):
-    table = LabelCodes(scheme, suffix)
-    codes = table.encoded(labels, len(labels))
-    spans = Spans(codes, np.array([0, len(codes)]), table, invalid, lambda _: ("labels", labels))
-    kinds = (spans.kinds[k] for k in spans.kind.tolist())
-    return list(zip(spans.start.tolist(), spans.stop.tolist(), kinds))
+    return spans_in(label_list(labels, "labels"), LabelCodes(scheme, suffix), invalid, "labels")
 
 
 def labels_of(
@@ -220,5 +210,5 @@ def convert_labels(
     ['B-PER', 'I-PER', 'O']
     """
     labels = label_list(labels, "labels")
-    spans = _read(labels, scheme, invalid, suffix)
+    spans = spans_in(labels, LabelCodes(scheme, suffix), invalid, "labels")
     return labels_of(spans, len(labels), to, suffix=suffix)

@@ -160,3 +160,11 @@ class Spans:
                 "invalid='repair' or 'drop'"
             )
         self.start, self.stop, self.kind = self.start[valid], self.stop[valid], self.kind[valid]
+
+
+def spans_in(labels, table, invalid, name):
+    """Return the spans (start, stop, type) of a list of labels; `name` is its name in errors."""
+    codes = table.encoded(labels, len(labels))
+    spans = Spans(codes, np.array([0, len(codes)]), table, invalid, lambda _: (name, labels))
+    kinds = (spans.kinds[k] for k in spans.kind.tolist())
+    return list(zip(spans.start.tolist(), spans.stop.tolist(), kinds))

@@ -4,6 +4,7 @@ from ._bound import BoundDisplay
 from ._convergence import ConvergenceDisplay
 from ._regularization_path import RegularizationPathDisplay
 from ._segmentation import SegmentationDisplay
+from ._spans import SpanDisplay
 from ._transition import TransitionDisplay
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "ConvergenceDisplay",
     "RegularizationPathDisplay",
     "SegmentationDisplay",
+    "SpanDisplay",
     "TransitionDisplay",
 ]

@@ -341,6 +341,12 @@ def _labelings_drawn(rng):
     return {"y_true": labels[0], "y_pred": labels[1], "image": None, "classes": None}
 
 
+def _spans_drawn(**arguments):
+    from sstruct.plotting import SpanDisplay
+
+    SpanDisplay.from_predictions(**arguments, ax=_figure(1)[0])
+
+
 def _transition_drawn(**arguments):
     from sstruct.plotting import TransitionDisplay
 
@@ -443,6 +449,7 @@ FUNCTIONS = [
     (datasets.make_multilabel_pairwise, _made_sets),
     (datasets.make_stick_figures, _made_figures),
     (_segmentation_drawn, _labelings_drawn),
+    (_spans_drawn, _two_labelings),
     (_transition_drawn, _transition),
     (_swept, _sweep),
     (_chosen, _search),

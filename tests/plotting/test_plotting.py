@@ -14,7 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, LatentSSVM
 from sstruct._input.labels import object_array
 from sstruct.datasets import make_grids
-from sstruct.plotting import ConvergenceDisplay, SegmentationDisplay, TransitionDisplay
+from sstruct.plotting import (
+    ConvergenceDisplay,
+    SegmentationDisplay,
+    SpanDisplay,
+    TransitionDisplay,
+)
 from sstruct.preprocessing import pixel_labels, superpixel_graph
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -64,6 +69,7 @@ def without_dual():
         ConvergenceDisplay({}),
         SegmentationDisplay({"truth": [[0, 1]]}, [0, 1]),
         TransitionDisplay(np.eye(2), ["a", "b"]),
+        SpanDisplay([[]], [[]]),
     ],
     ids=lambda display: type(display).__name__,
 )
