@@ -38,8 +38,8 @@ class LabelCodes(dict):
         self.update(dict.fromkeys(ordered(background), 0))
 
     def __missing__(self, label):
-        code = self[label] = len(self.parts)
-        self.parts.append(self._split(label))
+        self.parts.append(self._split(label))  # may raise, before the label has a code
+        code = self[label] = len(self.parts) - 1
         return code
 
     def _split(self, label):

@@ -622,7 +622,10 @@ def test_no_certificate_stands_on_the_weights_of_a_file(client, data, tmp_path):
     assert model.dual_objective_ == pytest.approx(value, rel=1e-12)
     whole = ChainSSVM(**PARAMETERS, tol=1e-4).fit(X, y)
     model.set_params(max_iter=1000).fit(X, y)
-    np.testing.assert_allclose(model.w_, whole.w_, rtol=0, atol=1e-9)
+    # The repaired weights differ by rounding errors, after which passes may take other steps. The
+    # objective is strongly convex: a certificate bounds the distance to the optimum.
+    radii = [np.sqrt(2 * each.dual_gap_ / PARAMETERS["lam"]) for each in (model, whole)]
+    assert np.linalg.norm(model.w_ - whole.w_) <= sum(radii)
 
 
 def _other_version():

@@ -324,7 +324,7 @@ def test_a_model_of_another_fit_is_refused(rng):
         with pytest.raises(ValueError, match=message):
             clone(model).partial_fit(X, y, classes=classes).set_params(**change).partial_fit(X, y)
     # A fit by another solver takes the state away.
-    model.set_params(solver="auto", max_iter=2, tol=0.9).fit(X, y)
+    model.set_params(solver="auto", max_iter=1000, tol=0.9).fit(X, y)
     assert "_steps" not in vars(model)
 
 
