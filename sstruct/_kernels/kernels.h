@@ -100,6 +100,11 @@ SSTRUCT_INLINE void sstruct_prefetch_rows(const sstruct_rows *rows, int64_t firs
         sstruct_prefetch((const double *)rows->values + start, size * sizeof(double));
 }
 
+/* Limits of scaled sums of products: exponentials of node and transition scores and shares of sums are 0
+ * or at least exp(-230) times their maximum or sum, so that products of three are at least exp(-690). */
+#define SSTRUCT_LEAST_EXPONENT (-230.0)
+#define SSTRUCT_LEAST_SHARE 1.3e-100
+
 /* The variants of wide_kernels.h. gcc does not generate the instructions for "a where v > m, else b"
  * automatically, so intrinsics are used; the max-plus product takes a quarter less time with them. */
 #define SSTRUCT_LANES 2
@@ -257,6 +262,34 @@ SSTRUCT_INLINE void sstruct_transition_bounds(
 {
     SSTRUCT_ON(sstruct_path_of(KP), sstruct_transition_bounds,
                (edge, K, KP, in_most, out_most, out_least));
+}
+
+SSTRUCT_INLINE int sstruct_exponentials(
+    const double *x, int64_t n, double shift, double scale, double *out)
+{
+    return SSTRUCT_ON(sstruct_path_of(n), sstruct_exponentials, (x, n, shift, scale, out));
+}
+
+SSTRUCT_INLINE int sstruct_sum_forward(
+    const double *theta, int64_t K, int64_t KP, const double *edge, double scale, int64_t begin,
+    int64_t end, double *node, double *share, double *factor)
+{
+    return SSTRUCT_ON(sstruct_path_of(KP), sstruct_sum_forward,
+                      (theta, K, KP, edge, scale, begin, end, node, share, factor));
+}
+
+SSTRUCT_INLINE int sstruct_sum_backward(
+    const double *theta, int64_t K, int64_t KP, const double *transposed, double scale,
+    int64_t begin, int64_t end, const double *factor, double *node, double *rest)
+{
+    return SSTRUCT_ON(sstruct_path_of(KP), sstruct_sum_backward,
+                      (theta, K, KP, transposed, scale, begin, end, factor, node, rest));
+}
+
+SSTRUCT_INLINE void sstruct_normalized_product(
+    const double *share, const double *rest, int64_t n, double *out)
+{
+    SSTRUCT_ON(sstruct_path_of(n), sstruct_normalized_product, (share, rest, n, out));
 }
 
 SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)

@@ -394,6 +394,156 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_transition_bounds)(
     }
 }
 
+/* out[k] = exp(scale (x[k] - shift)) for n entries, n a multiple of the vectors' lanes; 0 for -inf. Returns
+ * whether a finite exponent is below SSTRUCT_LEAST_EXPONENT, so that sums of products may underflow.
+ * Reduction to |r| <= log(2) / 2 and the Taylor polynomial of degree 13: about one unit in the last place. */
+#if defined(__GNUC__)
+typedef int64_t SSTRUCT_OF(sstruct_integers)
+    __attribute__((vector_size(8 * SSTRUCT_LANES), aligned(8), may_alias));
+SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_exponentials)(
+    const double *x, int64_t n, double shift, double scale, double *out)
+{
+    static const double inverse[14] = {
+        1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+        1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+    const SSTRUCT_VECTOR zero = {0}, one = zero + 1.0, magic = zero + 6755399441055744.0;
+    SSTRUCT_VECTOR low = zero;
+    int found = 0;
+    if (shift == -INFINITY) {
+        memset(out, 0, n * sizeof(double));
+        return 0;
+    }
+    for (int64_t k = 0; k < n; k += SSTRUCT_LANES) {
+        const SSTRUCT_VECTOR t = scale * (SSTRUCT_LOAD(x + k) - shift);
+        const SSTRUCT_VECTOR clipped = SSTRUCT_MAXIMUM(t, zero - 708.0);
+        const SSTRUCT_VECTOR turns = clipped * 1.4426950408889634 + magic, whole = turns - magic;
+        const SSTRUCT_VECTOR r = (clipped - whole * 0.693147180369123816490)
+            - whole * 1.90821492927058770002e-10;
+        SSTRUCT_VECTOR p = zero + inverse[13];
+        for (int d = 12; d >= 0; d--) p = p * r + inverse[d];
+        const SSTRUCT_OF(sstruct_integers) power =
+            ((SSTRUCT_OF(sstruct_integers))turns << 52) + ((int64_t)1023 << 52);
+        const SSTRUCT_VECTOR value = p * (SSTRUCT_VECTOR)power;
+        SSTRUCT_STORE(out + k, SSTRUCT_HIGHER(t, zero - 700.0, value, zero));
+        low = SSTRUCT_MAXIMUM(low, SSTRUCT_HIGHER(
+            t, zero - 1e308,
+            SSTRUCT_HIGHER(zero + SSTRUCT_LEAST_EXPONENT, t, one, zero), zero));
+    }
+    for (int q = 0; q < SSTRUCT_LANES; q++) found |= low[q] > 0;
+    return found;
+}
+#else
+SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_exponentials)(
+    const double *x, int64_t n, double shift, double scale, double *out)
+{
+    int found = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const double t = shift == -INFINITY ? -INFINITY : scale * (x[k] - shift);
+        out[k] = t > -700 ? exp(t) : 0;
+        found |= t > -1e308 && t < SSTRUCT_LEAST_EXPONENT;
+    }
+    return found;
+}
+#endif
+
+/* Divide n entries, at least 0, by their sum, and return the sum; set `found` if it is 0, or if an entry
+ * other than 0 becomes less than SSTRUCT_LEAST_SHARE. */
+SSTRUCT_INLINE double SSTRUCT_OF(sstruct_divide_by_sum)(double *x, int64_t n, int *found)
+{
+#if defined(__GNUC__)
+    const SSTRUCT_VECTOR zero = {0}, one = zero + 1.0;
+    SSTRUCT_VECTOR sum = zero, low = zero;
+    for (int64_t k = 0; k < n; k += SSTRUCT_LANES) sum += SSTRUCT_LOAD(x + k);
+    const double total = SSTRUCT_TOTAL(sum), factor = total > 0 ? 1 / total : 0;
+    for (int64_t k = 0; k < n; k += SSTRUCT_LANES) {
+        const SSTRUCT_VECTOR value = SSTRUCT_LOAD(x + k) * factor;
+        SSTRUCT_STORE(x + k, value);
+        low = SSTRUCT_MAXIMUM(low, SSTRUCT_HIGHER(
+            value, zero, SSTRUCT_HIGHER(zero + SSTRUCT_LEAST_SHARE, value, one, zero), zero));
+    }
+    for (int q = 0; q < SSTRUCT_LANES; q++) *found |= low[q] > 0;
+#else
+    double total = 0;
+    for (int64_t k = 0; k < n; k++) total += x[k];
+    const double factor = total > 0 ? 1 / total : 0;
+    for (int64_t k = 0; k < n; k++) {
+        x[k] *= factor;
+        *found |= x[k] > 0 && x[k] < SSTRUCT_LEAST_SHARE;
+    }
+#endif
+    *found |= !(total > 0);
+    return total;
+}
+
+SSTRUCT_INLINE double SSTRUCT_OF(sstruct_highest)(const double *x, int64_t n)
+{
+    double highest = x[0];
+#if defined(__GNUC__)
+    SSTRUCT_VECTOR high = SSTRUCT_LOAD(x);
+    for (int64_t k = SSTRUCT_LANES; k < n; k += SSTRUCT_LANES)
+        high = SSTRUCT_MAXIMUM(SSTRUCT_LOAD(x + k), high);
+    for (int q = 0; q < SSTRUCT_LANES; q++) highest = high[q] > highest ? high[q] : highest;
+#else
+    for (int64_t k = 1; k < n; k++) highest = x[k] > highest ? x[k] : highest;
+#endif
+    return highest;
+}
+
+/* Forward sweep of the sum-product algorithm over positions begin ... end - 1. The padding of theta is -inf
+ * and that of `edge`, a table of exponentials that all transitions share, is 0.
+ * share[l, k] is proportional to the sum of exp(scale * score) over labelings of 0 ... l that end in k, and
+ * sums to 1. log_sum[l]: the logarithm of the factor from position l - 1. Returns whether there was a
+ * risk of underflow, in which case the results are useless. */
+SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_sum_forward)(
+    const double *theta, int64_t K, int64_t KP, const double *edge, double scale, int64_t begin,
+    int64_t end, double *node, double *share, double *factor)
+{
+    int found = 0;
+    for (int64_t l = begin; l < end; l++) {
+        double *now = share + l * KP;
+        const double shift = SSTRUCT_OF(sstruct_highest)(theta + l * KP, KP);
+        found |= SSTRUCT_OF(sstruct_exponentials)(theta + l * KP, KP, shift, scale, node);
+        if (l > 0) {
+            memset(now, 0, KP * sizeof(double));
+            SSTRUCT_OF(sstruct_row_potentials_double)(now - KP, NULL, K, edge, KP, KP, now);
+            for (int64_t k = 0; k < KP; k++) now[k] *= node[k];
+        } else
+            memcpy(now, node, KP * sizeof(double));
+        factor[2 * l] = SSTRUCT_OF(sstruct_divide_by_sum)(now, KP, &found);
+        factor[2 * l + 1] = shift;
+    }
+    return found;
+}
+
+/* Backward sweep over positions end - 1 ... begin, for the same arguments; `transposed`: the transpose of
+ * `edge`. rest[l, k] is proportional to the sum over the labels of the positions after l, given label k at l. */
+SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_sum_backward)(
+    const double *theta, int64_t K, int64_t KP, const double *transposed, double scale,
+    int64_t begin, int64_t end, const double *factor, double *node, double *rest)
+{
+    int found = 0;
+    for (int64_t l = end - 1; l >= begin; l--) {
+        double *now = rest + l * KP;
+        const double *later = now + KP;
+        found |= SSTRUCT_OF(sstruct_exponentials)(
+            theta + (l + 1) * KP, KP, factor[2 * l + 3], scale, node);
+        for (int64_t k = 0; k < KP; k++) node[k] *= later[k];
+        memset(now, 0, KP * sizeof(double));
+        SSTRUCT_OF(sstruct_row_potentials_double)(node, NULL, K, transposed, KP, KP, now);
+        SSTRUCT_OF(sstruct_divide_by_sum)(now, KP, &found);
+    }
+    return found;
+}
+
+/* out = share * rest, divided by its sum: n entries */
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_normalized_product)(
+    const double *share, const double *rest, int64_t n, double *out)
+{
+    int found = 0;
+    for (int64_t k = 0; k < n; k++) out[k] = share[k] * rest[k];
+    SSTRUCT_OF(sstruct_divide_by_sum)(out, n, &found);
+}
+
 /* |w|^2 */
 SSTRUCT_KERNEL double SSTRUCT_OF(sstruct_squared_norm)(const double *w, int64_t size)
 {
