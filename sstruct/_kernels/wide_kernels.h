@@ -515,8 +515,8 @@ SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_sum_forward)(
     return found;
 }
 
-/* Backward sweep over positions end - 1 ... begin, for the same arguments; `transposed`: the transpose of
- * `edge`. rest[l, k] is proportional to the sum over the labels of the positions after l, given label k at l. */
+/* Backward sweep over positions end - 1 ... begin, for the same arguments; `transposed`: the transpose
+ * of `edge`. rest[l, k] is proportional to the sum over the labels of later positions, given label k at l. */
 SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_sum_backward)(
     const double *theta, int64_t K, int64_t KP, const double *transposed, double scale,
     int64_t begin, int64_t end, const double *factor, double *node, double *rest)

@@ -15,6 +15,7 @@ FACTORS = Path(__file__).parents[1] / "solvers"
 MODELS = Path(__file__).parents[1] / "inference"
 FILES = [
     f"{TESTS / 'test_wide_labels.py'}",
+    f"{TESTS / 'test_chain_sums.py'}",
     f"{TESTS / 'test_viterbi.py'}::test_every_padded_width_equals_enumeration",
     f"{TESTS / 'test_sum_constraint.py'}::test_long_rays",
     f"{FACTORS / 'test_gdmm_kernels.py'}::test_steps_of_many_edges",
