@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.parameters import FLAG
+from sstruct._estimators.chain.chain_distribution import ChainDistribution
 from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
 from sstruct._estimators.chain.chain_training import LabeledChains
@@ -216,6 +217,11 @@ class ChainStructure(Windowed, NodeStructure):
             for i, pair in zip(some.tolist(), found):
                 ranked[i] = pair
         return ranked
+
+    def distribution(self, model, nodes, known=None):
+        """Return the ChainDistribution of the labelings that agree with known codes."""
+        problem = self._decoder(model, nodes, known) if nodes.offsets[-1] else None
+        return ChainDistribution(problem, model, nodes.lengths, self.n_jobs)
 
     def _decoder(self, model, nodes, known=None, n_states=1):
         """Return the problem of decoding, given known labels.

@@ -63,7 +63,8 @@ def no_probabilities(owner):
         return text
     return (
         f"{text}. decision_function returns the score of each label; how to calibrate such scores "
-        'is shown in the manual under "Tell how confident a prediction is" (how_to/confidence)'
+        "is shown in the manual (how_to/confidence). For sequences, CalibratedSSVM(ChainSSVM()) of "
+        "sstruct.calibration has predict_proba"
     )
 
 
