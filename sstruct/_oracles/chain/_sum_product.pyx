@@ -160,7 +160,7 @@ cdef class ChainSums(Storage):
 
     cdef int backward(self) except -1 nogil:
         """Fill `rest`, after `log_partition`, which must not have returned -inf."""
-        cdef Py_ssize_t l, k, begin, end = self.L - 1, K = self.K, KP = self.KP
+        cdef Py_ssize_t k, begin, end = self.L - 1, K = self.K, KP = self.KP
         cdef Py_ssize_t step = 1 if self.edge_step else max(STRETCH // (K * KP), 1)
         cdef bint risky = False
         self.grow(<void**> &self.rest, self.L * KP, sizeof(double))
@@ -247,7 +247,7 @@ cdef class ChainSums(Storage):
 
     cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
         """Draw a labeling, after `log_partition`, which must not have returned -inf."""
-        cdef Py_ssize_t l, k, y = 0, K = self.K, KP = self.KP
+        cdef Py_ssize_t l, k, y = 0, K = self.K
         cdef double total, highest, left
         cdef double* weight = self.node
         for l in range(self.L - 1, -1, -1):
@@ -282,7 +282,7 @@ cdef class ChainSums(Storage):
         between two labels of one span. After `backward`.
         """
         cdef Py_ssize_t l, j, k, K = self.K
-        cdef double total, value = -INFINITY, entry
+        cdef double total, value = -INFINITY
         cdef double* now
         cdef double* later
         cdef double* spare
