@@ -26,6 +26,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct._input import labels
+from sstruct.calibration import CalibratedSSVM
 from tests.estimators.custom.choices import Choice, make_choices
 from tests.hostile.judge import FindingError, judge, same_attributes
 from tests.hostile.values import _NoRepr, _WrongLength
@@ -174,6 +175,23 @@ def test_paths():
         PathCV(estimator, **given).fit(X, y, groups=groups)
 
     attack(search, {"X": ROWS, "y": LABELS, "groups": [0, 1, 2], "cv": 2, "lams": [1.0]})
+
+
+def test_calibration():
+    estimator = ChainSSVM(max_iter=2, random_state=0)
+
+    def fit(X, y, groups, sample_weight, **given):
+        CalibratedSSVM(**given).fit(X, y, sample_weight, groups)
+
+    data = {"X": ROWS, "y": LABELS, "groups": [0, 1, 2], "sample_weight": np.ones(3)}
+    attack(fit, data | {"estimator": estimator, "cv": 2})
+    model = CalibratedSSVM(estimator, cv=2).fit(ROWS, LABELS)
+    attack(model.predict_proba, {"X": ROWS})
+    attack(model.log_proba, {"X": ROWS, "y": LABELS})
+    attack(model.sample, {"X": ROWS, "n_samples": 2, "random_state": 0})
+    tags = [np.array(["O", "B-a"])[labels] for labels in LABELS]
+    tagger = CalibratedSSVM(estimator, cv=2).fit(ROWS, tags)
+    attack(tagger.predict_spans, {"X": ROWS, "scheme": "bio", "suffix": False})
 
 
 def test_fractions_and_long_doubles_as_weights():
