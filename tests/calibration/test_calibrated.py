@@ -190,6 +190,8 @@ def test_samples_follow_the_distribution(data, model):
         np.testing.assert_allclose(shares, p, atol=0.04)
     again = model.sample(X[:1], 4000, random_state=0)
     np.testing.assert_array_equal(again[0], draws[0])
+    again = model.sample([X[2], X[0], X[2]], 4000, random_state=0)
+    np.testing.assert_array_equal(again[2], draws[2])
     assert model.sample(X)[0].shape == (1, len(X[0]))
 
 
