@@ -29,13 +29,14 @@ from sstruct._estimators.core.fitted_state import (
     reads_one_fit,
 )
 from sstruct._estimators.core.missing_methods import Missing, only_all_samples
-from sstruct._estimators.core.threads import check_n_jobs
+from sstruct._input.threads import check_n_jobs
 from sstruct._estimators.path.folds import as_rows, check_splits, n_samples_of, splits_of
+from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import NoNodesError, is_of_nodes, sliceable_weights
 from sstruct._solvers.core.seed import random_of
 from sstruct.chain import ChainSSVM
-from sstruct.spans import LabelParts, Scheme, read_spans
+from sstruct.spans import Scheme
 
 __all__ = ["CalibratedSSVM"]
 
@@ -415,15 +416,15 @@ class CalibratedSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             If a label in ``classes_`` is not part of the scheme.
         """
         structure, model = self.estimator_._fitted()
-        classes, parts = model.classes_.tolist(), LabelParts(scheme, suffix)
-        read_spans(classes, parts, "repair", "classes_")  # validates the labels
-        letters, types = zip(*(parts[label] for label in classes), strict=True)
+        classes, table = model.classes_.tolist(), LabelCodes(scheme, suffix)
+        spans_in(classes, table, "repair", "classes_")  # validates the labels
+        letters, types = zip(*(table.parts[table[label]] for label in classes), strict=True)
         known = sorted({kind for letter, kind in zip(letters, types, strict=True) if letter != "O"})
         nodes = structure.pack(X, model)
         labels = model.classes_[structure.decode(model, nodes)].tolist()
         bounds = nodes.offsets.tolist()
         found = [
-            read_spans(labels[a:b], parts, "repair", f"labels of X[{i}]")
+            spans_in(labels[a:b], table, "repair", f"labels of X[{i}]")
             for i, (a, b) in enumerate(pairwise(bounds))
         ]
         rows = [(i, a, b, known.index(kind)) for i, s in enumerate(found) for a, b, kind in s]

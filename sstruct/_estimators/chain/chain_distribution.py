@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._estimators.core.threads import n_threads
+from sstruct._input.threads import n_threads
 from sstruct._problems.chain._chain_sums import sum_blocks
 
 
