@@ -29,11 +29,11 @@ from sstruct._estimators.core.fitted_state import (
     reads_one_fit,
 )
 from sstruct._estimators.core.missing_methods import Missing, only_all_samples
-from sstruct._input.threads import check_n_jobs
 from sstruct._estimators.path.folds import as_rows, check_splits, n_samples_of, splits_of
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import NoNodesError, is_of_nodes, sliceable_weights
+from sstruct._input.threads import check_n_jobs
 from sstruct._solvers.core.seed import random_of
 from sstruct.chain import ChainSSVM
 from sstruct.spans import Scheme
