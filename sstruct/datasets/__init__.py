@@ -17,6 +17,7 @@ from ._fetched import (
     fetch_weizmann_horses,
     fetch_yeast,
 )
+from ._shipped import load_ewt_sample
 from ._synthetic import (
     load_digit_dates,
     make_grids,
@@ -43,6 +44,7 @@ __all__ = [
     "fetch_weizmann_horses",
     "fetch_yeast",
     "load_digit_dates",
+    "load_ewt_sample",
     "make_grids",
     "make_large_domain_sequences",
     "make_multilabel_pairwise",

@@ -18,6 +18,7 @@ from sstruct.datasets import (
     fetch_ocr_letters,
     fetch_weizmann_horses,
     load_digit_dates,
+    load_ewt_sample,
     make_sequences,
 )
 
@@ -28,6 +29,20 @@ def real_file(name):
     if not path.exists():
         pytest.skip(f"{name} not found in $SSTRUCT_DATA")
     return path
+
+
+# Sentences of the English Web Treebank
+
+
+def test_the_sample_of_the_treebank():
+    bunch = load_ewt_sample()
+    words, tags = load_ewt_sample(return_X_y=True)
+    assert (words, tags) == (bunch.data, bunch.target)
+    assert len(words) == 300
+    assert [*map(len, words)] == [*map(len, tags)]
+    assert all(6 <= len(sentence) <= 25 and all(sentence) for sentence in words)
+    assert len({tag for sentence in tags for tag in sentence}) == 17
+    assert "CC BY-SA 4.0" in bunch.DESCR
 
 
 # Digit dates
