@@ -112,6 +112,8 @@ def _not_exportable(estimator):
     advice = "only ChainSSVM, MulticlassSSVM and MultilabelSSVM, and pipelines with them, can be"
     if hasattr(estimator, "best_estimator_"):
         advice = "pass its best_estimator_"
+    elif hasattr(estimator, "temperature_"):
+        advice = "pass its estimator_; files contain no probabilities"
     elif type(estimator).__name__ == "LatentSSVM":
         advice = "its labels have hidden states; fit a ChainSSVM to the visible labels"
     return f"{shortened(estimator)} cannot be exported: {advice}"

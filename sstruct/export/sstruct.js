@@ -229,6 +229,9 @@ function argmax(scores) {
 export class Model {
   /** Read the text of a model file. Throws a ModelError that names the field if it is invalid. */
   static parse(text) {
+    if (typeof text !== "string") {
+      throw new ModelError("Model.parse expects the content of the file as a string");
+    }
     let data;
     try {
       data = JSON.parse(text);

@@ -94,10 +94,10 @@ class StreamingViterbi:
             edge_scores, start, end = _scores(chain)
             classes = chain.classes
         elif not sparse.issparse(edge_scores):
-            edge_scores = real_array(edge_scores, "edge_scores")
+            edge_scores = real_array(edge_scores, "model_or_scores")
         shape = edge_scores.shape
         if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
-            raise ValueError(f"edge_scores must have shape (n_labels, n_labels), found {shape}")
+            raise ValueError(f"model_or_scores must have shape (n_labels, n_labels), found {shape}")
         scores = ChainScores(shape[0], edge_scores, classes, mask, start, end)
         self._classes = scores.classes
         self._stream = ChainStream(scores.terms, -1 if lag is None else min(lag, 2**62))
@@ -113,7 +113,8 @@ class StreamingViterbi:
         Parameters
         ----------
         rows : array-like of shape (n_rows, n_labels) or (n_rows, n_features)
-            Score of each label at each new position or, given a model, its features.
+            Score of each label at each new position or, given a model, its features, which may be a
+            sparse matrix.
 
         Returns
         -------
@@ -128,10 +129,12 @@ class StreamingViterbi:
             appended; or if every labeling is forbidden from a row on. The rows before it are
             appended then, and their labels can be obtained by :meth:`flush`.
         """
+        if self._weights is not None and sparse.issparse(rows):
+            rows = rows.toarray()
         rows = real_array(rows, "rows", single=True)
         if rows.ndim != 2:
             raise ValueError(
-                f"rows must have shape (n_rows, n_labels), found {rows.shape}; one row is [row]"
+                f"rows must have two dimensions, found shape {rows.shape}; one row is [row]"
             )
         if self._weights is not None:
             rows = self._node_scores(rows)

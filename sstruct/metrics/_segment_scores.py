@@ -42,8 +42,8 @@ def segment_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of frames to ignore. Frames whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error. Such a frame ends a segment.
+        True label of frames to ignore. Frames whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error. Such a frame ends a segment.
 
     Returns
     -------
@@ -109,8 +109,8 @@ def segment_edit_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of frames to ignore. Frames whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error. Such a frame ends a segment.
+        True label of frames to ignore. Frames whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error. Such a frame ends a segment.
 
     Returns
     -------

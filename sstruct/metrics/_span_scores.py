@@ -110,8 +110,8 @@ def span_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
     -------
@@ -170,8 +170,8 @@ def span_precision_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
     -------
@@ -230,8 +230,8 @@ def span_recall_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
     -------
@@ -289,8 +289,8 @@ def span_classification_report(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
     -------
@@ -360,8 +360,8 @@ def span_confusion_matrix(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error. Such a node ends a span, like O.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
     -------
@@ -419,8 +419,8 @@ def chunk_precision_recall_f1(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error. Such a node ends a chunk, like O.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error. Such a node ends a chunk, like O.
 
     Returns
     -------
@@ -465,8 +465,8 @@ def chunk_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error.
+        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        without `ignore_label`, they raise an error.
 
     Returns
     -------

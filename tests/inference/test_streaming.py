@@ -140,8 +140,8 @@ def test_invalid_rows_change_nothing():
     [
         (np.eye(2), {"lag": -1}, ValueError, "lag must be at least 0"),
         (np.eye(2), {"lag": 1.5}, TypeError, "lag must be an integer"),
-        (np.zeros((2, 3)), {}, ValueError, "edge_scores must have shape"),
-        (np.zeros((1, 2, 2)), {}, ValueError, "edge_scores must have shape"),
+        (np.zeros((2, 3)), {}, ValueError, "model_or_scores must have shape"),
+        (np.zeros((1, 2, 2)), {}, ValueError, "model_or_scores must have shape"),
         (np.eye(2), {"classes": ["a"]}, ValueError, "classes has 1 labels"),
     ],
 )
@@ -172,6 +172,8 @@ def test_a_model_labels_as_predict_does(options):
     stream = StreamingViterbi(model)
     for x, labels in zip(X, model.predict(X)):
         assert np.concatenate(pushed(stream, x, rng)).tolist() == labels.tolist()
+        found = [*stream.push(sparse.csr_array(x)), *stream.flush()]
+        assert found == labels.tolist()
 
 
 def test_models_that_cannot_decode_a_stream():
