@@ -340,8 +340,8 @@ class Metrics:
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are ignored as well;
-        with ``ignore_label=None`` such labels raise an error.
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
+        without `ignore_label`, they raise an error.
     """
 
 

@@ -36,7 +36,7 @@ def flat_accuracy_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error.
 
     Returns
@@ -84,7 +84,7 @@ def flat_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error.
 
     Returns
@@ -132,7 +132,7 @@ def flat_precision_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error.
 
     Returns
@@ -180,7 +180,7 @@ def flat_recall_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error.
 
     Returns
@@ -231,7 +231,7 @@ def flat_classification_report(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error.
 
     Returns
@@ -278,7 +278,7 @@ def sequence_accuracy_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error.
 
     Returns

@@ -42,7 +42,7 @@ def segment_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of frames to ignore. Frames whose true label is None or NaN are then ignored as well;
+        True label of frames to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a frame ends a segment.
 
     Returns
@@ -109,7 +109,7 @@ def segment_edit_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of frames to ignore. Frames whose true label is None or NaN are then ignored as well;
+        True label of frames to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a frame ends a segment.
 
     Returns

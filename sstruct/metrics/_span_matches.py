@@ -48,7 +48,7 @@ def span_match_counts(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
@@ -238,7 +238,7 @@ def span_confusions(
     suffix : bool, default=False
         Whether the letter follows the type, as in ``"PER-B"``.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns

@@ -110,7 +110,7 @@ def span_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
@@ -170,7 +170,7 @@ def span_precision_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
@@ -230,7 +230,7 @@ def span_recall_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
@@ -289,7 +289,7 @@ def span_classification_report(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
@@ -360,7 +360,7 @@ def span_confusion_matrix(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a node ends a span, like O.
 
     Returns
@@ -419,7 +419,7 @@ def chunk_precision_recall_f1(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error. Such a node ends a chunk, like O.
 
     Returns
@@ -465,7 +465,7 @@ def chunk_f1_score(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. Nodes whose true label is None or NaN are then ignored as well;
+        True label of nodes to ignore. Those whose true label is None or NaN are ignored, too;
         without `ignore_label`, they raise an error.
 
     Returns
