@@ -29,7 +29,13 @@ from sstruct._estimators.core.fitted_state import (
     reads_one_fit,
 )
 from sstruct._estimators.core.missing_methods import Missing, only_all_samples
-from sstruct._estimators.path.folds import as_rows, check_splits, n_samples_of, splits_of
+from sstruct._estimators.path.folds import (
+    as_rows,
+    check_splits,
+    check_splitter,
+    n_samples_of,
+    splits_of,
+)
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import NoNodesError, is_of_nodes, sliceable_weights
@@ -226,10 +232,7 @@ class CalibratedSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """Raise if a parameter is invalid or the estimator is not supported."""
         check_parameters(self)
         check_n_jobs(self.n_jobs)
-        if isinstance(self.cv, bytes | bytearray):  # has a method split, but is not a splitter
-            raise TypeError(
-                f"cv must be a number of folds or a splitter, found {shortened(self.cv)}"
-            )
+        check_splitter(self.cv)
         estimator = _inner(self.estimator)
         if isinstance(estimator, Pipeline):
             raise TypeError(

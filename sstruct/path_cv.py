@@ -38,6 +38,7 @@ from sstruct._estimators.path.folds import (
     best_of,
     check_scorer,
     check_splits,
+    check_splitter,
     n_samples_of,
     scores_along,
     scores_at,
@@ -296,10 +297,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         check_parameters(self)
         check_sweep(self.eps, KAPPA if self.kappa is None else self.kappa, self.lam_min)
         check_values(vars(self), VALID_VALUES)
-        if isinstance(self.cv, bytes | bytearray):  # has a method split, but is not a splitter
-            raise TypeError(
-                f"cv must be a number of folds or a splitter, found {shortened(self.cv)}"
-            )
+        check_splitter(self.cv)
         if self.lams is not None:
             lams = array_of(self.lams, "lams")
             if lams.ndim != 1 or len(lams) == 0 or lams.dtype.kind not in "iuf":

@@ -234,7 +234,7 @@ class SpanDisplay:
         return self.true_spans, self.predicted_spans
 
     def _edges(self, i):
-        """Return where each position of a sequence begins, and where the last one ends."""
+        """Return the start of each position on the axis, and the end of the last one."""
         if self.tokens is not None:
             return np.append(0, np.cumsum([len(word) + 1 for word in self.tokens[i]]))
         stops = [span[1] for part in self._parts() for span in part[i]]

@@ -66,6 +66,12 @@ def splits_of(cv, is_classifier, X, y, groups):
         raise kind(f"cv={shortened(cv)} cannot split X and y: {brief(error)}") from error
 
 
+def check_splitter(cv):
+    """Raise TypeError if `cv` has a method split, but is not a splitter."""
+    if isinstance(cv, bytes | bytearray):
+        raise TypeError(f"cv must be a number of folds or a splitter, found {shortened(cv)}")
+
+
 def check_splits(splits, n_samples, cv):
     """Raise unless there are splits, each with valid rows for training and for testing."""
     if not splits:

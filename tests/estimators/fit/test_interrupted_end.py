@@ -134,6 +134,6 @@ def test_ctrl_c_while_a_model_is_dropped_is_not_lost(tiny_chains):
     models = [ChainSSVM().fit(*tiny_chains)]
     models[0].predict(tiny_chains[0])  # its state is recorded
     with pytest.raises(KeyboardInterrupt):
-        # Both calls come from C: Python looks at the interrupt where the next function begins.
+        # Both are called from C. Python checks for an interrupt when it enters a Python function.
         list(map(operator.call, [_thread.interrupt_main, models.clear]))
     assert not models
