@@ -118,14 +118,14 @@ def make_bounds(rng, box, d):
     return np.array([lower, upper])
 
 
-def repeated_chain(rng, length=3000, n_features=20, n_labels=200):
-    """Return a problem of 32 blocks with the same rows.
+def repeated_chain(rng, length=3000, n_features=20, n_labels=200, n_blocks=3200):
+    """Return a problem of blocks with the same rows.
 
-    With the default sizes its oracles take half a second or more together.
+    With the default sizes its oracles take some seconds together, far longer than `alarm` waits.
     """
     return ChainProblem(
         rng.standard_normal((length, n_features)),
-        ChainRanges(np.zeros(32), np.full(32, length)),
+        ChainRanges(np.zeros(n_blocks), np.full(n_blocks, length)),
         ChainModel(n_labels),
         rng.integers(0, n_labels, length),
     )

@@ -367,7 +367,8 @@ def test_a_deadline_in_the_past_stops_early(rng):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
 @pytest.mark.parametrize("kind", ["batch", "subgradient"])
 def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
-    n, problem = 32, repeated_chain(rng)
+    problem = repeated_chain(rng)
+    n = problem.n_blocks
     q = np.full(n, 1 / n)
     plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)
     order = np.arange(n, dtype=np.intp)

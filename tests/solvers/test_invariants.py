@@ -68,7 +68,7 @@ def test_every_pass_keeps_the_state_consistent(new_rng, step, permute, batch, ke
 
 
 def test_an_interrupted_rebuild_leaves_what_was_there(rng, monkeypatch):
-    problem = repeated_chain(rng, length=100, n_features=2)
+    problem = repeated_chain(rng, length=100, n_features=2, n_blocks=32)
     state = DualState(problem, 0.1, np.full(32, 1 / 32), 0)
     exact_pass(state, "fw")
     w, dual = state.w, state.dual
@@ -238,8 +238,8 @@ def test_a_state_needs_a_positive_lam_and_a_weight_for_each_block(rng):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
 def test_a_signal_does_not_wait_for_the_last_oracle_of_a_batch(rng):
     problem = repeated_chain(rng)
-    problem.batch_size = 32
-    state = DualState(problem, 0.1, np.full(32, 1 / 32), 0)
+    n = problem.batch_size = problem.n_blocks
+    state = DualState(problem, 0.1, np.full(n, 1 / n), 0)
     with alarm(), pytest.raises(KeyboardInterrupt):
         exact_pass(state, "pairwise")
     assert state.n_steps == 0

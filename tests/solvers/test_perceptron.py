@@ -222,7 +222,8 @@ def test_a_deadline_in_the_past_stops_early(rng):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
 def test_a_signal_leaves_whole_visits(rng):
-    n, problem = 32, repeated_chain(rng)
+    problem = repeated_chain(rng)
+    n = problem.n_blocks
     state, order = PerceptronState(problem, np.ones(n)), np.arange(n, dtype=np.intp)
     with alarm(), pytest.raises(KeyboardInterrupt):
         state.run(order, LATER)
