@@ -1,4 +1,4 @@
-"""Calibrated probabilities of structured SVMs."""
+"""Probabilities by temperature scaling."""
 
 from copy import copy
 from dataclasses import dataclass, field
@@ -43,8 +43,6 @@ from sstruct._input.threads import check_n_jobs
 from sstruct._solvers.core.seed import random_of
 from sstruct.chain import ChainSSVM
 from sstruct.spans import Scheme
-
-__all__ = ["CalibratedSSVM"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -129,6 +127,8 @@ class CalibratedSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     >>> bool(abs(probabilities.max(axis=1).mean() - found.mean()) < 0.05)
     True
     """
+
+    __module__ = "sstruct.calibration"  # import path for pickle and skops
 
     _fitted_state = FittedState(
         {"estimator_": Of(type=ChainSSVM), "temperature_": Number(positive=True)}
