@@ -25,6 +25,8 @@ class ExportMixin:
             message names them.
         NotFittedError
             Before a fit.
+        FileNotFoundError
+            If the folder of the file does not exist.
 
         See Also
         --------

@@ -18,6 +18,11 @@ def writer_of(path):
     suffix = os.path.splitext(name)[1] if isinstance(name, str) else None
     if suffix not in WRITERS:
         raise ValueError(f"path must end in .json or .onnx, found {shortened(name)}")
+    folder = os.path.dirname(name) or os.curdir
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(
+            f"path is in {folder!r}, which is not an existing folder; create it"
+        )
     return WRITERS[suffix]
 
 

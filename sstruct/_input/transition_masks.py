@@ -227,6 +227,11 @@ def allowed_transitions(mask, classes, name="transition_mask"):
         edge = np.array([[_allows(mask, a, b, name) for b in labels] for a in labels])
         starts = [_allows(mask, None, a, name) for a in labels]
         return edge, np.array([starts, [_allows(mask, a, None, name) for a in labels]])
+    if isinstance(mask, str):
+        raise ValueError(
+            f"{name} must be a bool array or a callable, found {shortened(mask)}; for label "
+            "schemes, pass sstruct.masks.bio_transitions or sstruct.masks.bioes_transitions"
+        )
     edge = array_of(mask, name, "a bool array or a callable")
     if edge.shape != (K, K) or edge.dtype != bool:
         raise ValueError(

@@ -48,6 +48,8 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
         exported; the message names them.
     NotFittedError
         If the model is not fitted.
+    FileNotFoundError
+        If the folder of the file does not exist.
     ImportError
         If onnx is required and not installed.
 

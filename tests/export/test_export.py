@@ -93,6 +93,13 @@ def test_other_paths_raise(path, chain, data):
             export(path)
 
 
+def test_a_missing_folder_is_named(chain, data, tmp_path):
+    chain.fit(*data)
+    for export in (chain.export, lambda path: export_model(chain, path)):
+        with pytest.raises(FileNotFoundError, match=r"path is in .*missing'"):
+            export(tmp_path / "missing" / "model.json")
+
+
 def test_models_that_are_not_fitted_raise(chain, data, tmp_path):
     unfitted = make_pipeline(PerNode(StandardScaler()), ChainSSVM().fit(*data))
     for model in (chain, make_pipeline(SequenceVectorizer(), chain), unfitted):

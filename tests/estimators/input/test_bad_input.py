@@ -111,7 +111,7 @@ PARAMETERS = {
     ),
     "mask shape": ({"transition_mask": MASK[:2]}, ValueError, r"shape \(3, 3\) .* \(2, 3\)"),
     "mask dtype": ({"transition_mask": MASK * 1}, ValueError, "must be a bool array .* int64"),
-    "mask a word": ({"transition_mask": "bio"}, ValueError, "transition_mask must be a bool"),
+    "mask a word": ({"transition_mask": "bio"}, ValueError, "must be .* found 'bio'.*masks"),
     "unknown label": (
         {"classes": ["a", "b"]},
         ValueError,
