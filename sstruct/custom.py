@@ -54,6 +54,11 @@ class StructuredSVM(BaseSSVM):
             phi(x, y_true)), return the labeling with the largest h + loss_weight * loss among the
             labelings with h > 0 and loss / h from `lower` to `upper`, excluding `lower` itself if
             `above`, and `upper` if `below`; or None if there is no such labeling.
+        ``bounded_argmax(x, w, y_true, loss_weight=1.0)``
+            For oracles that may stop before they have found the best labeling: return the labeling
+            that was found and an upper bound of the score, plus the loss, of any labeling. Used for
+            training instead of ``argmax``. The bounds keep the certificate valid. See
+            :class:`sstruct.extending.MILPOracle`.
         ``potentials(x, w)``
             Return an object that is passed to ``argmax`` and ``constrained_argmax`` instead of `w`,
             such as an array of scores of parts. It is computed once per sample and weights, for
@@ -72,7 +77,8 @@ class StructuredSVM(BaseSSVM):
             passes over cached labelings are made per pass that calls the oracle.
 
         Methods must not change their arguments, and must return equal results for equal arguments.
-        For C functions, see :class:`sstruct.extending.CompiledOracle`.
+        For C functions, see :class:`sstruct.extending.CompiledOracle`; for integer programs,
+        :class:`sstruct.extending.MILPOracle`.
     bounds : array-like of shape (2, d) or None, default=None
         Lower and upper bounds of the weights; infinite for free weights.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
@@ -182,9 +188,9 @@ class StructuredSVM(BaseSSVM):
     converged_ : bool
         Whether ``status_`` is CONVERGED.
     inference_ : str
-        ``"oracle (exact)"``, or ``"oracle (approximate)"`` if a cached labeling was ever better
-        than the result of the oracle; with slack rescaling, for example, ``"oracle, angular search
-        (exact)"``.
+        ``"oracle (exact)"``; ``"oracle (bounded)"`` if it has ``bounded_argmax``; or ``"oracle
+        (approximate)"`` if a cached labeling was ever better than the result of the oracle, or its
+        bound; with slack rescaling, for example, ``"oracle, angular search (exact)"``.
     history_ : dict of ndarrays
         Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),

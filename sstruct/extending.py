@@ -1,7 +1,8 @@
-"""User-defined structures in compiled code: C functions, or a problem written in Cython."""
+"""User-defined structures: integer programs, C functions, or a problem written in Cython."""
 
+from sstruct._estimators.custom.binary_programs import BinaryProgram, MILPOracle
 from sstruct._estimators.custom.compiled_oracle import CompiledOracle
 from sstruct._problems.core._block_problem import BlockProblem
 from sstruct._problems.core._decode import decode
 
-__all__ = ["BlockProblem", "CompiledOracle", "decode"]
+__all__ = ["BinaryProgram", "BlockProblem", "CompiledOracle", "MILPOracle", "decode"]

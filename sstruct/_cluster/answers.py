@@ -82,7 +82,9 @@ class OracleActor:
                 plane = calls.ask(i, w, loss_weight, constraint)
                 if plane is None:
                     return None
-                index, value, loss = plane
+                index, value, loss, excess = plane
+                if excess > 0:
+                    return plane  # a hash would not include it
                 hashed = plane_hash(loss, index, value)
                 there = hashed in known[1][ends[place] - known[0][place] : ends[place]]
                 return hashed if there else plane
@@ -112,29 +114,29 @@ def sendable(error):
 
 def packed(answers):
     """Pack answers into a few arrays."""
-    kinds, sizes, hashes, losses, indices, values = [], [], [], [], [], []
+    kinds, sizes, hashes, numbers, indices, values = [], [], [], [], [], []
     for answer in answers:
         if answer is None or isinstance(answer, int):
             kinds.append(NOTHING if answer is None else KNOWN)
             hashes.append(answer or 0)
             continue
-        index, value, loss = answer
+        index, value, *loss_and_excess = answer
         kinds.append(DENSE if index is None else SPARSE)
         sizes.append(len(value))
-        losses.append(loss)
+        numbers += loss_and_excess
         indices += [] if index is None else [index]
         values.append(value)
     return (
         np.array(kinds, dtype=np.int8),
         np.array(sizes, dtype=np.int32),
         np.array(hashes, dtype=np.uint64),
-        np.array(losses),
+        np.array(numbers),
         np.concatenate([np.empty(0, dtype=np.int32), *indices]),
         np.concatenate([np.empty(0), *values]),
     )
 
 
-def unpacked(kinds, sizes, hashes, losses, index, value):
+def unpacked(kinds, sizes, hashes, numbers, index, value):
     """Return the answers packed by `packed`."""
     answers, a, h, at, entry = [], 0, 0, 0, 0
     for kind in kinds.tolist():
@@ -146,7 +148,7 @@ def unpacked(kinds, sizes, hashes, losses, index, value):
         if kind == SPARSE:
             where = index[at : at + size]
             at += size
-        answers.append((where, value[entry : entry + size], float(losses[a])))
+        answers.append((where, value[entry : entry + size], *numbers[2 * a : 2 * a + 2].tolist()))
         entry += size
         a += 1
     return answers

@@ -21,7 +21,7 @@ from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 from tests.estimators.custom.choices import Choice, ConstrainedChoice, make_choices
 
 INDEX = st.lists(st.integers(0, 40), unique=True, max_size=5).map(sorted)
-PLANE = st.tuples(st.booleans(), INDEX, st.floats(0, 5))
+PLANE = st.tuples(st.booleans(), INDEX, st.floats(0, 5), st.floats(0, 5))
 ANSWER = st.one_of(st.none(), st.integers(0, 2**64 - 1), PLANE)
 
 
@@ -30,9 +30,9 @@ def test_packing_loses_nothing(drawn):
     answers = []
     for answer in drawn:
         if isinstance(answer, tuple):
-            dense, index, loss = answer
+            dense, index, *numbers = answer
             index = np.array(index, dtype=np.int32)
-            answer = None if dense else index, index + 0.5, loss
+            answer = None if dense else index, index + 0.5, *numbers
         answers.append(answer)
     again = unpacked(*packed(answers))
     assert len(again) == len(answers)
@@ -46,7 +46,7 @@ def test_packing_loses_nothing(drawn):
             a[0] if a[0] is not None else [], [] if b[0] is None else b[0]
         )
         np.testing.assert_array_equal(a[1], b[1])
-        assert a[2] == b[2]
+        assert a[2:] == b[2:]
 
 
 def answerer(X, y, oracle, n_threads=1):
@@ -82,13 +82,14 @@ def test_planes_are_those_of_the_problem_at_home(rng, as_sparse, n_threads):
     fine, _, found = there.ask((2, 0, None, w), 1.0, blocks, nothing, None)
     assert fine
     answers, hashes = unpacked(*found), []
-    for i, (index, value, loss) in zip(blocks.tolist(), answers, strict=True):
+    for i, (index, value, loss, excess) in zip(blocks.tolist(), answers, strict=True):
         code = problem.best_code(i, w)[0]
         psi, expected = problem.py_planes(i)[int(code[0])]
         dense = np.zeros(5)
         dense[slice(None) if index is None else index] = value
         np.testing.assert_array_equal(dense, psi)
         assert loss == expected
+        assert excess == 0
         assert index is None or (value != 0).all()
         hashes.append(plane_hash(loss, index, value))
     # Known ones are not sent again.

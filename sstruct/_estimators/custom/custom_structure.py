@@ -58,7 +58,7 @@ class CustomStructure(Structure):
             total,
             None,
             data,
-            Inference("oracle"),
+            Inference("oracle", oracle.quality),
             attributes={},
             bounds=self.bounds_of(problem),
             n_threads=oracle.n_threads(problem, n_threads(self.n_jobs)),

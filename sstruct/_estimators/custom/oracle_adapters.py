@@ -6,6 +6,7 @@ from joblib import Parallel, delayed
 from sstruct._checks.parameters import check_number
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._estimators.core.sample_data import SampleData
+from sstruct._estimators.core.training import Quality
 from sstruct._estimators.custom.oracle_samples import OraclePartitions, OracleSamples
 from sstruct._input.threads import n_workers
 from sstruct._problems.core._block_problem import BlockProblem
@@ -55,6 +56,8 @@ class OracleAdapter:
         A list of the labelings with the largest score for weights w, not decoded.
     ``losses(samples, truths, found)``
         The losses of labelings returned by ``predict``; truths are as passed by the user.
+    ``quality``
+        The Quality of the oracle, unless an error is found.
     ``largest_losses(samples, truths, n_weights, n_jobs)``
         The largest loss of any labeling of each sample, found by the oracle.
 
@@ -87,6 +90,10 @@ class PythonOracleAdapter(OracleAdapter):
     """Adapter of an oracle in Python, which is called for one sample at a time."""
 
     methods = METHODS
+
+    @property
+    def quality(self):
+        return Quality.BOUNDED if hasattr(self.oracle, "bounded_argmax") else Quality.EXACT
 
     def samples(self, X, y):
         return OraclePartitions(X, y) if is_partitioned(X) else OracleSamples(X, y)
@@ -147,6 +154,7 @@ class CompiledOracleAdapter(OracleAdapter):
     """Adapter of an oracle with a method `problem`: see doc/how_to/compiled_oracle.rst."""
 
     methods = ("problem", "predict", "losses")
+    quality = Quality.EXACT
 
     def samples(self, X, y):
         if is_partitioned(X):

@@ -18,6 +18,7 @@ cdef class CallableProblem(BlockProblem):
     cdef PlaneTable passing          # answers of certificates, kept until the next block
     cdef Py_ssize_t passing_block
     cdef double[::1] difference      # scratch memory for distances
+    cdef double excess               # bound minus value of the last answer
     cdef object frozen_w
     cdef const double* last_w
     cdef double last_loss_weight

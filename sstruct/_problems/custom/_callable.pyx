@@ -7,7 +7,9 @@
 #     better plane is used as the answer, and the event is counted.
 # (d) If workers make the calls, a pass announces the blocks (`ask_ahead`); the answers are stored until
 #     `maximize` is called at the same weights. For planes in the table, workers may return hashes.
-# (e) Answers of certificates are not stored in the table.
+# (e) An oracle that stops early has an upper bound of the value of any labeling. A known plane that is
+#     better than its answer is used; only one that is better than the bound is an error.
+# (f) Answers of certificates are not stored in the table.
 """A problem defined by a Python object."""
 
 from libc.math cimport fabs, sqrt
@@ -142,8 +144,9 @@ cdef class CallableProblem(BlockProblem):
         cdef const int32_t[::1] indices
         cdef const double[::1] values
         if isinstance(taken, int):
+            self.excess = 0
             return self.table.with_hash(i, taken)
-        indices, values, loss = taken
+        indices, values, loss, self.excess = taken
         cdef Py_ssize_t size = values.shape[0]
         return self.keep(
             i, loss, size, &indices[0] if indices is not None and size > 0 else NULL,
@@ -211,11 +214,13 @@ cdef class CallableProblem(BlockProblem):
             OracleAnswer* answer) except -1 nogil:
         cdef int32_t k
         cdef double size = 0, best_size = 0, value, first, terms
+        cdef bint is_poor = False
         self.ask(i, w, loss_weight, code)
         cdef int32_t found = code[0]
         self.last_w, self.last_loss_weight = w, loss_weight
         answer.value = self.score(self.plane(i, code[0]), w, loss_weight, &size)
-        answer.work, answer.exact, first = self.oracle_work, True, answer.value
+        first, answer.work = answer.value, self.oracle_work
+        answer.bound, answer.exact = first + self.excess, self.excess == 0
         if code[0] != 0:
             self.wrong[i] += 1
         if first < -REFUSED * size:
@@ -228,13 +233,14 @@ cdef class CallableProblem(BlockProblem):
             if value > answer.value:
                 # Use the best known labeling, even if it is better only by rounding errors of scores,
                 # or of their terms if these cancel.
-                if value > first + ROUNDING * (size + best_size):
+                if value > answer.bound + ROUNDING * (size + best_size):
                     terms = plane_terms(self.plane(i, found), w) + plane_terms(
                         &self.table.planes[i][k], w)
-                    answer.exact &= value <= first + ROUNDING * terms
+                    is_poor |= value > answer.bound + ROUNDING * terms
                 answer.value, code[0] = value, k
-        answer.bound = answer.value
-        if not answer.exact:
+        answer.bound = max(answer.bound, answer.value)
+        if is_poor:
+            answer.exact = False
             self.poor[i] += 1
         return 0
 

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Mapping, Set
+from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from threading import get_ident
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from sstruct._checks.arrays import contiguous
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._checks.parameters import is_real
+from sstruct._checks.shown import shortened
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 
 METHODS = ("joint_feature", "loss", "argmax")
@@ -120,8 +122,8 @@ class OracleCalls:
         Features of the true labelings, as returned by ``features``.
     digests : list of bytes
         Digest of each sample, to detect changes.
-    constrained : bool
-        Whether the oracle has ``constrained_argmax``.
+    constrained, bounded : bool
+        Whether the oracle has ``constrained_argmax`` and ``bounded_argmax``.
     n_threads : int
         Number of threads that may usefully call ``ask`` at the same time.
     """
@@ -146,6 +148,10 @@ class OracleCalls:
     @property
     def constrained(self):
         return hasattr(self.oracle, "constrained_argmax")
+
+    @property
+    def bounded(self):
+        return hasattr(self.oracle, "bounded_argmax")
 
     @property
     def truth_digests(self):
@@ -264,7 +270,7 @@ class OracleCalls:
         return found
 
     def ask(self, i, w, loss_weight, constraint=None):
-        """Return the plane of the labeling that the max-oracle returns: index, value and loss.
+        """Return the plane of the labeling that the max-oracle returns.
 
         Parameters
         ----------
@@ -278,13 +284,17 @@ class OracleCalls:
         Returns
         -------
         tuple or None
+            Index, values and loss of the plane, and the excess: the difference between an upper
+            bound of the value of any labeling and the value of this one, 0 for an exact oracle.
             Index None means that the plane is dense; None that no labeling satisfies the
             constraint.
         """
-        x, y, scores = self.X[i], self.y[i], self.potentials(i, w)
+        x, y, scores, bound = self.X[i], self.y[i], self.potentials(i, w), None
         if constraint is None:
-            name = "argmax"
+            name = "bounded_argmax" if self.bounded else "argmax"
             labeling = self._call(i, name, x, scores, y_true=y, loss_weight=loss_weight)
+            if self.bounded:
+                labeling, bound = self._labeling_and_bound(i, labeling)
         else:
             name = "constrained_argmax"
             labeling = self._call(
@@ -298,9 +308,28 @@ class OracleCalls:
         if not self.checked[i]:
             self.check_unchanged(i)
             self.checked[i] = True
+        excess = 0.0
+        if bound is not None:
+            index, value = features if self.sparse else (slice(None), features)
+            excess = max(0.0, bound - float(w[index] @ value) - loss_weight * loss)
         if self.sparse:
-            return *sparse_difference(*self.truths[i], *features), loss
-        return *dense_difference(self.truths[i], features), loss
+            return *sparse_difference(*self.truths[i], *features), loss, excess
+        return *dense_difference(self.truths[i], features), loss, excess
+
+    def _labeling_and_bound(self, i, found):
+        """Return the two results of ``bounded_argmax``, validated."""
+        if not isinstance(found, tuple) or len(found) != 2 or not is_real(found[1]):
+            raise TypeError(
+                f"{self._at(i, 'bounded_argmax')} must return a labeling and a number, a bound; "
+                f"found {shortened(found)}"
+            )
+        labeling, bound = found
+        if not abs(bound) <= LARGEST:
+            raise ValueError(
+                f"{self._at(i, 'bounded_argmax')} returned the bound {bound}, expected a finite "
+                f"number of at most {LARGEST:g}"
+            )
+        return labeling, float(bound)
 
     def potentials(self, i, w):
         """Return the argument of the oracle's searches: its potentials, or w by default."""
@@ -372,7 +401,7 @@ def public(oracle):
 
 
 def digest(value):
-    """Return a digest of arrays, numbers, strings and containers, or of the type's name."""
+    """Return a digest of arrays, numbers, strings, containers, dataclasses, or a type's name."""
     state = blake2b(digest_size=8)
     _feed(state, value)
     return state.digest()
@@ -395,6 +424,10 @@ def _feed(state, value, above=()):
         state.update(f"array {value.shape}".encode())
         for item in value.ravel():
             _feed(state, item, within)
+    elif is_dataclass(value) and not isinstance(value, type):
+        state.update(type(value).__qualname__.encode())
+        for each in fields(value):
+            _feed(state, getattr(value, each.name), within)
     elif isinstance(value, list | tuple):
         state.update(f"{type(value).__name__} {len(value)}".encode())
         for item in value:
