@@ -17,7 +17,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "matplotlib.sphinxext.plot_directive",
     "numpydoc",
@@ -27,6 +26,7 @@ extensions = [
     # In doc/extensions.
     "reference_pages",
     "changelog",
+    "mathml",
 ]
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples/tutorials", "../examples/gallery"],
@@ -74,6 +74,7 @@ autosummary_generate = True
 numpydoc_show_class_members = False
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates"]
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "sstruct"
 html_static_path = ["_static"]

@@ -63,3 +63,10 @@ def test_short_lists_and_other_parameters_stay_as_they_are():
     pages = extension("reference_pages")
     for names in (["lam", "loss"], [f"other_{k}" for k in range(12)]):
         assert pages.grouped(docstring(names)) == docstring(names)
+
+
+def test_formulas_become_mathml():
+    to_mathml = pytest.importorskip("sphinx") and extension("mathml").to_mathml
+    found = to_mathml(r"\Big( w_1, \dots, w_J \Big)", as_block=True)
+    assert found.startswith("<math") and 'display="block"' in found
+    assert found.count("<msub>") == 2
