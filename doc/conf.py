@@ -34,11 +34,15 @@ sphinx_gallery_conf = {
     # The tutorials have an index, because their order matters.
     "copyfile_regex": r"index\.rst",
     "filename_pattern": r"/plot_",
+    # The gallery starts with tasks.
+    "within_subsection_order": "gallery_order.TaskOrder",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("sstruct",),
     "reference_url": {"sstruct": None},
     "remove_config_comments": True,
     "plot_gallery": True,
+    # Its page loads scripts from other servers.
+    "write_computation_times": False,
 }
 # An empty inventory replaces those that cannot be downloaded, so that the manual can be built
 # offline, without links to other manuals.

@@ -24,7 +24,7 @@ class RegularizationPath(AlongLambda):
 
     Returned by :func:`ssvm_path`. The weights are piecewise constant. With breakpoints
     :math:`\lambda_1
-    > \lambda_2 > \dots > \lambda_J` and weights :math:`w_1, \dots, w_J`, w is :math:`(\lambda_1 /
+    > \lambda_2 > \ldots > \lambda_J` and weights :math:`w_1, \ldots, w_J`, w is :math:`(\lambda_1 /
     \lambda) w_1` above the first and :math:`w_j` between :math:`\lambda_{j + 1}` (excluded) and
     :math:`\lambda_j`. If ``guarantee_`` is ``"certified"``, the objective exceeds the optimum by at
     most `eps` for every lambda >= ``lam_end_``.

@@ -4,23 +4,19 @@ Sphinx's own renderer loads MathJax from a server when a page is read. docutils 
 LaTeX that this manual uses.
 """
 
-import re
-
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
-# Commands that docutils does not know. Parentheses of MathML grow with their content.
-REPLACEMENTS = ((r"\\[bB]igg?[lr]?(?![a-zA-Z])", ""), (r"\\dots(?![a-zA-Z])", r"\\ldots "))
+# Browsers stretch norms, unlike parentheses, to the height of their exponents.
+NORM, FIXED_NORM = "<mo>‖</mo>", '<mo stretchy="false">‖</mo>'
 
 
 def to_mathml(tex, as_block):
     """Convert LaTeX to a MathML element."""
-    for pattern, new in REPLACEMENTS:
-        tex = re.sub(pattern, new, tex)
-    return tex2mathml(tex.strip(), as_block=as_block)
+    return tex2mathml(tex.strip(), as_block=as_block).replace(NORM, FIXED_NORM)
 
 
 def rendered(translator, node, as_block):

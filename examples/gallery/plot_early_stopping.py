@@ -1,7 +1,7 @@
 """
-========================================
-Early stopping, or a fit to the optimum?
-========================================
+====================================================
+Early stopping, or a fit to the optimum? (ChainSSVM)
+====================================================
 
 Chains read handwritten dates. If ``lam`` is small, the optimum of the objective follows the
 training dates closely, and weights from earlier passes may generalize better. With

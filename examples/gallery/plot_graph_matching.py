@@ -1,7 +1,7 @@
 """
-==============================================
-Can points be matched by their distances only?
-==============================================
+===============================================================
+Can points be matched by their distances only? (graph_matching)
+===============================================================
 
 A set of points is rotated, every point moves a little, and two points are missing on each side.
 Then only distances between points can be compared: two assignments are consistent if the distance

@@ -1,7 +1,7 @@
 """
-===============================
-How many labels may be missing?
-===============================
+============================================
+How many labels may be missing? (LatentSSVM)
+============================================
 
 In the training dates, YYYY-MM-DD in handwritten digits, only some marks are labeled. There are two
 ways to learn from them: split the dates at unlabeled marks, or alternate between completing the

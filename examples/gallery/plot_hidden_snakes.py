@@ -1,7 +1,7 @@
 """
-============================================
-Is a snake in the picture, and where is it?
-============================================
+===============================================================
+Is a snake in the picture, and where is it? (TypedGraphCRFSSVM)
+===============================================================
 
 A snake of four parts lies in a small picture. The color of each of its cells encodes the direction
 of the next cell. The parts are labeled from head to tail. In half of the pictures one cell has a

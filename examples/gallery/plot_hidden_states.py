@@ -1,7 +1,7 @@
 """
-===============================================
-Do hidden states recover subclasses of a label?
-===============================================
+============================================================
+Do hidden states recover subclasses of a label? (LatentSSVM)
+============================================================
 
 Digits are classified as even or odd, so that each of the two labels covers five digits. A linear
 model with two labels cannot separate them. With ``states_per_label=5``, each label has five hidden

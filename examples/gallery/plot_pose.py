@@ -1,7 +1,7 @@
 """
-============================================================
-Can a tree of joints correct the errors of single detectors?
-============================================================
+=======================================================================
+Can a tree of joints correct the errors of single detectors? (TreeSSVM)
+=======================================================================
 
 An image contains one stick figure. For each joint, there are maps of two detectors, which cannot
 distinguish right from left and also respond at wrong positions. :class:`sstruct.TreeSSVM` learns

@@ -1,7 +1,7 @@
 """
-=============================================
-Do neighbors help to read handwritten digits?
-=============================================
+=========================================================
+Do neighbors help to read handwritten digits? (ChainSSVM)
+=========================================================
 
 Handwritten dates, YYYY-MM-DD, are read from the same pixels by a linear classifier of single images
 and by a chain, which also learns transitions. No image occurs in both the training and the test

@@ -1,7 +1,7 @@
 """
-======================================
-Do neighbors help to segment a flower?
-======================================
+====================================================
+Do neighbors help to segment a flower? (GridCRFSSVM)
+====================================================
 
 Each pixel of a very noisy photograph is labeled as figure or ground, once from its color only, and
 once by a model that also learns the cost of different labels of neighbors, depending on the

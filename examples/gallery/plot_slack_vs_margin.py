@@ -1,7 +1,7 @@
 """
-=============================================================
-Does slack rescaling read dates better than margin rescaling?
-=============================================================
+=========================================================================
+Does slack rescaling read dates better than margin rescaling? (ChainSSVM)
+=========================================================================
 
 Both are hinge losses for chains, here for reading handwritten dates. With margin rescaling, the
 required margin between the true and a wrong labeling is the number of errors of the latter. With

@@ -1,7 +1,7 @@
 """
-====================================================
-How many calls of the decoder does each solver need?
-====================================================
+================================================================
+How many calls of the decoder does each solver need? (ChainSSVM)
+================================================================
 
 Training repeatedly calls the decoder to find the labeling of a sample that violates its margin
 most. If the decoder is slow, the number of calls determines the time of a fit. Here three solvers

@@ -1,7 +1,7 @@
 """
-========================================================
-How many projections are needed to reconstruct an image?
-========================================================
+==============================================================================
+How many projections are needed to reconstruct an image? (discrete_tomography)
+==============================================================================
 
 The input is the sums of an image with three grey levels (a simplified Shepp-Logan phantom) along
 parallel rays. From two, four and six directions, we reconstruct an image with these sums in which

@@ -18,16 +18,21 @@ EXAMPLES = ROOT / "examples"
 
 # What the text of an example says of its figure, in the names of the script.
 SAYS = {
+    "plot_activity.py": "scores['single seconds', 'GroupKFold'] + 0.03"
+    " < scores['chain', 'GroupKFold'] < scores['chain', 'KFold'] - 0.03",
     "plot_choose_lambda.py": "abs(there.score(X_test, y_test) - grid.score(X_test, y_test)) < 0.01",
     "plot_early_stopping.py": "(errors['early stopping'] < errors['to the optimum'])[:6].all()",
+    "plot_entities.py": "scores['single words'] + 0.02 < scores['chain']",
     "plot_graph_matching.py": "n_right == 10 and result.gap <= 1e-6",
     "plot_hidden_snakes.py": "3 * errors['cells and pictures'][0] < errors['independent'][0]",
     "plot_label_sets.py": "scores[0] + 4 < scores[1] and broken.sum() == 0",
     "plot_large_data.py": "errors == sorted(errors, reverse=True)",
+    "plot_multilabel_text.py": "scores['independent'][1] + 0.05 < scores['pairs'][1]",
     "plot_own_structure.py": "scores[3] > 1 - noise - 0.01",
     "plot_read_dates.py": "2 * errors['chain'].sum() < errors['single images'].sum()",
     "plot_segment_photographs.py": "(found['with neighbors'] == join(masks[4:])).mean() > 0.97",
     "plot_solvers.py": "6.5 < 60000 / fits[name].n_oracle_calls_ < 7.5",
+    "plot_superpixels.py": "scores['single superpixels'] + 0.05 < scores['graph']",
     "plot_tag_text.py": "chunk_f1_score(y_test, alone.predict(X_test)) < 0.82 < f1",
     "plot_tomography.py": "(results[6].labels == phantom).all() and results[2].energy < 394",
 }

@@ -1,9 +1,13 @@
 """What the manual's own extensions make of docstrings and of the changelog."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
+
+import sstruct
+import sstruct.inference
 
 FOLDER = Path(__file__).parents[2] / "doc" / "extensions"
 
@@ -67,6 +71,17 @@ def test_short_lists_and_other_parameters_stay_as_they_are():
 
 def test_formulas_become_mathml():
     to_mathml = pytest.importorskip("sphinx") and extension("mathml").to_mathml
-    found = to_mathml(r"\Big( w_1, \dots, w_J \Big)", as_block=True)
-    assert found.startswith("<math") and 'display="block"' in found
+    found = to_mathml(r"\Bigl( w_1, \ldots, w_J \Bigr)", as_block=True)
+    assert found.startswith("<math")
+    assert 'display="block"' in found
     assert found.count("<msub>") == 2
+
+
+def test_the_gallery_is_in_order_and_names_estimators():
+    order = extension("gallery_order")
+    scripts = sorted((FOLDER.parents[1] / "examples" / "gallery").glob("plot_*.py"))
+    names = [path.stem.removeprefix("plot_") for path in sorted(scripts, key=order.TaskOrder(""))]
+    assert names == order.ORDER
+    for path in scripts:
+        name = re.search(r"\((\w+)\)$", path.read_text(encoding="utf-8").splitlines()[2])[1]
+        assert hasattr(sstruct, name) or name in sstruct.inference.__all__
