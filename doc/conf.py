@@ -87,8 +87,8 @@ html_logo = "_static/logo.svg"
 # Single pages have no sidebar, since there are no other pages to list.
 html_sidebars = {
     page: []
-    for page in ("install", "which_estimator", "benchmarks", "glossary")
-    + ("architecture", "changelog", "deprecation")
+    for page in ("install", "quickstart", "which_estimator", "benchmarks", "faq")
+    + ("related_projects", "glossary", "architecture", "changelog", "deprecation")
 }
 html_show_sourcelink = False
 

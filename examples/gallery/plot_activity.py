@@ -8,6 +8,8 @@ mean and the spread of the signal and its strength in three frequency bands, and
 activity. The data are generated: every person moves with a different strength and frequency, and
 wears the sensor in a different position. A chain learns which activity may follow which, and how
 long activities last.
+
+.. index:: ! activity recognition, ! accelerometer, ! GroupKFold
 """
 
 import matplotlib.pyplot as plt

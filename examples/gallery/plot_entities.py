@@ -7,6 +7,8 @@ A name is a span of words. Each word has one of the labels B (the first word of 
 word of a name) and O (outside of names). A classifier of single words may predict I after O, and
 does not know whether the previous word is part of a name; a chain scores all labels of a sentence
 together. The sentences are part of the package.
+
+.. index:: ! named entity recognition
 """
 
 from itertools import groupby

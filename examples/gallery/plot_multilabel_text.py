@@ -7,6 +7,8 @@ Each document has any number of topics. Some topics often occur together, and so
 other: an article on football is also on sport, and rarely on taxes. Documents are short, so that
 such rules help. The documents are generated: each topic adds words of its own, and half of the
 words are shared by all topics.
+
+.. index:: ! multilabel classification, ! text classification
 """
 
 import matplotlib.pyplot as plt
