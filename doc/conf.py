@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import os
 import sys
 import zlib
 from pathlib import Path
@@ -91,6 +92,17 @@ html_sidebars = {
     + ("related_projects", "glossary", "architecture", "changelog", "deprecation")
 }
 html_show_sourcelink = False
+# The theme reads the list of versions from a path of the server: published manuals only.
+MANUAL_PATH = os.environ.get("SSTRUCT_MANUAL_PATH", "")
+html_theme_options = {"check_switcher": False}  # it would read the path of the server as a file
+if MANUAL_PATH:
+    html_theme_options |= {
+        "switcher": {
+            "json_url": f"{MANUAL_PATH}/_static/switcher.json",
+            "version_match": version,
+        },
+        "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    }
 
 
 def without_compiled(app):

@@ -81,7 +81,11 @@ def entities():
                 parts.append(text(x + width / 2, y + 19, "name", 10, fill=COLORS[0]))
             # The font of a reader may be wider.
             label = text(x, y, shown, 11, "start", fill)
-            parts.append(label.replace("<text", f'<text textLength="{width:.0f}"', 1))
+            parts.append(
+                label.replace(
+                    "<text", f'<text lengthAdjust="spacingAndGlyphs" textLength="{width:.0f}"', 1
+                )
+            )
             x += width + (7 if i in starts else 5)
     return card(parts)
 
@@ -180,10 +184,10 @@ ROWS = [
     ("A sequence: words, time steps", "ChainSSVM"),
     ("An image, a label for each pixel", "GridCRFSSVM"),
     ("A graph: superpixels, molecules", "GraphCRFSSVM"),
-    ("A graph with nodes of several types", "TypedGraphCRFSSVM"),
+    ("A graph with types of nodes", "TypedGraphCRFSSVM"),
     ("A row with any number of labels", "MultilabelSSVM"),
     ("An object with parts to locate", "TreeSSVM"),
-    ("Anything else: rankings, matchings", "StructuredSVM"),
+    ("Anything else, such as rankings", "StructuredSVM"),
 ]
 THEN = [
     ("Some labels are hidden", "LatentSSVM"),

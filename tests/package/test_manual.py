@@ -1,6 +1,7 @@
 """What the manual's own extensions make of docstrings and of the changelog."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -85,3 +86,57 @@ def test_the_gallery_is_in_order_and_names_estimators():
     for path in scripts:
         name = re.search(r"\((\w+)\)$", path.read_text(encoding="utf-8").splitlines()[2])[1]
         assert hasattr(sstruct, name) or name in sstruct.inference.__all__
+
+
+def test_the_version_switcher_lists_this_version():
+    versions = json.loads((FOLDER.parent / "_static" / "switcher.json").read_text("utf-8"))
+    assert sstruct.__version__ in {each["version"] for each in versions}
+    assert [each["preferred"] for each in versions if "preferred" in each] == [True]
+
+
+WORDS = (
+    *("GPU", "PyTorch", "BERT", "embedding", "ONNX", "named entity recognition"),
+    *("activity recognition", "GroupKFold", "threshold", "license", "cite", "hyperparameter"),
+    *("semi-Markov", "error analysis", "probability"),
+)
+
+
+def sources():
+    """Return the texts of the manual and of the examples by path."""
+    doc = FOLDER.parent
+    pages = [*doc.glob("*.rst"), *doc.glob("how_to/*.rst"), *doc.glob("explanation/*.rst")]
+    pages += (doc.parent / "examples").glob("*/plot_*.py")
+    return {path: path.read_text(encoding="utf-8") for path in pages}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_that_visitors_search_for_are_main_index_entries(word):
+    # The built-in search ranks these first.
+    entry = re.compile(rf"^\.\. index::.*! {re.escape(word)}(,|$)", re.MULTILINE)
+    assert any(entry.search(text) for text in sources().values())
+
+
+def test_pictures_of_the_manual_are_drawn_small_and_described():
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("pictures", FOLDER.parent / "pictures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    paths = {path.name: path for path in module.PICTURES.iterdir()}
+    assert set(paths) == {f"{draw.__name__}.svg" for draw in module.DRAWINGS}
+    index = (FOLDER.parent / "index.rst").read_text(encoding="utf-8")
+    for name in re.findall(r":img-top: _static/pictures/(.*)", index):
+        assert paths[name].stat().st_size < 40_000
+    assert index.count(":img-top:") == index.count(":img-alt:") == len(paths) - 1
+    assert (FOLDER.parent / "_static" / "dates.png").stat().st_size < 40_000
+    # Needs no fit.
+    assert paths["which_estimator.svg"].read_text(encoding="utf-8") == module.which_estimator()
+
+
+def test_the_decision_chart_names_existing_classes():
+    chart = (FOLDER.parent / "_static" / "pictures" / "which_estimator.svg").read_text("utf-8")
+    names = re.findall(r'href="generated/(sstruct\.[\w.]+)\.html"', chart)
+    assert {name for name in names if "." not in name.removeprefix("sstruct.")} >= {
+        f"sstruct.{name}" for name in sstruct.__all__ if name.endswith("SSVM")
+    } - {"sstruct.MulticlassSSVM"}
+    api = (FOLDER.parent / "api.rst").read_text(encoding="utf-8").split()
+    assert set(names) <= set(api)
