@@ -141,6 +141,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     See Also
     --------
     sstruct.ssvm_path : One path.
+    sstruct.plotting.RegularizationPathDisplay : Draws the scores.
     sklearn.model_selection.GridSearchCV : Search over lambda and any other parameters.
 
     Notes

@@ -6,7 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
+from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.shown import shortened
 
@@ -27,7 +29,8 @@ _POINTS = 12
 class RegularizationPathDisplay:
     """Objective, gap, scores or working sets of a path as functions of lambda.
 
-    It is recommended to use :meth:`from_path`.
+    It is recommended to use :meth:`from_path` or, for a cross-validated search,
+    :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -38,6 +41,8 @@ class RegularizationPathDisplay:
         Largest gap that the path allows, drawn as a line.
     guarantee : str, default="certified"
         ``guarantee_`` of the path; values other than the default are shown in the legend.
+    best_lam : float, default=None
+        The chosen lambda, drawn as a line with the scores.
 
     Attributes
     ----------
@@ -51,6 +56,7 @@ class RegularizationPathDisplay:
     See Also
     --------
     sstruct.ssvm_path : Compute a path.
+    sstruct.PathCV : Choose lambda by cross-validation.
     ConvergenceDisplay : Plot the convergence of a fit.
 
     Examples
@@ -72,6 +78,7 @@ class RegularizationPathDisplay:
     _: KW_ONLY
     eps: float | None = None
     guarantee: str = "certified"
+    best_lam: float | None = None
 
     @classmethod
     def from_path(
@@ -137,6 +144,56 @@ class RegularizationPathDisplay:
         display = cls(curves, eps=path.eps, guarantee=path.guarantee_)
         return display.plot(ax=ax, y=y, **kwargs)
 
+    @classmethod
+    def from_estimator(
+        cls, search: Any, *, ax: Any = None, **kwargs: Any
+    ) -> RegularizationPathDisplay:
+        """Plot the mean test score of a fitted :class:`sstruct.PathCV`, and the chosen lambda.
+
+        Parameters
+        ----------
+        search : PathCV
+            A fitted search.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        **kwargs : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        display : RegularizationPathDisplay
+            Object that holds the curve.
+
+        Examples
+        --------
+        .. plot::
+            :include-source: True
+
+            >>> from sstruct import ChainSSVM, PathCV
+            >>> from sstruct.datasets import make_sequences
+            >>> from sstruct.plotting import RegularizationPathDisplay
+            >>> X, y = make_sequences(n_samples=60, random_state=0)
+            >>> search = PathCV(ChainSSVM(random_state=0), cv=3).fit(X, y)
+            >>> display = RegularizationPathDisplay.from_estimator(search)
+        """
+        if not isinstance(search, BaseEstimator) or not hasattr(search, "lam_min"):
+            raise TypeError(
+                f"search must be a fitted PathCV, found {shortened(search)}; for a path of "
+                "ssvm_path, use from_path"
+            )
+        check_is_fitted(search)
+        results = search.cv_results_
+        lams = np.asarray(results["param_lam"], dtype=float)
+        scores = np.asarray(results["mean_test_score"])
+        if search.lams is None:  # each score holds down to the next lambda
+            ends = np.append(np.nextafter(lams[1:], np.inf), search.lam_end_ or lams[-1] / _BEYOND)
+            lams = np.column_stack([lams, ends]).ravel()
+            scores = np.repeat(scores, 2)
+        curves = {"score": {"mean over folds": (lams, scores)}}
+        guarantee = "certified" if search.certified_ else "approximate"
+        display = cls(curves, guarantee=guarantee, best_lam=search.best_lam_)
+        return display.plot(ax=ax, y="score", **kwargs)
+
     def plot(
         self, ax: Any = None, *, y: str = "objective", **kwargs: Any
     ) -> RegularizationPathDisplay:
@@ -183,6 +240,10 @@ class RegularizationPathDisplay:
         )
         if y == "gap" and self.eps is not None:
             self.lines_.append(ax.axhline(self.eps, color="0.4", linestyle=":", label="eps"))
+            ax.legend()
+        if y == "score" and self.best_lam is not None:
+            label = f"best: {self.best_lam:.3g}"
+            self.lines_.append(ax.axvline(self.best_lam, color="0.4", linestyle=":", label=label))
             ax.legend()
         ax.set_xscale("log")
         if not ax.xaxis_inverted():

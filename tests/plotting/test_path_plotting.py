@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from sstruct import ChainSSVM, GridCRFSSVM, ssvm_path
+from sstruct import ChainSSVM, GridCRFSSVM, PathCV, ssvm_path
 from sstruct.datasets import make_grids, make_sequences
 from sstruct.metrics import flat_f1_score, make_flat_scorer
 from sstruct.plotting import RegularizationPathDisplay
@@ -95,3 +96,40 @@ def test_wrong_axes(path):
     ):
         display.plot(y="score")
     assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize("lam_min", [0.5, None])
+def test_scores_of_a_search_hold_from_each_lambda_to_the_next(data, lam_min):
+    search = PathCV(ChainSSVM(random_state=0), cv=3, lam_min=lam_min).fit(*data)
+    display = RegularizationPathDisplay.from_estimator(search)
+    curve, best = display.lines_
+    lams, scores = curve.get_data()
+    assert (np.diff(lams) <= 0).all()
+    assert lams[0] == search.cv_results_["param_lam"][0]
+    assert lams[-1] == search.lam_end_
+    for at in (0, 1, 2, 3, 40, len(lams) - 2):
+        assert scores[at] == pytest.approx(np.mean(search.split_scores(lams[at])))
+    assert best.get_xdata()[0] == search.best_lam_
+    assert scores[lams == search.best_lam_][0] == search.best_score_
+    assert curve.get_label() == "mean over folds"
+    assert display.ax_.xaxis_inverted()
+
+
+def test_scores_of_a_search_without_refit_over_given_values(data):
+    search = PathCV(ChainSSVM(random_state=0), cv=3, lams=[0.1, 1.0, 0.5], refit=False).fit(*data)
+    _, ax = plt.subplots()
+    display = RegularizationPathDisplay.from_estimator(search, ax=ax, marker="o")
+    assert display.ax_ is ax
+    lams, scores = display.lines_[0].get_data()
+    np.testing.assert_array_equal(lams, [1.0, 0.5, 0.1])
+    np.testing.assert_array_equal(scores, search.cv_results_["mean_test_score"])
+    assert display.lines_[0].get_marker() == "o"
+
+
+def test_searches_that_cannot_be_drawn(path):
+    with pytest.raises(TypeError, match=r"must be a fitted PathCV.*use from_path"):
+        RegularizationPathDisplay.from_estimator(path)
+    with pytest.raises(TypeError, match="must be a fitted PathCV"):
+        RegularizationPathDisplay.from_estimator(ChainSSVM())
+    with pytest.raises(NotFittedError):
+        RegularizationPathDisplay.from_estimator(PathCV(ChainSSVM()))
