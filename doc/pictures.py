@@ -6,6 +6,7 @@ repository, because a build of the manual cannot write into its sources.
 
 import base64
 import io
+import itertools
 import runpy
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -69,24 +70,19 @@ def entities():
     parts = []
     for row, (words, spans) in enumerate(found[:3]):
         y, x = 36 + 50 * row, 14
-        starts = {start: stop for start, stop, _ in spans}
-        inside = {i for start, stop, _ in spans for i in range(start + 1, stop)}
-        for i in range(len(words)):
-            if i in inside:
-                continue
-            shown = " ".join(words[i : starts.get(i, i + 1)])
-            width, fill = 5.9 * len(shown), "white" if i in starts else TEXT
-            if i in starts:
+        bounds = sorted({0, len(words), *(end for span in spans for end in span[:2])})
+        names_at = {start for start, _, _ in spans}
+        for start, stop in itertools.pairwise(bounds):
+            run, named = " ".join(words[start:stop]), start in names_at
+            width = 5.9 * len(run)
+            if named:
                 parts.append(box(x - 3, y - 14, width + 6, 20, COLORS[0]))
                 parts.append(text(x + width / 2, y + 19, "name", 10, fill=COLORS[0]))
             # The font of a reader may be wider.
-            label = text(x, y, shown, 11, "start", fill)
-            parts.append(
-                label.replace(
-                    "<text", f'<text lengthAdjust="spacingAndGlyphs" textLength="{width:.0f}"', 1
-                )
-            )
-            x += width + (7 if i in starts else 5)
+            fit = f'<text lengthAdjust="spacingAndGlyphs" textLength="{width:.0f}"'
+            label = text(x, y, run, 11, "start", "white" if named else TEXT)
+            parts.append(label.replace("<text", fit, 1))
+            x += width + 7
     return card(parts)
 
 
