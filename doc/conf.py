@@ -102,6 +102,7 @@ if MANUAL_PATH:
             "version_match": version,
         },
         "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+        "header_links_before_dropdown": 4,  # so that the header is one line on 1280 pixels
     }
 
 

@@ -107,6 +107,7 @@ def test_scores_of_a_search_hold_from_each_lambda_to_the_next(data, lam_min):
     assert (np.diff(lams) <= 0).all()
     assert lams[0] == search.cv_results_["param_lam"][0]
     assert lams[-1] == search.lam_end_
+    np.testing.assert_array_equal(lams[1:-1:2], np.nextafter(lams[2::2], np.inf))
     for at in (0, 1, 2, 3, 40, len(lams) - 2):
         assert scores[at] == pytest.approx(np.mean(search.split_scores(lams[at])))
     assert best.get_xdata()[0] == search.best_lam_
