@@ -1,5 +1,6 @@
-"""Calibrated probabilities of structured SVMs."""
+"""Calibrated probabilities and prediction sets of structured SVMs."""
 
+from ._conformal import ConformalSSVM
 from ._temperature_scaling import CalibratedSSVM
 
-__all__ = ["CalibratedSSVM"]
+__all__ = ["CalibratedSSVM", "ConformalSSVM"]

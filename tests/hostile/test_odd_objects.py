@@ -26,7 +26,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct._input import labels
-from sstruct.calibration import CalibratedSSVM
+from sstruct.calibration import CalibratedSSVM, ConformalSSVM
 from tests.estimators.custom.choices import Choice, make_choices
 from tests.hostile.judge import FindingError, judge, same_attributes
 from tests.hostile.values import _NoRepr, _WrongLength
@@ -192,6 +192,21 @@ def test_calibration():
     tags = [np.array(["O", "B-a"])[labels] for labels in LABELS]
     tagger = CalibratedSSVM(estimator, cv=2).fit(ROWS, tags)
     attack(tagger.predict_spans, {"X": ROWS, "scheme": "bio", "suffix": False})
+
+
+def test_prediction_sets():
+    estimator = ChainSSVM(max_iter=2, random_state=0)
+
+    def fit(X, y, groups, sample_weight, **given):
+        ConformalSSVM(**given).fit(X, y, sample_weight, groups)
+
+    data = {"X": ROWS, "y": LABELS, "groups": [0, 1, 2], "sample_weight": np.ones(3)}
+    options = {"confidence_level": 0.5, "k": 2, "scheme": "bio", "suffix": False, "cv": 2}
+    attack(fit, data | options | {"estimator": estimator, "target": "nodes"})
+    tags = [np.array(["O", "B-a"])[labels] for labels in LABELS]
+    for target in ("labelings", "nodes", "spans"):
+        model = ConformalSSVM(estimator, target=target, cv=2).fit(ROWS, tags)
+        attack(model.predict_set, {"X": ROWS, "confidence_level": 0.5})
 
 
 def test_fractions_and_long_doubles_as_weights():

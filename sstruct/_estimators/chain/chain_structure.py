@@ -207,13 +207,16 @@ class ChainStructure(Windowed, NodeStructure):
             return np.empty((0, len(model.classes_)))
         return max_marginals(self._decoder(model, nodes), model._w)
 
-    def top_k(self, model, nodes, k):
-        """Return the codes and scores of the k best labelings of each sequence."""
+    def top_k(self, model, nodes, k, known=None):
+        """Return the codes and scores of the k best labelings of each sequence.
+
+        known : codes that the labelings agree with, -1 if unknown; they must be possible
+        """
         ranked = [(np.empty((1, 0), dtype=np.int32), np.zeros(1)) for _ in range(len(nodes))]
         some = np.flatnonzero(nodes.lengths)
         if len(some):
             k = min(int(k), np.iinfo(np.intp).max)
-            found = chain_top_k(self._decoder(model, nodes), model._w, k)
+            found = chain_top_k(self._decoder(model, nodes, known), model._w, k)
             for i, pair in zip(some.tolist(), found):
                 ranked[i] = pair
         return ranked

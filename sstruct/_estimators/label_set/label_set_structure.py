@@ -85,6 +85,10 @@ class ClassStructure(NodeStructure):
         """Return the output of ``decision_function``."""
         return one_label_decisions(model, rows)
 
+    def label_scores(self, model, rows):
+        """Return the score of each class, (n, K), or of each label being off and on, (n, K, 2)."""
+        return class_scores(model, rows)
+
     def distinct_labels(self, y):
         return find_classes(labels_of_rows(y, num_samples(y)))
 
@@ -193,6 +197,12 @@ class LabelSetStructure(ClassStructure):
         if has_one_label(model):
             return super().decisions(model, rows)
         return label_marginals(self._problem(model, rows), model._w)
+
+    def label_scores(self, model, rows):
+        if has_one_label(model):
+            return super().label_scores(model, rows)
+        on = self.decisions(model, rows)
+        return np.stack([np.zeros_like(on), on], axis=-1)
 
     def known_codes(self, model, rows, y_partial):
         """Return the known sets of `y_partial`, -1 for unknown labels, or None if it is None."""

@@ -1,0 +1,164 @@
+"""Conformity scores: by how much the best score decreases with given labels."""
+
+import numpy as np
+
+from sstruct._compat import safe_indexing
+from sstruct._input.label_schemes import LabelCodes, Spans
+from sstruct._input.labels import is_label
+from sstruct._input.per_sample import PerSample
+
+# Design: every conformity score is a gap: the score of the best labeling minus the score of the
+# best labeling that agrees with the labels in question. It is 0 for the predicted labels. Gaps of
+# the true labels are compared with a threshold, and the same gaps of all candidates define the
+# prediction set.
+
+
+def labeling_gaps(structure, model, X, y):
+    """Return the gap of the true labeling of each sample, and whether any of its labels is known.
+
+    The gap is that of the best labeling that agrees with the known labels, ``inf`` if it does not
+    exist: a label was not seen in the fit, or a mask forbids it. Samples without a possible
+    labeling count as unknown.
+    """
+    samples = structure.pack(X, model)
+    codes, weights = structure.truth(model, samples, y, None)
+    n, of_nodes = len(samples), np.repeat(np.arange(len(samples)), samples.lengths)
+    is_known = np.bincount(of_nodes[weights > 0], minlength=n) > 0
+    codes = np.where(weights > 0, codes, -1).astype(np.int32)
+    impossible = np.bincount(of_nodes[(weights > 0) & (codes < 0)], minlength=n) > 0
+    impossible |= structure.distribution(model, samples, codes).log_partition(1.0) == -np.inf
+    is_known &= structure.distribution(model, samples).log_partition(1.0) > -np.inf
+    gaps = np.where(impossible, np.inf, 0.0)
+    used = is_known & ~impossible
+    if used.any():
+        some = structure.pack(safe_indexing(X, np.flatnonzero(used)), model)
+        best, of_truth = (
+            np.array([scores[0] for _, scores in structure.top_k(model, some, 1, known)])
+            for known in (None, codes[used[of_nodes]])
+        )
+        gaps[used] = np.maximum(best - of_truth, 0)
+    return gaps, is_known
+
+
+def ranked_labelings(structure, model, samples, k):
+    """Return the codes of the k best labelings of each sample, and their gaps, ascending."""
+    return [(codes, scores[0] - scores) for codes, scores in structure.top_k(model, samples, k)]
+
+
+def true_label_gaps(structure, model, X, y):
+    """Return the gap of each known label, and its sample.
+
+    ``inf`` for labels not seen in the fit. For label sets, the gap of each label being on or off.
+    """
+    samples = structure.pack(X, model)
+    codes, weights = structure.truth(model, samples, y, None)
+    scores, start = _flat_scores(structure, model, samples)
+    known = weights.reshape(*weights.shape, *[1] * (codes.ndim - weights.ndim))
+    known = np.broadcast_to(known > 0, codes.shape).ravel()
+    sample, codes = _sample_of(samples, codes), codes.ravel().astype(np.intp)
+    gaps = np.full(len(codes), np.inf)
+    seen = codes >= 0
+    if len(codes):
+        best = np.maximum.reduceat(scores, start[:-1])
+        gaps[seen] = best[seen] - scores[start[:-1][seen] + codes[seen]]
+    return gaps[known], sample[known]
+
+
+def _flat_scores(structure, model, samples):
+    """Return the max-marginals of all labels of all nodes, and the start of each node."""
+    rows = hasattr(structure, "label_scores")
+    scores = (structure.label_scores if rows else structure.max_marginals)(model, samples)
+    if scores.ndim == 1:  # trees, whose parts have different numbers of states
+        return scores, np.append(samples.start[:, :-1].ravel(), samples.start[-1:, -1])
+    if isinstance(model.classes_, list | tuple):  # types of nodes, each with its labels
+        n_labels = np.array([len(own) for own in model.classes_])[samples.types]
+        scores = np.where(np.arange(scores.shape[1]) < n_labels[:, np.newaxis], scores, -np.inf)
+    n_labels = scores.shape[-1]
+    return scores.ravel(), np.arange(scores.size // n_labels + 1) * n_labels
+
+
+def _sample_of(samples, codes):
+    """Return the sample of each label; codes : as from ``Structure.truth``."""
+    if codes.ndim == 2:  # label sets, poses
+        return np.repeat(np.arange(len(samples)), codes.shape[1])
+    if hasattr(samples, "samples"):  # types of nodes
+        return samples.samples
+    nodes = getattr(samples, "nodes", samples)
+    return np.repeat(np.arange(len(nodes)), nodes.lengths)
+
+
+def labels_within(scores, threshold):
+    """Return masks of the labels whose gap is at most a threshold, in the form of max-marginals."""
+    if isinstance(scores, np.ndarray) and scores.dtype != object:
+        return scores.max(axis=-1, keepdims=True, initial=-np.inf) - scores <= threshold
+    masks = [labels_within(each, threshold) for each in scores]
+    return masks if isinstance(scores, list) else PerSample.of(masks)
+
+
+class SpanGaps:
+    """Gaps of spans: those of the best labeling with a span among the k best ones.
+
+    Parameters
+    ----------
+    structure, model : of a ChainSSVM
+    scheme, suffix : as in :func:`sstruct.spans.spans_of`
+    """
+
+    def __init__(self, structure, model, scheme, suffix):
+        self.structure, self.model = structure, model
+        self.table, classes = LabelCodes(scheme, suffix), model.classes_.tolist()
+        self.codes = self.table.encoded(classes, len(classes))
+        # Validates the labels.
+        Spans(self.codes, np.array([0, len(classes)]), self.table, "repair",
+              lambda _: ("classes_", classes))  # fmt: skip
+
+    def ranked(self, samples, k):
+        """Return the spans in the k best labelings of each sample, with their gaps.
+
+        Returns
+        -------
+        rows : ndarray of int of shape (m, 4)
+            Sample, start, stop and index of the type, sorted.
+        gaps : ndarray of shape (m,)
+        kinds : list
+            All types.
+        """
+        ranked = ranked_labelings(self.structure, self.model, samples, k)
+        counts = np.array([len(gaps) for _, gaps in ranked], dtype=np.intp)
+        lengths = np.repeat(samples.lengths, counts)
+        offsets = np.append(0, np.cumsum(lengths))
+        labels = np.concatenate([codes.ravel() for codes, _ in ranked] or [[]]).astype(np.intp)
+        spans = Spans(self.codes[labels], offsets, self.table, "repair", None)
+        labeling, sample = spans.sequence(), np.repeat(np.arange(len(ranked)), counts)
+        gaps = np.concatenate([gaps for _, gaps in ranked] or [[]])[labeling]
+        rows = _rows_of(spans, labeling, sample)
+        order = np.lexsort((gaps, *rows.T[::-1]))
+        rows, first = np.unique(rows[order], axis=0, return_index=True)
+        return rows, gaps[order][first], spans.kinds
+
+    def of_truth(self, X, y, k):
+        """Return the gap of each true span, its sample, and whether samples have a known label.
+
+        ``inf`` for spans in none of the k best labelings. Unknown labels are outside of spans.
+        """
+        samples = self.structure.pack(X, self.model)
+        labels = self.structure.labels(y, samples)
+        unknown = is_label(labels, self.structure.ignore_label)
+        of_nodes = np.repeat(np.arange(len(samples)), samples.lengths)
+        is_known = np.bincount(of_nodes[~unknown], minlength=len(samples)) > 0
+        rows, gaps, _ = self.ranked(samples, k)  # first, so that its types have the same indices
+        codes = np.zeros(len(labels), dtype=np.intp)
+        known = labels[~unknown].tolist()
+        codes[~unknown] = self.table.encoded(known, len(known))
+        spans = Spans(codes, samples.offsets, self.table, "repair", lambda i: (f"y[{i}]", y[i]))
+        sequence = spans.sequence()
+        true = _rows_of(spans, sequence, np.arange(len(samples)))
+        gap_of = dict(zip(map(tuple, rows.tolist()), gaps.tolist(), strict=True))
+        found = [gap_of.get(tuple(row), np.inf) for row in true.tolist()]
+        return np.array(found, dtype=float), sequence, is_known
+
+
+def _rows_of(spans, labeling, sample):
+    """Return sample, start, stop and index of the type of Spans of several labelings."""
+    first = spans.offsets[labeling]
+    return np.stack([sample[labeling], spans.start - first, spans.stop - first, spans.kind], axis=1)

@@ -1,0 +1,221 @@
+"""Meta-estimators that evaluate an estimator on samples that were not used for its training."""
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
+
+from sstruct._checks.partitioned import is_partitioned
+from sstruct._checks.shown import shortened
+from sstruct._compat import safe_indexing
+from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.fitted_state import (
+    CheckedState,
+    FittedState,
+    Of,
+    check_parameters,
+    reads_one_fit,
+)
+from sstruct._estimators.core.missing_methods import Missing, only_all_samples
+from sstruct._estimators.path.folds import (
+    as_rows,
+    check_splits,
+    check_splitter,
+    n_samples_of,
+    splits_of,
+)
+from sstruct._input.ragged import sliceable_weights
+from sstruct._input.threads import check_n_jobs
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
+    """Base class: an estimator, splits, and the methods of the estimator fitted to all samples.
+
+    A subclass implements ``fit``, declares further attributes in ``_fitted_state`` and its
+    estimators in ``_supported``.
+    """
+
+    _fitted_state: ClassVar[FittedState] = FittedState({"estimator_": Of(type=BaseSSVM)})
+    # The name of a supported estimator, for errors.
+    _example: ClassVar[str] = "ChainSSVM"
+
+    estimator: BaseSSVM | FrozenEstimator = field(kw_only=False)
+    cv: Any = 5
+    n_jobs: int | None = None
+    estimator_: BaseSSVM = field(init=False)
+
+    def __dask_tokenize__(self):
+        return tokenized(self)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        estimator = inner_estimator(getattr(self, "estimator", None))
+        if isinstance(estimator, BaseSSVM):  # others raise an error in fit
+            inner = get_tags(estimator)
+            tags.estimator_type = inner.estimator_type
+            tags.target_tags = inner.target_tags
+            tags.input_tags = inner.input_tags
+        return tags
+
+    def _check(self):
+        """Raise if a parameter is invalid or the estimator is not supported."""
+        check_parameters(self)
+        check_n_jobs(self.n_jobs)
+        check_splitter(self.cv)
+        name, estimator = type(self).__name__, inner_estimator(self.estimator)
+        if isinstance(estimator, Pipeline):
+            raise TypeError(
+                f"estimator must be {self._supported()}, found a Pipeline; make {name} the last "
+                f"step of the pipeline, as in make_pipeline(transformer, {name}({self._example}()))"
+            )
+        if not self._is_supported(estimator):
+            kind = ValueError if isinstance(estimator, BaseEstimator) else TypeError
+            raise kind(f"estimator must be {self._supported()}, found {shortened(estimator)}")
+        if estimator is not self.estimator:
+            estimator._fitted()
+        elif estimator.checkpoint is not None:
+            raise ValueError(
+                f"checkpoint is not supported by {name}, which makes several fits; use "
+                "checkpoint=None"
+            )
+
+    def _is_supported(self, estimator):
+        """Whether a value of the parameter `estimator` is supported."""
+        return isinstance(estimator, BaseSSVM)
+
+    def _supported(self):
+        """Describe the supported estimators, for errors."""
+        return "an estimator of sstruct"
+
+    def _held_out(self, X, y, sample_weight, groups):
+        """Return an estimator and its held-out samples for each split: (estimator, X, y, weights).
+
+        A FrozenEstimator has one split, without training samples.
+        """
+        if is_partitioned(X):
+            name = type(self).__name__
+            raise ValueError(f"X in partitions is not supported by {name}; pass a list")
+        X, y = as_rows(X, "X"), as_rows(y, "y")
+        n_samples = n_samples_of(X)
+        weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
+        if isinstance(self.estimator, FrozenEstimator):
+            return [(copy(self.estimator.estimator), X, y, weights)]
+        splits = splits_of(self.cv, get_tags(self).estimator_type == "classifier", X, y, groups)
+        check_splits(splits, n_samples, self.cv)
+        models = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_rows)(self.estimator, X, y, weights, train) for train, _ in splits
+        )
+        return [
+            (model, *_rows(test, X, y, weights))
+            for model, (_, test) in zip(models, splits, strict=True)
+        ]
+
+    def _final_estimator(self, parts, X, y, sample_weight):
+        """Return the estimator fitted to all samples, or the copy of the frozen one.
+
+        parts : as from ``_held_out``
+        """
+        if isinstance(self.estimator, FrozenEstimator):
+            return parts[0][0]
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return clone(self.estimator).fit(as_rows(X, "X"), as_rows(y, "y"), **weighted)
+
+    def _stored_state(self):
+        state = super()._stored_state()
+        if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
+            state["estimator"] = self.estimator._template(vars(self.estimator_))
+        return state
+
+    @reads_one_fit
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Predict with the estimator.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples.
+        y_partial : as in the estimator's ``predict``, optional
+            Known labels.
+
+        Returns
+        -------
+        As the estimator's ``predict``.
+            The predictions.
+        """
+        known = () if y_partial is None else (y_partial,)  # not all estimators have the argument
+        return self.estimator_.predict(X, *known)
+
+    @reads_one_fit
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the scores of the estimator.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples.
+
+        Returns
+        -------
+        As the estimator's ``decision_function``.
+            The scores.
+        """
+        return self.estimator_.decision_function(X)
+
+    @reads_one_fit
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the score of the estimator.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+            Samples and their labels.
+        sample_weight : as in the estimator's ``score``, optional
+            Weights of samples or nodes.
+
+        Returns
+        -------
+        float
+            The score, such as the accuracy over all nodes.
+        """
+        return self.estimator_.score(X, y, sample_weight)
+
+    partial_fit = Missing(only_all_samples)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels of the estimator."""
+        return self._require_fitted().estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of the estimator."""
+        return self._require_fitted().estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, if X has names."""
+        return self._require_fitted().estimator_.feature_names_in_
+
+
+def inner_estimator(estimator):
+    """Return the estimator in a FrozenEstimator, or the estimator itself."""
+    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+
+
+def _rows(rows, X, y, weights):
+    """Return the samples of a split."""
+    some = None if weights is None else weights[rows]
+    return safe_indexing(X, rows), safe_indexing(y, rows), some
+
+
+def _fit_rows(estimator, X, y, weights, rows):
+    """Return the estimator fitted to the training samples of a split."""
+    return clone(estimator).fit(*_rows(rows, X, y, weights))

@@ -1,0 +1,593 @@
+"""ConformalSSVM: sets by enumeration, coverage of simulated data, scikit-learn's conventions."""
+
+import pickle
+
+import numpy as np
+import pytest
+import skops.io
+from scipy.stats import beta, binom
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    LatentSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    PathCV,
+    StructuredSVM,
+    TreeSSVM,
+    TypedGraphCRFSSVM,
+)
+from sstruct._input.ragged import NoNodesError
+from sstruct.calibration import ConformalSSVM
+from sstruct.preprocessing import PerNode
+from sstruct.spans import spans_of
+from tests.registry import EXAMPLES
+
+TAGS = np.array(["O", "B-a", "I-a", "B-b", "I-b"])
+
+
+def chain(**options):
+    return ChainSSVM(**{"lam": 0.1, "random_state": 0} | options)
+
+
+def sequences(rng, n, noise=0.8, lengths=(1, 5)):
+    """Draw noisy sequences of three labels that tend to repeat."""
+    X, y = [], []
+    for length in rng.integers(*lengths, n):
+        labels = rng.integers(0, 3, length)
+        repeat = rng.random(length) < 0.5
+        for i in range(1, length):
+            labels[i] = labels[i - 1] if repeat[i] else labels[i]
+        X.append(np.eye(3)[labels] + noise * rng.standard_normal((length, 3)))
+        y.append(labels)
+    return X, y
+
+
+def pick(values, rows):
+    return [values[i] for i in rows]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return sequences(np.random.default_rng(0), 60)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    """A model of half of the samples, and the others."""
+    X, y = data
+    return chain().fit(X[:20], y[:20]), X[20:], y[20:]
+
+
+def split(estimator, X, y, *weights, **options):
+    return ConformalSSVM(FrozenEstimator(estimator), **options).fit(X, y, *weights)
+
+
+def definition(losses_at, thresholds, level, n):
+    """Return the smallest threshold by the formula of conformal risk control."""
+    fine = [t for t in sorted(thresholds) if (losses_at(t) + 1) / (n + 1) <= 1 - level + 1e-12]
+    return fine[0] if fine else np.inf
+
+
+def every(estimator, x):
+    """Return all labelings of a sequence and their scores."""
+    labels, scores = estimator.predict_top_k([x], 10**6)
+    return labels[0], scores[0]
+
+
+# Sets equal their definition ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+def test_labelings_equal_enumeration(fitted, level):
+    estimator, X, y = fitted
+    model = split(estimator, X, y, k=10**6)
+    gaps = []
+    for x, labels in zip(X, y, strict=True):
+        rows, scores = every(estimator, x)
+        gaps.append(scores.max() - scores[(rows == labels).all(axis=1)].item())
+    np.testing.assert_array_equal(model.conformity_scores_, np.sort(gaps))
+    t = definition(lambda t: sum(g > t for g in gaps), [0, *gaps], level, len(gaps))
+    sets, is_complete = model.predict_set(X, confidence_level=level)
+    for x, found in zip(X, sets, strict=True):
+        rows, scores = every(estimator, x)
+        np.testing.assert_array_equal(found, rows[scores >= scores.max() - t])
+    assert is_complete.all()
+    covered = [(found == labels).all(axis=1).any() for found, labels in zip(sets, y, strict=True)]
+    assert sum(covered) == np.ceil(level * (len(X) + 1))
+
+
+def test_more_labelings_than_k(fitted):
+    estimator, X, y = fitted
+    whole, _ = split(estimator, X, y, k=10**6).predict_set(X, confidence_level=0.95)
+    sizes = np.array([len(rows) for rows in whole])
+    assert sizes.min() < 5 < sizes.max()
+    for k in (1, 4, 5, 20):
+        sets, is_complete = split(estimator, X, y, k=k).predict_set(X, confidence_level=0.95)
+        for found, rows in zip(sets, whole, strict=True):
+            np.testing.assert_array_equal(found, rows[:k])
+        # With as many labelings as k, it is not known that there are no others.
+        assert is_complete[sizes < k].all()
+        assert not is_complete[sizes > k].any()
+
+
+def test_the_set_of_all_labelings_is_complete(fitted):
+    estimator, X, y = fitted
+    model = split(estimator, X, y, k=4)
+    model._publish({"conformity_scores_": np.sort(model.conformity_scores_) + 1000})
+    sets, is_complete = model.predict_set([x[:1] for x in X])
+    assert {len(rows) for rows in sets} == {3}
+    assert is_complete.all()
+
+
+@pytest.mark.parametrize("level", [0.6, 0.9])
+def test_nodes_equal_the_definition(fitted, level):
+    estimator, X, y = fitted
+    model = split(estimator, X, y, target="nodes")
+    scores = estimator.decision_function(X)
+    gaps = [
+        s.max(axis=1) - s[np.arange(len(labels)), labels]
+        for s, labels in zip(scores, y, strict=True)
+    ]
+
+    def losses(t):
+        return sum((own > t).mean() for own in gaps)
+
+    t = definition(losses, [0, *np.concatenate(gaps)], level, len(X))
+    sets, is_complete = model.predict_set(X, confidence_level=level)
+    for s, found in zip(scores, sets, strict=True):
+        np.testing.assert_array_equal(found, s >= s.max(axis=1, keepdims=True) - t)
+    assert is_complete.all()
+
+
+@pytest.mark.parametrize("k", [3, 10**6])
+def test_spans_equal_the_definition(k):
+    rng = np.random.default_rng(1)
+    codes = [rng.integers(0, 5, length) for length in rng.integers(1, 5, 80)]
+    X = [np.eye(5)[c] + 0.6 * rng.standard_normal((len(c), 5)) for c in codes]
+    y = [TAGS[c].tolist() for c in codes]
+    estimator = chain().fit(X[:30], y[:30])
+    model = split(estimator, X[30:], y[30:], target="spans", k=k)
+
+    def gaps_of(x):
+        found = {}
+        rows, scores = estimator.predict_top_k([x], k)
+        for labels, score in zip(rows[0], scores[0], strict=True):
+            for span in spans_of(labels.tolist()):
+                found.setdefault(span, scores[0][0] - score)
+        return found
+
+    gaps = [
+        [gaps_of(x).get(span, np.inf) for span in spans_of(labels)]
+        for x, labels in zip(X[30:], y[30:], strict=True)
+    ]
+
+    def losses(t):
+        return sum(np.mean([g > t for g in own]) for own in gaps if own)
+
+    flat = [g for own in gaps for g in own]
+    assert [] in gaps
+    np.testing.assert_array_equal(model.conformity_scores_, np.sort(flat))
+    for level in (0.5, 0.7, 0.9):
+        t = definition(losses, [0, *flat], level, len(gaps))
+        sets, is_complete = model.predict_set(X[:30], confidence_level=level)
+        for x, found in zip(X[:30], sets, strict=True):
+            assert found == sorted(span for span, gap in gaps_of(x).items() if gap <= t)
+        assert is_complete.all() == (t < np.inf)
+    empty = model.predict_set([X[0], np.empty((0, 5))])[0]
+    assert empty[1] == []
+
+
+def test_cross_conformal_scores_come_from_the_models_of_the_splits(data):
+    X, y = data
+    model = ConformalSSVM(chain(), cv=4).fit(X, y)
+    scores = []
+    for train, test in KFold(4).split(X):
+        part = chain().fit(pick(X, train), pick(y, train))
+        scores.append(split(part, pick(X, test), pick(y, test)).conformity_scores_)
+    np.testing.assert_array_equal(model.conformity_scores_, np.sort(np.concatenate(scores)))
+    np.testing.assert_array_equal(model.estimator_.w_, chain().fit(X, y).w_)
+
+
+# Coverage of new samples --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["labelings", "nodes"])
+def test_the_coverage_of_simulated_samples(target):
+    # For labelings without ties, the coverage given the held-out samples follows Beta(k, n + 1 - k)
+    # with k = ceil(0.9 (n + 1)), so that the number of covered samples is beta-binomial.
+    rng = np.random.default_rng(0)
+    estimator = chain().fit(*sequences(rng, 60, lengths=(3, 6)))
+    n, m, repetitions = 49, 50, 60
+    risks = []
+    for _ in range(repetitions):
+        model = split(estimator, *sequences(rng, n, lengths=(3, 6)), target=target)
+        X, y = sequences(rng, m, lengths=(3, 6))
+        sets, _ = model.predict_set(X)
+        if target == "labelings":
+            missed = [not (s == labels).all(axis=1).any() for s, labels in zip(sets, y)]
+        else:
+            missed = [1 - s[np.arange(len(s)), labels].mean() for s, labels in zip(sets, y)]
+        risks.append(np.mean(missed))
+    k = 45
+    variance = k * (n + 1 - k) / ((n + 1) ** 2 * (n + 2))  # of the beta distribution
+    assert beta(k, n + 1 - k).mean() == pytest.approx(0.9)
+    error = np.sqrt((variance + 0.09 / m) / repetitions)
+    assert np.mean(risks) < 0.1 + 3 * error
+    if target == "labelings":
+        assert np.mean(risks) > 0.1 - 3 * error
+        # One new sample per held-out set, without dependence: an exact binomial test.
+        assert binom(repetitions * m, 0.1).cdf(np.sum(risks) * m) > 1e-6
+    else:
+        assert np.mean(risks) > 0.05
+
+
+def test_each_new_sample_is_covered_with_the_confidence_level():
+    rng = np.random.default_rng(1)
+    estimator = chain().fit(*sequences(rng, 60, lengths=(3, 6)))
+    covered = 0
+    for _ in range(300):
+        X, y = sequences(rng, 20, lengths=(3, 6))
+        sets, _ = split(estimator, X[:19], y[:19]).predict_set(X[19:], confidence_level=0.8)
+        covered += (sets[0] == y[19]).all(axis=1).any()
+    low, high = binom(300, 0.8).interval(1 - 1e-4)
+    assert low <= covered <= high
+
+
+# Every kind of structure --------------------------------------------------------------------------
+
+
+def leaves(value):
+    """Yield the arrays of nested lists and object arrays."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        yield value
+    else:
+        for each in value:
+            yield from leaves(each)
+
+
+NODES = {
+    name: each
+    for name, each in EXAMPLES.items()
+    if issubclass(
+        each.estimator,
+        ChainSSVM | GraphCRFSSVM | GridCRFSSVM | MulticlassSSVM | MultilabelSSVM | TreeSSVM
+        | TypedGraphCRFSSVM,
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_nodes_of_every_structure(name):
+    example = NODES[name]
+    X, y = example.make(np.random.default_rng(0), 12)
+    estimator = example.estimator(**example.required).fit(X, y)
+    model = split(estimator, X, y, target="nodes")
+    small, large = (model.predict_set(X, confidence_level=c)[0] for c in (0.05, 0.9))
+    for a, b in zip(leaves(small), leaves(large), strict=True):
+        assert a.dtype == bool
+        assert a.any(axis=-1).all()
+        assert (a <= b).all()
+    # The definition, by max-marginals of the public methods.
+    sizes = [len(table.reshape(-1, table.shape[-1])) for table in leaves(large)]
+    assert len(model.conformity_scores_) == sum(sizes)
+    # With an infinite threshold, all labels.
+    model._publish({"_n_conformity_samples": 1})
+    sets, is_complete = model.predict_set(X)
+    assert all(table.all() for table in leaves(sets))
+    assert not is_complete.any()
+
+
+def covers(sets, y):
+    """Return which true labels are in sets, for a code of each label."""
+    return sets[np.arange(len(y)), y]
+
+
+def test_rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = np.c_[y, 1 - y] + rng.standard_normal((300, 2))
+    estimator = MulticlassSSVM(random_state=0).fit(X[:100], y[:100])
+    model = split(estimator, X[100:200], y[100:200], target="nodes")
+    sets, _ = model.predict_set(X[200:])
+    assert sets.shape == (100, 2)
+    gaps = np.sort(np.maximum(0, np.where(y == 1, -1, 1) * estimator.decision_function(X))[100:200])
+    np.testing.assert_allclose(model.conformity_scores_, gaps, atol=1e-12)
+    assert covers(sets, y[200:]).mean() > 0.8
+    crossed = ConformalSSVM(MulticlassSSVM(random_state=0), target="nodes").fit(X, y)
+    assert len(crossed.conformity_scores_) == 300
+
+
+def test_label_sets():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, (200, 4))
+    X = y + 0.8 * rng.standard_normal((200, 4))
+    estimator = MultilabelSSVM(edges="tree", random_state=0).fit(X[:80], y[:80])
+    model = split(estimator, X[80:140], y[80:140], target="nodes")
+    sets, _ = model.predict_set(X[140:])
+    assert sets.shape == (60, 4, 2)
+    d = estimator.decision_function(X)
+    gaps = np.maximum(0, np.where(y == 1, -d, d))[80:140]
+    t = definition(lambda t: (gaps > t).mean(axis=1).sum(), [0, *gaps.flat], 0.9, 60)
+    expected = np.stack([d[140:] <= t, d[140:] >= -t], axis=-1)
+    np.testing.assert_array_equal(sets, expected)
+
+
+def test_poses_and_types_of_nodes_equal_their_max_marginals():
+    for example in NODES.values():
+        if not issubclass(example.estimator, TreeSSVM | TypedGraphCRFSSVM):
+            continue
+        X, y = example.make(np.random.default_rng(1), 8)
+        estimator = example.estimator(**example.required).fit(X, y)
+        gaps = []
+        for tables, labels in zip(estimator.decision_function(X), y, strict=True):
+            for t, (table, own) in enumerate(zip(tables, labels, strict=True)):
+                rows = table.reshape(-1, table.shape[-1])
+                if issubclass(example.estimator, TypedGraphCRFSSVM):
+                    own = np.searchsorted(estimator.classes_[t], own)
+                codes = np.ravel(own)
+                gaps += (rows.max(axis=1) - rows[np.arange(len(rows)), codes]).tolist()
+        model = split(estimator, X, y, target="nodes")
+        np.testing.assert_array_equal(model.conformity_scores_, np.sort(gaps))
+
+
+# Special samples ----------------------------------------------------------------------------------
+
+
+def test_masks_and_unseen_labels_have_infinite_scores(data):
+    X, y = data
+    straight = chain(transition_mask=lambda a, b: a is None or b is None or a == b)
+    model = straight.fit(X, [np.full(len(labels), labels[0]) for labels in y])
+    for target in ("labelings", "nodes"):
+        own = [labels.copy() for labels in y]
+        own[3][0] = 7
+        fitted = split(model, X, own, target=target)
+        changes = [bool((labels != labels[0]).any()) for labels in own]
+        changes[3] = True
+        expected = sum(changes) if target == "labelings" else 1
+        assert np.isinf(fitted.conformity_scores_).sum() == expected
+    many = split(model, X, own)
+    sets, is_complete = many.predict_set(X, confidence_level=0.99)
+    assert not is_complete.any()
+    assert [len(rows) for rows in sets] == [3] * len(X)
+
+
+def test_unknown_labels_agree_with_every_label(fitted):
+    estimator, X, y = fitted
+    estimator = clone(estimator).set_params(ignore_label=-1).fit(X, y)
+    hidden = [np.where(np.arange(len(labels)) == 1, -1, labels) for labels in y]
+    hidden[0] = np.full(len(hidden[0]), -1)
+    model = split(estimator, X, hidden)
+    gaps = []
+    for x, labels in zip(X[1:], hidden[1:], strict=True):
+        rows, scores = every(estimator, x)
+        agree = ((rows == labels) | (labels == -1)).all(axis=1)
+        gaps.append(scores.max() - scores[agree].max())
+    np.testing.assert_allclose(model.conformity_scores_, np.sort(gaps), atol=1e-12)
+    of_nodes = split(estimator, X, hidden, target="nodes")
+    assert len(of_nodes.conformity_scores_) == sum((labels >= 0).sum() for labels in hidden)
+    assert of_nodes._n_conformity_samples == len(X) - 1
+
+
+def test_empty_samples_are_ignored(fitted):
+    estimator, X, y = fitted
+    expected = split(estimator, X, y)
+    model = split(estimator, [np.empty((0, 3)), *X], [[], *y])
+    assert model._n_conformity_samples == len(X)
+    np.testing.assert_array_equal(model.conformity_scores_, expected.conformity_scores_)
+    sets, is_complete = model.predict_set([np.empty((0, 3)), X[0]])
+    assert sets[0].shape == (1, 0)
+    assert is_complete.all()
+    of_nodes = split(estimator, X, y, target="nodes")
+    assert of_nodes.predict_set([np.empty((0, 3)), X[0]])[0][0].shape == (0, 3)
+
+
+def test_a_sequence_without_an_allowed_labeling_is_ignored():
+    X = [np.ones((2, 2)), np.zeros((2, 2)), np.ones((1, 2))]
+    mask = {(None, 0), (0, 1), (1, None)}
+    estimator = chain(transition_mask=lambda a, b: (a, b) in mask, classes=[0, 1])
+    estimator.fit(X[:2], [[0, 1], [0, 1]])
+    model = split(estimator, X, [[0, 1], [0, 1], [0]])
+    assert model._n_conformity_samples == 2
+
+
+def test_weights(fitted):
+    estimator, X, y = fitted
+    weights = np.arange(len(X)) % 3.0
+    model = split(estimator, X, y, weights)
+    plain = split(estimator, X, y)
+    used = weights > 0
+    assert model._n_conformity_samples == used.sum()
+    again = split(estimator, X, y, weights * 1e9)
+    doubled = split(estimator, X, y, np.full(len(X), 2.0))
+    for level in (0.5, 0.9):
+        a, b = (m.predict_set(X, confidence_level=level)[0] for m in (model, again))
+        assert [len(s) for s in a] == [len(s) for s in b]
+        a, b = (m.predict_set(X, confidence_level=level)[0] for m in (plain, doubled))
+        assert [len(s) for s in a] == [len(s) for s in b]
+    dropped = split(estimator, X, y, used.astype(float))
+    some = split(estimator, pick(X, np.flatnonzero(used)), pick(y, np.flatnonzero(used)))
+    np.testing.assert_array_equal(dropped.conformity_scores_, some.conformity_scores_)
+    nodes = [np.ones(len(labels)) for labels in y]
+    of_nodes = split(estimator, X, y, nodes)
+    np.testing.assert_array_equal(of_nodes.conformity_scores_, plain.conformity_scores_)
+
+
+def test_too_few_samples(fitted):
+    estimator, X, y = fitted
+    model = split(estimator, X[:8], y[:8], k=5)
+    sets, is_complete = model.predict_set(X[:3])
+    assert [len(rows) for rows in sets] == [min(5, 3 ** len(x)) for x in X[:3]]
+    assert not is_complete.any()
+    assert split(estimator, X[:8], y[:8]).predict_set(X[:3], confidence_level=0.8)[1].all()
+
+
+def test_sets_grow_with_the_level_and_contain_the_prediction(fitted):
+    estimator, X, y = fitted
+    model = split(estimator, X, y)
+    before = [0] * len(X)
+    for level in (1e-9, 0.3, 0.6, 0.9, 0.97):
+        sets, _ = model.predict_set(X, confidence_level=level)
+        for found, labels in zip(sets, estimator.predict(X), strict=True):
+            np.testing.assert_array_equal(found[0], labels)
+        sizes = [len(found) for found in sets]
+        assert all(map(int.__le__, before, sizes))
+        before = sizes
+
+
+def test_other_forms_of_input(data):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = np.c_[y, 1 - y] + rng.standard_normal((60, 2))
+    rows = ConformalSSVM(chain(transitions=False)).fit(X, y)
+    sets, _ = rows.predict_set(X)
+    assert {each.ndim for each in sets} == {1}
+    assert all(set(each) <= {0, 1} for each in sets)
+    of_nodes = ConformalSSVM(chain(transitions=False), target="nodes").fit(X, y)
+    assert of_nodes.predict_set(X)[0].shape == (60, 2)
+    X, y = X.reshape(20, 3, 2), y.reshape(20, 3)
+    assert ConformalSSVM(chain()).fit(X, y).predict_set(X)[0][0].shape[1] == 3
+    of_nodes = ConformalSSVM(chain(), target="nodes").fit(X, y)
+    assert of_nodes.predict_set(X)[0].shape == (20, 3, 2)
+
+
+# Habits -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["labelings", "nodes"])
+def test_results_do_not_depend_on_n_jobs(data, target):
+    X, y = data
+    models = [
+        ConformalSSVM(chain(n_jobs=n_jobs), target=target, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (None, 2)
+    ]
+    one, two = models
+    np.testing.assert_array_equal(one.conformity_scores_, two.conformity_scores_)
+    for a, b in zip(one.predict_set(X)[0], two.predict_set(X)[0], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_methods_of_the_estimator(fitted):
+    estimator, X, y = fitted
+    model = split(estimator, X, y)
+    assert model.score(X, y) == estimator.score(X, y)
+    known = [[2, *[None] * (len(x) - 1)] for x in X]
+    for a, b in (
+        (model.predict(X), estimator.predict(X)),
+        (model.predict(X, y_partial=known), estimator.predict(X, known)),
+        (model.decision_function(X), estimator.decision_function(X)),
+    ):
+        np.testing.assert_array_equal(np.concatenate(a), np.concatenate(b))
+    assert (model.classes_.tolist(), model.n_features_in_) == ([0, 1, 2], 3)
+    rows, labels = np.eye(2), [0, 1]
+    inner = MulticlassSSVM().fit(rows, labels)
+    assert split(inner, rows, labels, target="nodes").predict(rows).tolist() == labels
+
+
+def test_habits(data):
+    X, y = data
+    model = ConformalSSVM(chain(), cv=3)
+    other = clone(model.fit(X, y)).set_params(estimator__lam=0.5, cv=2)
+    assert (other.estimator.lam, model.estimator.lam) == (0.5, 0.1)
+    with pytest.raises(NotFittedError):
+        other.predict_set(X)
+    search = GridSearchCV(ConformalSSVM(chain(), cv=2), {"estimator__lam": [0.1, 1.0]}, cv=2)
+    assert len(search.fit(X, y).best_estimator_.predict_set(X)[0]) == len(X)
+    pipeline = make_pipeline(PerNode(StandardScaler()), ConformalSSVM(chain(), cv=2)).fit(X, y)
+    assert len(pipeline[-1].predict_set(pipeline[:-1].transform(X))[0]) == len(X)
+    groups = np.arange(len(X)) % 4
+    grouped = ConformalSSVM(chain(), cv=GroupKFold(4)).fit(X, y, groups=groups)
+    cv = [*GroupKFold(4).split(X, groups=groups)]
+    expected = ConformalSSVM(chain(), cv=cv).fit(X, y)
+    np.testing.assert_array_equal(grouped.conformity_scores_, expected.conformity_scores_)
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_files(data, wrap):
+    X, y = data
+    inner = chain(transition_mask=lambda a, b: True)
+    model = ConformalSSVM(FrozenEstimator(inner.fit(X, y)) if wrap else inner, cv=2).fit(X, y)
+    stored = skops.io.dumps(model)
+    trusted = skops.io.get_untrusted_types(data=stored)
+    assert all(name.startswith("sstruct.") for name in trusted)
+    for other in (pickle.loads(pickle.dumps(model)), skops.io.loads(stored, trusted=trusted)):
+        for a, b in zip(other.predict_set(X)[0], model.predict_set(X)[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"conformity_scores_": np.array([2.0, 1.0])}, "nonnegative ascending"),
+        ({"conformity_scores_": np.array([0.0, np.nan])}, "nonnegative ascending"),
+        ({"conformity_scores_": np.array([-1.0, 0.0])}, "nonnegative ascending"),
+        ({"conformity_scores_": np.zeros(3)}, "_shares"),
+        ({"_shares": np.array([1.0, np.inf])}, "_shares"),
+        ({"_n_conformity_samples": 0}, "_n_conformity_samples is 0"),
+        ({"estimator_": None}, "estimator_"),
+    ],
+)
+def test_damaged_states(fitted, changes, message):
+    estimator, X, y = fitted
+    model = split(estimator, X[:2], y[:2])
+    with pytest.raises(ValueError, match=message):
+        ConformalSSVM(chain()).__setstate__(model.__getstate__() | changes)
+
+
+@pytest.mark.parametrize(
+    "estimator, options, kind, message",
+    [
+        (MulticlassSSVM(), {}, ValueError, "must be a ChainSSVM for target='labelings'"),
+        (GridCRFSSVM(), {"target": "spans"}, ValueError, "must be a ChainSSVM for target='spans'"),
+        (StructuredSVM(None), {"target": "nodes"}, ValueError, "with decision_function"),
+        (LatentSSVM(chain()), {"target": "nodes"}, ValueError, "with decision_function"),
+        (PathCV(chain()), {}, ValueError, "must be a ChainSSVM"),
+        (FrozenEstimator(MulticlassSSVM()), {}, ValueError, "must be a ChainSSVM"),
+        (make_pipeline(chain()), {}, TypeError, "make ConformalSSVM the last step"),
+        (None, {"target": "nodes"}, TypeError, "with decision_function"),
+        (chain(checkpoint="x"), {}, ValueError, "use checkpoint=None"),
+        (chain(), {"target": "node"}, ValueError, "target must be one of"),
+        (chain(), {"confidence_level": 1}, ValueError, "confidence_level must be below 1"),
+        (chain(), {"confidence_level": 0.0}, ValueError, "confidence_level must be"),
+        (chain(), {"k": 0}, ValueError, "k must be at least 1"),
+        (chain(), {"k": 2.0}, TypeError, "k must be an integer"),
+        (chain(), {"scheme": "x"}, ValueError, "scheme must be one of"),
+        (chain(), {"suffix": 1}, ValueError, "suffix must be one of"),
+        (chain(), {"cv": 1}, ValueError, "cv=1 cannot split"),
+        (chain(), {"n_jobs": 0}, ValueError, "n_jobs must be"),
+        (chain(), {"target": "spans"}, ValueError, r"classes_\[0\] is 0"),
+    ],
+)
+def test_invalid_parameters(data, estimator, options, kind, message):
+    model = ConformalSSVM(estimator, **options)
+    with pytest.raises(kind, match=message):
+        model.fit(*data)
+    assert not hasattr(model, "conformity_scores_")
+
+
+def test_invalid_data(fitted):
+    estimator, X, y = fitted
+    model = split(estimator, X, y)
+    with pytest.raises(NotFittedError):
+        split(chain(), X, y)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X, y, np.ones(3))
+    with pytest.raises(ValueError, match="confidence_level must be below 1"):
+        model.predict_set(X, confidence_level=90)
+    with pytest.raises(TypeError, match="confidence_level must be a number"):
+        model.predict_set(X, confidence_level="0.9")
+    hidden = chain(ignore_label=-1).fit(X, y)
+    for target in ("labelings", "nodes"):
+        with pytest.raises(NoNodesError, match="no held-out sample"):
+            split(hidden, X, [np.full(len(labels), -1) for labels in y], target=target)
+    partly = [np.full(len(y[0]), -1), *y[1:]]
+    with pytest.raises(NoNodesError, match="no held-out sample"):
+        split(hidden, X, partly, np.eye(len(X))[0])
