@@ -1,52 +1,32 @@
 """Probabilities by temperature scaling."""
 
-from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
-from sklearn.utils.parallel import Parallel, delayed
 
 from sstruct._checks.parameters import check_number
-from sstruct._checks.partitioned import is_partitioned
-from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
-from sstruct._compat import safe_indexing
 from sstruct._estimators.calibration.temperature import fit_temperature
-from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import (
-    CheckedState,
     FittedState,
     Number,
     Of,
-    check_parameters,
     reads_one_fit,
-)
-from sstruct._estimators.core.missing_methods import Missing, only_all_samples
-from sstruct._estimators.path.folds import (
-    as_rows,
-    check_splits,
-    check_splitter,
-    n_samples_of,
-    splits_of,
 )
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import object_array
-from sstruct._input.ragged import NoNodesError, is_of_nodes, sliceable_weights
-from sstruct._input.threads import check_n_jobs
+from sstruct._input.ragged import NoNodesError, is_of_nodes
 from sstruct._solvers.core.seed import random_of
+from sstruct.calibration._held_out import HeldOutMetaEstimator
 from sstruct.chain import ChainSSVM
 from sstruct.spans import Scheme
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CalibratedSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
+class CalibratedSSVM(HeldOutMetaEstimator):
     r"""Add calibrated probabilities to a structured SVM, by temperature scaling.
 
     The scores of a fitted model define a distribution over the labelings of a sample,
@@ -134,24 +114,8 @@ class CalibratedSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         {"estimator_": Of(type=ChainSSVM), "temperature_": Number(positive=True)}
     )
 
-    estimator: BaseSSVM | FrozenEstimator = field(kw_only=False)
-    cv: Any = 5
-    n_jobs: int | None = None
     estimator_: ChainSSVM = field(init=False)
     temperature_: float = field(init=False)
-
-    def __dask_tokenize__(self):
-        return tokenized(self)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        estimator = _inner(getattr(self, "estimator", None))
-        if isinstance(estimator, BaseSSVM):  # others raise an error in fit
-            inner = get_tags(estimator)
-            tags.estimator_type = inner.estimator_type
-            tags.target_tags = inner.target_tags
-            tags.input_tags = inner.input_tags
-        return tags
 
     def fit(
         self,
@@ -190,25 +154,8 @@ class CalibratedSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             the scores do not predict their labels.
         """
         self._check()
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        if is_partitioned(X):
-            raise ValueError("X in partitions is not supported by CalibratedSSVM; pass a list")
-        X, y = as_rows(X, "X"), as_rows(y, "y")
-        n_samples = n_samples_of(X)
-        weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
-        if frozen:
-            model = copy(self.estimator.estimator)
-            held_out = [_HeldOut(model, X, y, weights)]
-        else:
-            splits = splits_of(self.cv, False, X, y, groups)
-            check_splits(splits, n_samples, self.cv)
-            models = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fit_rows)(self.estimator, X, y, weights, train) for train, _ in splits
-            )
-            held_out = [
-                _HeldOut(model, *_rows(test, X, y, weights))
-                for model, (_, test) in zip(models, splits, strict=True)
-            ]
+        parts = self._held_out(X, y, sample_weight, groups)
+        held_out = [_HeldOut(*part) for part in parts]
         total = sum(each.weights.sum() for each in held_out)
         if total == 0:
             raise NoNodesError(
@@ -220,97 +167,17 @@ class CalibratedSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         temperature, problem = fit_temperature(
             lambda scale: factor * sum(each.loss(scale) for each in held_out)
         )
-        if not frozen:
-            weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-            model = clone(self.estimator).fit(X, y, **weighted)
+        model = self._final_estimator(parts, X, y, sample_weight)
         self._publish({"estimator_": model, "temperature_": float(temperature)})
         if problem is not None:
             warn_user(f"temperature_={temperature:.3g} is uncertain: {problem}")
         return self
 
-    def _check(self):
-        """Raise if a parameter is invalid or the estimator is not supported."""
-        check_parameters(self)
-        check_n_jobs(self.n_jobs)
-        check_splitter(self.cv)
-        estimator = _inner(self.estimator)
-        if isinstance(estimator, Pipeline):
-            raise TypeError(
-                "estimator must be a ChainSSVM, found a Pipeline; make CalibratedSSVM the last "
-                "step of the pipeline, as in make_pipeline(transformer, "
-                "CalibratedSSVM(ChainSSVM()))"
-            )
-        if not isinstance(estimator, ChainSSVM):
-            kind = ValueError if isinstance(estimator, BaseEstimator) else TypeError
-            raise kind(
-                "estimator must be a ChainSSVM, whose probabilities can be computed exactly, "
-                f"found {shortened(estimator)}"
-            )
-        if estimator is not self.estimator:
-            estimator._fitted()
-        elif estimator.checkpoint is not None:
-            raise ValueError(
-                "checkpoint is not supported by CalibratedSSVM, which makes several fits; use "
-                "checkpoint=None"
-            )
+    def _is_supported(self, estimator):
+        return isinstance(estimator, ChainSSVM)
 
-    def _stored_state(self):
-        state = super()._stored_state()
-        if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
-            state["estimator"] = self.estimator._template(vars(self.estimator_))
-        return state
-
-    @reads_one_fit
-    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Predict the most probable labeling of each sample, as the estimator does.
-
-        Parameters
-        ----------
-        X : as in :meth:`fit`
-            Samples.
-        y_partial : as in the estimator's ``predict``, optional
-            Known labels.
-
-        Returns
-        -------
-        As the estimator's ``predict``.
-            The predictions.
-        """
-        return self.estimator_.predict(X, y_partial)
-
-    @reads_one_fit
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Compute the max-marginals of the estimator, which do not depend on the temperature.
-
-        Parameters
-        ----------
-        X : as in :meth:`fit`
-            Samples.
-
-        Returns
-        -------
-        As the estimator's ``decision_function``.
-            The scores.
-        """
-        return self.estimator_.decision_function(X)
-
-    @reads_one_fit
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy over all nodes, the score of the estimator.
-
-        Parameters
-        ----------
-        X, y : as in :meth:`fit`
-            Samples and their labels.
-        sample_weight : as in the estimator's ``score``, optional
-            Weights of samples or nodes.
-
-        Returns
-        -------
-        float
-            Weighted fraction of correctly predicted labels.
-        """
-        return self.estimator_.score(X, y, sample_weight)
+    def _supported(self):
+        return "a ChainSSVM, whose probabilities can be computed exactly"
 
     @reads_one_fit
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -440,26 +307,9 @@ class CalibratedSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         ).tolist())  # fmt: skip
         return [[(*span, next(values)) for span in spans] for spans in found]
 
-    partial_fit = Missing(only_all_samples)
-
     @property
     def _scale(self):
         return 1 / self.temperature_
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels of the estimator."""
-        return self._require_fitted().estimator_.classes_
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features of the estimator."""
-        return self._require_fitted().estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, if X has names."""
-        return self._require_fitted().estimator_.feature_names_in_
 
 
 class _HeldOut:
@@ -495,19 +345,3 @@ def _free_and_known(structure, model, nodes, codes, is_known):
     codes = np.where(is_known > 0, codes, -1).astype(np.int32)
     free = structure.distribution(model, nodes)
     return free, structure.distribution(model, nodes, codes)
-
-
-def _inner(estimator):
-    """Return the estimator in a FrozenEstimator, or the estimator itself."""
-    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
-
-
-def _rows(rows, X, y, weights):
-    """Return the samples of a split."""
-    some = None if weights is None else weights[rows]
-    return safe_indexing(X, rows), safe_indexing(y, rows), some
-
-
-def _fit_rows(estimator, X, y, weights, rows):
-    """Return the estimator fitted to the training samples of a split."""
-    return clone(estimator).fit(*_rows(rows, X, y, weights))
