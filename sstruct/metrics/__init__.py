@@ -1,6 +1,11 @@
 """Metrics for predicted label sequences: per node, per sequence and per span."""
 
 from sstruct.metrics._joint_distance import mean_joint_distance
+from sstruct.metrics._probability_scores import (
+    flat_brier_score_loss,
+    flat_calibration_error,
+    flat_log_loss,
+)
 from sstruct.metrics._scores import (
     flat_accuracy_score,
     flat_accuracy_scorer,
@@ -13,6 +18,12 @@ from sstruct.metrics._scores import (
     sequence_accuracy_scorer,
 )
 from sstruct.metrics._segment_scores import segment_edit_score, segment_f1_score
+from sstruct.metrics._set_scores import (
+    flat_coverage_score,
+    flat_mean_width_score,
+    sequence_coverage_score,
+    sequence_mean_width_score,
+)
 from sstruct.metrics._span_matches import span_confusions, span_match_counts
 from sstruct.metrics._span_scores import (
     chunk_f1_score,
@@ -24,6 +35,7 @@ from sstruct.metrics._span_scores import (
     span_precision_score,
     span_recall_score,
 )
+from sstruct.metrics._span_thresholds import span_precision_recall_curve, span_threshold
 
 __all__ = [
     "chunk_f1_score",
@@ -31,8 +43,13 @@ __all__ = [
     "chunk_precision_recall_f1",
     "flat_accuracy_score",
     "flat_accuracy_scorer",
+    "flat_brier_score_loss",
+    "flat_calibration_error",
     "flat_classification_report",
+    "flat_coverage_score",
     "flat_f1_score",
+    "flat_log_loss",
+    "flat_mean_width_score",
     "flat_precision_score",
     "flat_recall_score",
     "make_flat_scorer",
@@ -41,11 +58,15 @@ __all__ = [
     "segment_f1_score",
     "sequence_accuracy_score",
     "sequence_accuracy_scorer",
+    "sequence_coverage_score",
+    "sequence_mean_width_score",
     "span_classification_report",
     "span_confusion_matrix",
     "span_confusions",
     "span_f1_score",
     "span_match_counts",
+    "span_precision_recall_curve",
     "span_precision_score",
     "span_recall_score",
+    "span_threshold",
 ]

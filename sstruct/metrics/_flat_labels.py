@@ -26,7 +26,8 @@ class FlatLabels:
         self.sequence_weights = None
         if sample_weight is not None:
             self.sequence_weights = check_weights(sample_weight, self.n_sequences)
-        self.sequence = np.repeat(np.arange(self.n_sequences), [len(labels) for labels in y_true])
+        self.lengths = [len(labels) for labels in y_true]
+        self.sequence = np.repeat(np.arange(self.n_sequences), self.lengths)
         true, predicted = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
         self.kept = np.arange(len(true))  # positions of the scored nodes
         unknown, advice = (), IGNORE
@@ -89,7 +90,7 @@ def _place(label, y_true, y_pred, unknown):
                     return f"{name}[{i}] at node {v}"
 
 
-def _as_lists(y, name):
+def as_lists(y, name):
     y = array_of(y, name) if isinstance(y, memoryview) else y  # not every format can be indexed
     if isinstance(y, str | bytes | Mapping | Set) or not is_sized(y):
         raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
@@ -100,7 +101,7 @@ def _as_lists(y, name):
 
 
 def matched(y_true, y_pred):
-    y_true, y_pred = _as_lists(y_true, "y_true"), _as_lists(y_pred, "y_pred")
+    y_true, y_pred = as_lists(y_true, "y_true"), as_lists(y_pred, "y_pred")
     if len(y_true) != len(y_pred):
         raise ValueError(f"y_pred has {len(y_pred)} sequences, expected {len(y_true)}")
     lengths = [[*map(len, y)] for y in (y_true, y_pred)]

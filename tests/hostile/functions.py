@@ -240,6 +240,34 @@ def _spans_scored(rng):
     }
 
 
+def _probable(rng):
+    y_true, _ = _tagged(rng)
+    y_proba = [rng.dirichlet(np.ones(len(TAGS)), len(labels)) for labels in y_true]
+    return {"y_true": y_true, "y_proba": y_proba, "labels": TAGS, "sample_weight": rng.random(3)}
+
+
+def _binned(rng):
+    return _probable(rng) | {"n_bins": 3, "strategy": str(rng.choice(["uniform", "quantile"]))}
+
+
+def _node_sets(rng):
+    given = _probable(rng)
+    sets = [table > 0.2 for table in given.pop("y_proba")]
+    return given | {"y_pred_set": sets, "average": str(rng.choice(["samples", "micro"]))}
+
+
+def _labeling_sets(rng):
+    y_true, y_pred = _tagged(rng)
+    sets = [[labels] * 2 for labels in y_pred]
+    return {"y_true": y_true, "y_pred_set": sets, "sample_weight": rng.random(3)}
+
+
+def _probable_spans(rng):
+    y_true, y_pred = _tagged(rng)
+    found = [[(*span, rng.random()) for span in spans.spans_of(labels)] for labels in y_pred]
+    return {"y_true": y_true, "y_spans": found, "scheme": "bio", "suffix": False}
+
+
 def _confused(rng):
     y_true, y_pred = _tagged(rng)
     return {"y_true": y_true, "y_pred": y_pred, "tokens": y_true, "n": 3, "background": ["O"]}
@@ -434,6 +462,18 @@ FUNCTIONS = [
     (metrics.span_confusion_matrix, _two_labelings),
     (metrics.span_confusions, _confused),
     (metrics.span_match_counts, _weighted_labelings),
+    (metrics.flat_log_loss, _probable),
+    (metrics.flat_brier_score_loss, _probable),
+    (metrics.flat_calibration_error, _binned),
+    (metrics.flat_coverage_score, _node_sets),
+    (metrics.flat_mean_width_score, lambda rng: {"y_pred_set": _node_sets(rng)["y_pred_set"]}),
+    (metrics.sequence_coverage_score, _labeling_sets),
+    (
+        metrics.sequence_mean_width_score,
+        lambda rng: {"y_pred_set": _labeling_sets(rng)["y_pred_set"]},
+    ),
+    (metrics.span_precision_recall_curve, _probable_spans),
+    (metrics.span_threshold, lambda rng: _probable_spans(rng) | {"recall": 0.1}),
     (spans.spans_of, _one_labeling),
     (spans.labels_of, _spans_given),
     (spans.convert_labels, _converted),

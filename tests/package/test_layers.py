@@ -53,8 +53,8 @@ RANKS = [
     structures("_estimators"),
     ESTIMATORS,
     ON_ESTIMATORS,
-    ["datasets", "metrics", "plotting", "preprocessing", *FACADES],
-    ["export"],
+    ["datasets", "metrics", "preprocessing", *FACADES],
+    ["plotting", "export"],
     ["__init__"],
 ]
 RANK = {place: rank for rank, places in enumerate(RANKS) for place in places}
