@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibrationDisplay as SklearnCalibrationDisplay
 
@@ -64,6 +65,19 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         >>> len(display.prob_true) <= 5
         True
     """
+
+    def __init__(
+        self,
+        prob_true: np.ndarray,
+        prob_pred: np.ndarray,
+        y_prob: np.ndarray,
+        *,
+        estimator_name: str | None = None,
+        pos_label: Any = None,
+    ) -> None:
+        super().__init__(
+            prob_true, prob_pred, y_prob, estimator_name=estimator_name, pos_label=pos_label
+        )
 
     @classmethod
     def from_estimator(  # type: ignore[override]

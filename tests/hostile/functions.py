@@ -497,7 +497,7 @@ FUNCTIONS = [
 # Arguments whose damaged values would only be long work: passes, or graphs of so many nodes.
 LONG = (
     "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
-    "n_shapes", "n_successors", "size", "n_distractors", "max_length",
+    "n_shapes", "n_successors", "size", "n_distractors", "max_length", "n_bins",
 )  # fmt: skip
 
 
