@@ -195,6 +195,9 @@ def test_cross_conformal_scores_come_from_the_models_of_the_splits(data):
         scores.append(split(part, pick(X, test), pick(y, test)).conformity_scores_)
     np.testing.assert_array_equal(model.conformity_scores_, np.sort(np.concatenate(scores)))
     np.testing.assert_array_equal(model.estimator_.w_, chain().fit(X, y).w_)
+    of_nodes = ConformalSSVM(chain(), target="nodes", cv=4).fit(X, y)
+    shares = np.concatenate([np.full(len(labels), 1 / len(labels)) for labels in y])
+    np.testing.assert_allclose(np.sort(of_nodes._shares), np.sort(shares))
 
 
 # Coverage of new samples --------------------------------------------------------------------------
