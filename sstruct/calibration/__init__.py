@@ -1,6 +1,7 @@
-"""Calibrated probabilities and prediction sets of structured SVMs."""
+"""Calibrated probabilities, prediction sets and tuned decision thresholds of structured SVMs."""
 
 from ._conformal import ConformalSSVM
 from ._temperature_scaling import CalibratedSSVM
+from ._tuned_thresholds import TunedThresholdSSVM
 
-__all__ = ["CalibratedSSVM", "ConformalSSVM"]
+__all__ = ["CalibratedSSVM", "ConformalSSVM", "TunedThresholdSSVM"]

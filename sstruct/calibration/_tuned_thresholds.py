@@ -1,0 +1,403 @@
+"""Decision thresholds for label sets, tuned on held-out rows."""
+
+import numbers
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
+
+from sstruct._checks.parameters import check_choice
+from sstruct._checks.partitioned import is_partitioned
+from sstruct._checks.shown import shortened
+from sstruct._estimators.calibration.thresholds import (
+    MOST_PARTS,
+    SCORING,
+    choose_thresholds,
+    label_folds,
+)
+from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.fitted_state import (
+    Array,
+    CheckedState,
+    FittedState,
+    Number,
+    Of,
+    Unexpected,
+    check_parameters,
+    reads_one_fit,
+)
+from sstruct._estimators.core.missing_methods import Missing, only_all_samples
+from sstruct._estimators.core.structure import weighted_accuracy
+from sstruct._estimators.label_set.label_set_structure import has_one_label
+from sstruct._estimators.label_set.partial_sets import inner_sets
+from sstruct._estimators.path.folds import (
+    as_rows,
+    check_splits,
+    check_splitter,
+    n_samples_of,
+    splits_of,
+)
+from sstruct._input.indicator import as_output, is_indicator, label_matrix, refuse_label_lists
+from sstruct._input.ragged import check_weights
+from sstruct._input.threads import check_n_jobs
+from sstruct.calibration._temperature_scaling import _fit_rows, _inner, _rows
+from sstruct.multilabel import MultilabelSSVM
+
+
+def _agrees(state):
+    """Raise Unexpected unless the estimator predicts sets, and each label has a threshold."""
+    model = state["estimator_"]
+    if not model._is_fitted() or has_one_label(model):
+        raise Unexpected("estimator_", "not fitted to label sets", "a MultilabelSSVM of label sets")
+    K, found = len(model.classes_), len(state["best_threshold_"])
+    if found != K:
+        raise Unexpected("best_threshold_", f"of length {found}", f"{K}, the number of labels")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Tune the decision thresholds of label sets for an F1 score, on held-out rows.
+
+    Row i is predicted to have label k if its score :math:`m_{ik}`, the max-marginal of
+    ``decision_function``, exceeds the threshold :math:`t_k` of the label. Without tuning, all
+    thresholds are 0. For high F1 scores, lower thresholds are often better, in particular for rare
+    labels [1]_. Works like :class:`sklearn.model_selection.TunedThresholdClassifierCV`, which
+    supports two classes: the thresholds are chosen on the held-out rows of all splits, and then the
+    estimator is fitted to all rows.
+
+    Parameters
+    ----------
+    estimator : MultilabelSSVM
+        The estimator. It is cloned. In a :class:`~sklearn.frozen.FrozenEstimator`, a fitted one,
+        which is not fitted again: all rows passed to ``fit`` are then held-out rows, and must not
+        have been used for its training. A pipeline contains this estimator as its last step.
+    scoring : {"f1_micro", "f1_macro", "f1_samples"}, default="f1_micro"
+        The score to maximize, as in scikit-learn with ``zero_division=0``: the F1 score of all
+        decisions together, its mean over labels, or its mean over rows.
+    cv : int, cross-validation generator or iterable, default=5
+        As in scikit-learn's searches. An integer is a number of folds, in each of which every label
+        has about the same frequency. Test rows of different splits may overlap, and need not cover
+        all rows. For a FrozenEstimator, the test rows are only the parts by which the kind of
+        thresholds is chosen.
+    n_jobs : int or None, default=None
+        Number of fits in parallel, through any backend of joblib. Results do not depend on it.
+
+    Attributes
+    ----------
+    estimator_ : MultilabelSSVM
+        The estimator, fitted to all rows, or a copy of the frozen one.
+    best_threshold_ : ndarray of shape (K,)
+        The threshold of each label.
+    best_score_ : float
+        The score on the held-out rows of each split (or on up to ten groups of splits), with
+        thresholds from the others.
+    untuned_score_ : float
+        The score on these rows with thresholds of 0.
+    classes_ : ndarray of shape (K,)
+        Labels of the estimator.
+    n_features_in_ : int
+        Number of features of the estimator.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X has names.
+
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : For two classes.
+
+    Notes
+    -----
+    The thresholds maximize the score on the held-out rows in one of several ways: no tuning; one
+    threshold for all labels; or one threshold for each label. For micro and macro F1, the latter
+    are computed with 100, 10 or 1 additional positive rows per label, with the average scores of
+    all labels, so that thresholds of rare labels stay near the shared one. Each of these ways is
+    scored by cross-validation over the splits, and the best one is used. There is no tuning unless
+    it increases this score by more than its standard error (jackknife over the splits). Maxima are
+    exact, micro F1 by Dinkelbach's method over all labels together; only thresholds per label for
+    the sample F1 score are a local maximum, found label by label.
+
+    Tuning for macro F1 can reduce micro F1 and increase the Hamming loss.
+
+    In a hierarchy, labels without all of their ancestors are removed. Other interactions influence
+    the scores, but a set of labels above their thresholds need not be the best set of any weights.
+
+    In addition to the fits, the thresholds take O(n K log(n K)) operations per split and O(n K)
+    memory for n rows and K labels.
+
+    References
+    ----------
+    .. [1] R.-E. Fan, C.-J. Lin. A Study on Threshold Selection for Multi-label Classification.
+       National Taiwan University, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import f1_score
+    >>> from sstruct import MultilabelSSVM
+    >>> from sstruct.calibration import TunedThresholdSSVM
+    >>> from sstruct.datasets import make_multilabel_pairwise
+    >>> X, Y = make_multilabel_pairwise(n_samples=600, n_labels=8, random_state=0)
+    >>> model = MultilabelSSVM(random_state=0).fit(X[:300], Y[:300])
+    >>> tuned = TunedThresholdSSVM(model, scoring="f1_micro").fit(X[:300], Y[:300])
+    >>> bool(tuned.best_score_ > tuned.untuned_score_)
+    True
+    >>> before = f1_score(Y[300:], model.predict(X[300:]), average="micro")
+    >>> after = f1_score(Y[300:], tuned.predict(X[300:]), average="micro")
+    >>> bool(after > before)
+    True
+    """
+
+    __module__ = "sstruct.calibration"  # import path for pickle and skops
+
+    _fitted_state = FittedState(
+        {
+            "estimator_": Of(type=MultilabelSSVM),
+            "best_threshold_": Array(dtype=np.float64, shape=("K",)),
+            "best_score_": Number(least=0, most=1),
+            "untuned_score_": Number(least=0, most=1),
+        },
+        rules=(_agrees,),
+    )
+
+    estimator: MultilabelSSVM | FrozenEstimator = field(kw_only=False)
+    scoring: str = "f1_micro"
+    cv: Any = 5
+    n_jobs: int | None = None
+    estimator_: MultilabelSSVM = field(init=False)
+    best_threshold_: np.ndarray = field(init=False)
+    best_score_: float = field(init=False)
+    untuned_score_: float = field(init=False)
+
+    def __dask_tokenize__(self):
+        return tokenized(self)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        estimator = _inner(getattr(self, "estimator", None))
+        if isinstance(estimator, BaseSSVM):  # others raise an error in fit
+            tags.input_tags = get_tags(estimator).input_tags
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Tune the thresholds on held-out rows, and fit the estimator to all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Features.
+        y : array-like, sparse matrix or data frame of shape (n, K)
+            Zeros and ones, for the labels of each row.
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative weights of the rows, in the fits and in the score.
+        groups : array-like of shape (n,), optional
+            Groups for the splits.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the estimator is not supported, the data or a parameter are invalid, or all held-out
+            rows have weight 0. The object remains unchanged.
+        """
+        self._check()
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        if is_partitioned(X):
+            raise ValueError(
+                "X in partitions is not supported by TunedThresholdSSVM; pass an array"
+            )
+        refuse_label_lists(y)
+        if not is_indicator(y):
+            raise ValueError(
+                "Unknown label type: TunedThresholdSSVM requires sets of labels, an (n, K) array y "
+                f"of 0 and 1, found {shortened(y)}"
+            )
+        X, y = as_rows(X, "X"), as_rows(y, "y")
+        n = n_samples_of(X)
+        sets = label_matrix(y, n).toarray() > 0
+        weights = check_weights(sample_weight, n)
+        splits = self._splits(X, y, sets, groups)
+        if frozen:
+            models = [copy(self.estimator.estimator)] * len(splits)
+            if has_one_label(models[0]):
+                raise ValueError("estimator was fitted to one label per row, expected label sets")
+        else:
+            given = None if sample_weight is None else weights
+            models = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fit_rows)(self.estimator, X, y, given, train) for train, _ in splits
+            )
+        held_out = [
+            model.decision_function(_rows(test, X, y, None)[0])
+            for model, (_, test) in zip(models, splits, strict=True)
+        ]
+        thresholds, *scores = self._tuned(splits, held_out, sets, weights, models[0])
+        model = models[0]
+        if not frozen:
+            weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+            model = clone(self.estimator).fit(X, y, **weighted)
+        names = ("estimator_", "best_threshold_", "best_score_", "untuned_score_")
+        self._publish(dict(zip(names, (model, thresholds, *scores), strict=True)))
+        return self
+
+    def _splits(self, X, y, sets, groups):
+        """Return the splits; folds in which each label has the same frequency for an integer."""
+        splits = splits_of(self.cv, False, X, y, groups)
+        check_splits(splits, len(sets), self.cv)
+        if self.cv is None or isinstance(self.cv, numbers.Integral):
+            fold = label_folds(sets, len(splits))
+            splits = [
+                (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(len(splits))
+            ]
+        return splits
+
+    def _tuned(self, splits, scores, sets, weights, model):
+        """Return the thresholds, and their score and that of no tuning."""
+        n = len(sets)
+        rows = [np.arange(n)[np.asarray(test)] for _, test in splits]
+        # A row in several test parts belongs to the first one, so that parts share no row.
+        part_of_row = np.full(n, len(rows))
+        for k, test in enumerate(rows):
+            part_of_row[test] = np.minimum(part_of_row[test], k)
+        at, scores = np.concatenate(rows), np.concatenate(scores)
+        used = weights[at] > 0
+        at, scores = at[used], scores[used]
+        if len(at) == 0:
+            raise ValueError("all held-out rows have weight 0; thresholds require at least one")
+        parts = part_of_row[at] % MOST_PARTS
+        if (parts == parts[0]).all():
+            parts = label_folds(sets[at], 5)
+        # The mean weight is 1, the weight of the rows that are added to those of a label.
+        weight = weights[at] / weights[at].mean()
+        return choose_thresholds(
+            self.scoring, scores, sets[at], weight, parts, lambda each: _valid_sets(model, each)
+        )
+
+    def _check(self):
+        """Raise if a parameter is invalid or the estimator is not supported."""
+        check_parameters(self)
+        check_choice("scoring", self.scoring, SCORING)
+        check_n_jobs(self.n_jobs)
+        check_splitter(self.cv)
+        estimator = _inner(self.estimator)
+        if isinstance(estimator, Pipeline):
+            raise TypeError(
+                "estimator must be a MultilabelSSVM, found a Pipeline; make TunedThresholdSSVM the "
+                "last step of the pipeline, as in make_pipeline(transformer, "
+                "TunedThresholdSSVM(MultilabelSSVM()))"
+            )
+        if not isinstance(estimator, MultilabelSSVM):
+            kind = ValueError if isinstance(estimator, BaseEstimator) else TypeError
+            raise kind(f"estimator must be a MultilabelSSVM, found {shortened(estimator)}")
+        if estimator is not self.estimator:
+            estimator._fitted()
+        elif estimator.checkpoint is not None:
+            raise ValueError(
+                "checkpoint is not supported by TunedThresholdSSVM, which makes several fits; use "
+                "checkpoint=None"
+            )
+
+    def _stored_state(self):
+        state = super()._stored_state()
+        if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
+            state["estimator"] = self.estimator._template(vars(self.estimator_))
+        return state
+
+    def _sets(self, X):
+        """Return the predicted sets, (n, K) of bool."""
+        scores = self.estimator_.decision_function(X)
+        return _valid_sets(self.estimator_, scores > self.best_threshold_)
+
+    @reads_one_fit
+    def predict(self, X: Any) -> Any:
+        """Predict the labels whose scores are above their thresholds.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray, CSR matrix or data frame of shape (n, K)
+            Zeros and ones in the format of y in ``fit``. In a hierarchy, labels without all of
+            their ancestors are removed.
+        """
+        model = self.estimator_
+        return as_output(self._sets(X), model._model["output"], model.classes_, X)
+
+    @reads_one_fit
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the max-marginals of the estimator, without subtracting the thresholds.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            The best score of a set with the label minus the best score of a set without it.
+        """
+        return self.estimator_.decision_function(X)
+
+    @reads_one_fit
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the fraction of rows for which all labels are correct.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
+        y : as in :meth:`fit`
+            True labels.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+            Weighted fraction of rows.
+        """
+        structure, model = self.estimator_._fitted()
+        sets, weights = structure.truth(model, structure.pack(X, model), y, sample_weight)
+        return weighted_accuracy((self._sets(X) == sets).all(axis=1), weights)
+
+    partial_fit = Missing(only_all_samples)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels of the estimator."""
+        return self._require_fitted().estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of the estimator."""
+        return self._require_fitted().estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, if X has names."""
+        return self._require_fitted().estimator_.feature_names_in_
+
+
+def _valid_sets(model, sets):
+    """Return sets that agree with the hierarchy of a model, if it has one."""
+    parents = model._model["parents"]
+    return sets if parents is None else inner_sets(sets, parents)
