@@ -26,7 +26,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct._input import labels
-from sstruct.calibration import CalibratedSSVM, ConformalSSVM
+from sstruct.calibration import CalibratedSSVM, ConformalSSVM, TunedThresholdSSVM
 from tests.estimators.custom.choices import Choice, make_choices
 from tests.hostile.judge import FindingError, judge, same_attributes
 from tests.hostile.values import _NoRepr, _WrongLength
@@ -207,6 +207,21 @@ def test_prediction_sets():
     for target in ("labelings", "nodes", "spans"):
         model = ConformalSSVM(estimator, target=target, cv=2).fit(ROWS, tags)
         attack(model.predict_set, {"X": ROWS, "confidence_level": 0.5})
+
+
+def test_tuned_thresholds():
+    estimator = MultilabelSSVM(max_iter=2, random_state=0)
+    X, y = RNG.standard_normal((4, 2)), np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
+
+    def fit(X, y, groups, sample_weight, **given):
+        TunedThresholdSSVM(**given).fit(X, y, sample_weight, groups)
+
+    data = {"X": X, "y": y, "groups": [0, 1, 2, 3], "sample_weight": np.ones(4)}
+    attack(fit, data | {"estimator": estimator, "scoring": "f1_macro", "cv": 2})
+    model = TunedThresholdSSVM(estimator, cv=2).fit(X, y)
+    attack(model.predict, {"X": X})
+    attack(model.decision_function, {"X": X})
+    attack(model.score, {"X": X, "y": y, "sample_weight": np.ones(4)})
 
 
 def test_fractions_and_long_doubles_as_weights():

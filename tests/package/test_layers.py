@@ -22,7 +22,7 @@ def structures(layer, *others):
 
 
 # Modules at the top that are not estimators, or are made of other estimators.
-ON_ESTIMATORS = ["calibration", "grid", "latent", "multilabel", "path_cv"]
+ON_ESTIMATORS = ["grid", "latent", "multilabel", "path_cv"]
 FACADES = ["masks", "mapped", "extending"]
 ESTIMATORS = sorted(
     {path.stem for path in ROOT.glob("*.py")}
@@ -53,6 +53,7 @@ RANKS = [
     structures("_estimators"),
     ESTIMATORS,
     ON_ESTIMATORS,
+    ["calibration"],
     ["datasets", "metrics", "preprocessing", *FACADES],
     ["plotting", "export"],
     ["__init__"],

@@ -1,0 +1,272 @@
+"""Thresholds of label sets: maxima by enumeration, the choice of a rule, folds."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from sstruct._estimators.calibration.thresholds import (
+    SCORING,
+    STRENGTHS,
+    Curve,
+    LabelThresholds,
+    best_cut,
+    choose_thresholds,
+    label_folds,
+    sample_thresholds,
+    set_f1_score,
+    shared_threshold,
+    tuned_thresholds,
+)
+
+
+@st.composite
+def held_out(draw, least_labels=1):
+    """Scores with ties, sets with at least one label, and weights."""
+    n, K = draw(st.integers(1, 7)), draw(st.integers(least_labels, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    values = draw(st.sampled_from([1, 3, 100]))
+    scores = rng.integers(-values, values + 1, (n, K)) / draw(st.sampled_from([1.0, 3.0, 1e-9]))
+    sets = rng.random((n, K)) < draw(st.sampled_from([0.2, 0.5, 1.0]))
+    sets[0, 0] = True
+    weights = rng.integers(1, 4, n) * 0.5 if draw(st.booleans()) else np.ones(n)
+    return scores, sets, weights
+
+
+def candidates(scores):
+    """Return one threshold for each different prediction."""
+    return np.r_[scores.min() - 1, np.unique(scores)]
+
+
+def of_thresholds(scoring, thresholds, scores, sets, weights):
+    return set_f1_score(scoring, sets, scores > thresholds, weights)
+
+
+def best_of_all(scoring, scores, sets, weights):
+    """Return the largest score of thresholds per label, by enumeration."""
+    each = [candidates(column) for column in scores.T]
+    return max(of_thresholds(scoring, t, scores, sets, weights) for t in product(*each))
+
+
+@given(held_out(least_labels=2))
+def test_scores_equal_scikit_learn(data):
+    scores, sets, weights = data
+    predicted = scores > 0
+    for scoring in SCORING:
+        expected = metrics.f1_score(
+            sets, predicted, average=scoring[3:], sample_weight=weights, zero_division=0
+        )
+        assert set_f1_score(scoring, sets, predicted, weights) == pytest.approx(expected, abs=1e-12)
+
+
+@given(held_out())
+@pytest.mark.parametrize("scoring", ["f1_micro", "f1_macro"])
+def test_thresholds_per_label_are_the_best_of_all(scoring, data):
+    shared = shared_threshold(scoring, *data)
+    found = LabelThresholds(shared, *data).best(scoring, 0)
+    expected = best_of_all(scoring, *data)
+    assert of_thresholds(scoring, found, *data) == pytest.approx(expected, rel=1e-12)
+
+
+@given(held_out())
+@pytest.mark.parametrize("scoring", ["f1_micro", "f1_samples"])
+def test_the_shared_threshold_is_the_best_of_all(scoring, data):
+    found = of_thresholds(scoring, shared_threshold(scoring, *data), *data)
+    expected = max(of_thresholds(scoring, t, *data) for t in candidates(data[0]))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@given(held_out())
+def test_no_single_threshold_increases_the_sample_score(data):
+    scores = data[0]
+    shared = shared_threshold("f1_samples", *data)
+    thresholds = sample_thresholds(shared, *data)
+    found = of_thresholds("f1_samples", thresholds, *data)
+    assert found >= of_thresholds("f1_samples", shared, *data) - 1e-12
+    for k, column in enumerate(scores.T):
+        for t in candidates(column):
+            other = np.where(np.arange(scores.shape[1]) == k, t, thresholds)
+            assert of_thresholds("f1_samples", other, *data) <= found + 1e-9
+
+
+def shrunk(scoring, strength, thresholds, scores, sets, weights):
+    """Return the objective with additional average rows, computed from its definition."""
+    total = weights @ sets.sum(axis=1)
+    both, size = [], []
+    for k, t in enumerate(thresholds):
+        all_above = scores > t
+        above = all_above[:, k]
+        on = (
+            weights @ (above & sets[:, k])
+            + strength * (weights @ (all_above & sets).sum(1)) / total
+        )
+        predicted = weights @ above + strength * (weights @ all_above.sum(1)) / total
+        both.append(2 * on)
+        size.append(predicted + weights @ sets[:, k] + strength)
+    if scoring == "f1_micro":
+        return sum(both) / sum(size)
+    return np.mean([b / s if s > 0 else 0 for b, s in zip(both, size, strict=True)])
+
+
+@given(held_out(), st.sampled_from(STRENGTHS))
+@pytest.mark.parametrize("scoring", ["f1_micro", "f1_macro"])
+def test_shrunk_thresholds_are_the_best_of_their_candidates(scoring, data, strength):
+    scores, sets, weights = data
+    shared = shared_threshold(scoring, *data)
+    found = LabelThresholds(shared, *data).best(scoring, strength)
+    each = [
+        np.r_[shared, 0, Curve(scores[:, k], sets[:, k], weights).cuts(), scores[:, k].max()]
+        for k in range(scores.shape[1])
+    ]
+    expected = max(shrunk(scoring, strength, t, *data) for t in product(*each))
+    assert shrunk(scoring, strength, found, *data) == pytest.approx(expected, rel=1e-12)
+
+
+@given(held_out())
+def test_many_additional_rows_lead_to_the_shared_threshold(data):
+    shared = shared_threshold("f1_micro", *data)
+    found = LabelThresholds(shared, *data).best("f1_macro", 1e9)
+    pooled = [of_thresholds("f1_micro", t, *data) for t in (*found, shared)]
+    np.testing.assert_allclose(pooled, pooled[-1], atol=1e-6)
+
+
+@given(held_out())
+@pytest.mark.parametrize("scoring", SCORING)
+def test_invariances(scoring, data):
+    scores, sets, weights = data
+    scores = scores + (scores == 0).all()  # 0 has no scale
+    data = scores, sets, weights
+    rules = tuned_thresholds(scoring, *data)
+    np.testing.assert_array_equal(tuned_thresholds(scoring, scores * 4, sets, weights), 4 * rules)
+    np.testing.assert_array_equal(
+        tuned_thresholds(scoring, scores, sets, weights * 4)[:2], rules[:2]
+    )
+    twice = [np.concatenate([each, each]) for each in (scores, sets, weights / 2)]
+    found = tuned_thresholds(scoring, *twice)
+    for one, other in zip(found, rules, strict=True):
+        value = of_thresholds(scoring, one, *data)
+        assert value == pytest.approx(of_thresholds(scoring, other, *data), rel=1e-9)
+    order = np.random.default_rng(0).permutation(len(scores))
+    found = tuned_thresholds(scoring, scores[order], sets[order], weights[order])
+    np.testing.assert_allclose(found[1], rules[1])
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8), st.integers(0, 2**32))
+@example([1.0, np.nextafter(1.0, 2)], 0)
+@example([1e17], 0)
+@example([-5e-324, 0.0], 1)
+def test_cuts_separate_the_scores(values, seed):
+    scores = np.array(values)
+    on = np.random.default_rng(seed).random(len(scores)) < 0.7
+    curve = Curve(scores, on, np.ones(len(scores)))
+    cuts = curve.cuts()
+    assert (np.diff(cuts) < 0).all()
+    expected = {tuple(scores >= s) for s in scores[on]}
+    assert {tuple(scores > t) for t in cuts} == expected
+    for t in cuts:
+        assert curve.above(t) == ((on & (scores > t)).sum(), (scores > t).sum())
+
+
+def test_best_cut_predicts_none_without_a_gain():
+    scores = np.array([0.5, 2.0, 1.0])
+    assert best_cut(scores, np.array([-1.0, -2.0, 1.0])) == 2
+    assert best_cut(scores, np.array([3.0, -2.0, 1.0])) == 0.25
+    assert best_cut(scores, np.array([-1.0, 2.0, -1.0])) == 1.5
+
+
+@pytest.mark.parametrize("scoring", ["f1_micro", "f1_macro"])
+def test_labels_of_all_rows_and_of_no_row(scoring):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(30, 3))
+    sets = np.column_stack([np.ones(30), np.zeros(30), scores[:, 2] > 0.3]) > 0
+    weights = np.ones(30)
+    rules = tuned_thresholds(scoring, scores, sets, weights)
+    last = scores > rules[-1]
+    if scoring == "f1_micro":
+        assert not last[:, 1].any()
+    else:  # no threshold is better than another: it is the shared one
+        assert (
+            LabelThresholds(rules[1, 0], scores, sets, weights).best(scoring, 0)[1] == rules[1, 1]
+        )
+    assert last[:, 0].all()
+    assert (last[:, 2] == sets[:, 2]).all()
+    np.testing.assert_array_equal(tuned_thresholds(scoring, scores, sets & False, weights), 0)
+
+
+def problem(seed, n=400, K=5, shift=0.0):
+    """Scores of labels with different frequencies."""
+    rng = np.random.default_rng(seed)
+    sets = rng.random((n, K)) < np.linspace(0.05, 0.4, K)
+    scores = 1.2 * sets + rng.normal(size=(n, K)) - 0.6 + shift
+    return scores, sets, np.ones(n), np.arange(n) % 5
+
+
+def same(sets):
+    return sets
+
+
+@pytest.mark.parametrize("scoring", SCORING)
+def test_the_choice_pays_on_new_rows(scoring):
+    scores, sets, weights, parts = problem(0, shift=-2.0)
+    thresholds, score, untuned = choose_thresholds(scoring, scores, sets, weights, parts, same)
+    new_scores, new_sets, *_ = problem(1, n=20_000, shift=-2.0)
+    expected = set_f1_score(scoring, new_sets, new_scores > thresholds, np.ones(20_000))
+    before = set_f1_score(scoring, new_sets, new_scores > 0, np.ones(20_000))
+    assert before + 0.1 < expected
+    assert untuned < score
+    assert score == pytest.approx(expected, abs=0.05)
+
+
+@pytest.mark.parametrize("scoring", SCORING)
+def test_the_score_is_of_thresholds_from_other_parts(scoring):
+    scores, sets, weights, parts = problem(2, n=60, shift=-1.0)
+    weights = weights + np.arange(60) % 2
+    thresholds, score, untuned = choose_thresholds(scoring, scores, sets, weights, parts, same)
+    rules = tuned_thresholds(scoring, scores, sets, weights)
+    found = []
+    for rule in range(len(rules)):
+        predicted = np.zeros_like(sets)
+        for part in range(5):
+            here = parts == part
+            other = tuned_thresholds(scoring, scores[~here], sets[~here], weights[~here])
+            predicted[here] = scores[here] > other[rule]
+        found.append(set_f1_score(scoring, sets, predicted, weights))
+    assert score == max(found)
+    assert untuned == found[0] == set_f1_score(scoring, sets, scores > 0, weights)
+    np.testing.assert_array_equal(thresholds, rules[np.argmax(found)])
+
+
+@pytest.mark.parametrize("scoring", SCORING)
+def test_no_tuning_without_a_significant_gain(scoring):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        sets = rng.random((40, 3)) < 0.5
+        scores = np.where(sets, 1.0, -1.0) * rng.choice([1, 1, 1, 1, -1], sets.shape)
+        scores += rng.normal(size=sets.shape) * 1e-3  # thresholds can only fit noise
+        found = choose_thresholds(scoring, scores, sets, np.ones(40), np.arange(40) % 5, same)
+        if found[1] == found[2]:
+            assert (found[0] == 0).all()
+        assert found[1] >= found[2]
+
+
+@given(st.integers(0, 2**32), st.integers(2, 6))
+def test_folds_have_their_share_of_the_rarest_labels(seed, n_folds):
+    rng = np.random.default_rng(seed)
+    n, K = rng.integers(n_folds, 60), rng.integers(1, 5)
+    sets = rng.random((n, K)) < rng.uniform(0.05, 0.6, K)
+    fold = label_folds(sets, n_folds)
+    assert np.ptp(np.bincount(fold, minlength=n_folds)) <= 1
+    rank = np.argsort(np.argsort(sets.sum(axis=0), kind="stable"))
+    rarest = np.where(sets, rank, K).min(axis=1)
+    for each in range(K + 1):
+        assert np.ptp(np.bincount(fold[rarest == each], minlength=n_folds)) <= 1
+
+
+def test_folds_do_not_follow_the_order_of_the_rows():
+    sets = np.repeat(np.eye(4, dtype=bool), 25, axis=0)  # sorted by label
+    fold = label_folds(sets, 5)
+    for k in range(5):
+        assert (sets[fold == k].sum(axis=0) == 5).all()
