@@ -44,7 +44,13 @@ from sstruct._estimators.path.folds import (
     n_samples_of,
     splits_of,
 )
-from sstruct._input.indicator import as_output, is_indicator, label_matrix, refuse_label_lists
+from sstruct._input.indicator import (
+    as_output,
+    check_label_names,
+    is_indicator,
+    label_matrix,
+    refuse_label_lists,
+)
 from sstruct._input.ragged import check_weights
 from sstruct._input.threads import check_n_jobs
 from sstruct.calibration._temperature_scaling import _fit_rows, _inner, _rows
@@ -230,13 +236,11 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
             )
         X, y = as_rows(X, "X"), as_rows(y, "y")
         n = n_samples_of(X)
-        sets = label_matrix(y, n).toarray() > 0
+        sets = label_matrix(y, n, self._n_labels(y) if frozen else None).toarray() > 0
         weights = check_weights(sample_weight, n)
         splits = self._splits(X, y, sets, groups)
         if frozen:
             models = [copy(self.estimator.estimator)] * len(splits)
-            if has_one_label(models[0]):
-                raise ValueError("estimator was fitted to one label per row, expected label sets")
         else:
             given = None if sample_weight is None else weights
             models = Parallel(n_jobs=self.n_jobs)(
@@ -254,6 +258,14 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
         names = ("estimator_", "best_threshold_", "best_score_", "untuned_score_")
         self._publish(dict(zip(names, (model, thresholds, *scores), strict=True)))
         return self
+
+    def _n_labels(self, y):
+        """Return the number of labels of a frozen estimator; raise if y has other ones."""
+        model = self.estimator.estimator
+        if has_one_label(model):
+            raise ValueError("estimator was fitted to one label per row, expected label sets")
+        check_label_names(y, model.classes_)
+        return len(model.classes_)
 
     def _splits(self, X, y, sets, groups):
         """Return the splits; folds in which each label has the same frequency for an integer."""
