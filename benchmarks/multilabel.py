@@ -22,13 +22,15 @@ fits one data set, at its end. Data are read from SSTRUCT_DATA. Writes a table t
 JSON into --output.
 
 Which rule for lam, edges and loss is best without tuning? The second command compares rules with
-LinearSVC() per label. A rule is "default", "asymmetric" (the default with that loss), or
+LinearSVC() per label. A rule is "default", "asymmetric" (the default with that loss), one of these
+with tuned thresholds, such as "default+f1_micro" (TunedThresholdSSVM with this `scoring`), or
 EDGES:STRENGTH:POWER:MISSED: the default with these edges, with another constant and power of the
 number of samples in lam="auto", and with this cost of a missed label, where a false one costs 1.
 Two thirds of each set (at most 3,000 rows of delicious), drawn with --seeds, are for training
 (`workload_data.py`). Without --test, each rule is scored by cross-validation inside this part; with
 --test, on the last third. Sets called "made" are drawn from models of scikit-learn and sstruct.
-Rows replace those in label_sets.csv of --output. The summary shows micro F1, macro F1 and Hamming
+Rows replace those in label_sets.csv of --output. Scorings of one rule share the fits of the splits,
+whose seconds are those of the first scoring. The summary shows micro F1, macro F1 and Hamming
 loss of each rule, in percent relative to LinearSVC, and for the real sets the geometric mean and
 the shortfall: the mean of how far micro and macro F1 are below those of LinearSVC, and the Hamming
 loss more than 3 % above, in log ratios.
@@ -41,11 +43,13 @@ import os
 import resource
 import time
 import warnings
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import joblib
 import numpy as np
 from reports import Table, add_load, origin
 from scipy import sparse
@@ -62,6 +66,7 @@ from sstruct import MultilabelSSVM, datasets
 from sstruct._estimators.core import lam_from_scale
 from sstruct._estimators.label_set.interactions import mutual_information
 from sstruct._input import losses
+from sstruct.calibration import TunedThresholdSSVM, _tuned_thresholds
 
 FETCH = {
     "yeast": datasets.fetch_yeast,
@@ -194,8 +199,9 @@ def compare(name, arguments):
 
 # Rules --------------------------------------------------------------------------------------------
 
+fit_rows = _tuned_thresholds._fit_rows
 KEYS = ("part", "data", "rule", "seed")
-COLUMNS = ("micro F1", "macro F1", "Hamming loss", "cpu_seconds")
+COLUMNS = ("micro F1", "macro F1", "Hamming loss", "sample F1", "cpu_seconds")
 TOLERATED = 0.03  # of Hamming loss, in the shortfall
 CONSTANTS = lam_from_scale.LABEL_SET_STRENGTH, lam_from_scale.SAMPLES_POWER, losses.MISSED
 
@@ -204,6 +210,9 @@ def by_rule(rule):
     """Return an estimator; set the constants of sstruct to those of the rule or the defaults."""
     if rule == "LinearSVC":
         return OneVsRestClassifier(LinearSVC(random_state=0))
+    rule, _, scoring = rule.partition("+")
+    if scoring:
+        return TunedThresholdSSVM(by_rule(rule), scoring=scoring)
     loss = "hamming-count" if rule == "default" else "asymmetric"
     edges, *numbers = rule.split(":") if ":" in rule else ("auto", *CONSTANTS)
     strength, power, losses.MISSED = map(float, numbers)
@@ -213,15 +222,26 @@ def by_rule(rule):
 
 
 def tried(rule, X, Y, X_test, Y_test):
-    """Fit and score: micro F1, macro F1, Hamming loss, CPU seconds, whether it converged."""
+    """Fit and score: the four columns, CPU seconds, whether it converged."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", message="Label not")  # rare labels, in folds
     model = by_rule(rule)
     begin = time.process_time()
     model.fit(X, Y)
     seconds = time.process_time() - begin
-    scores = scores_of(Y_test, model.predict(X_test))[:3]
+    predicted = model.predict(X_test)
+    scores = scores_of(Y_test, predicted)[:3]
+    scores.append(f1_score(Y_test, predicted, average="samples", zero_division=0))
+    model = getattr(model, "estimator_", model)
     return [*scores, seconds, getattr(model, "converged_", True)]
+
+
+def shared_fit(fits, estimator, X, y, weights, rows):
+    """Fit to the training rows of a split, once for all scorings of a rule."""
+    key = joblib.hash((X, rows))
+    if key not in fits:
+        fits[key] = fit_rows(estimator, X, y, weights, rows)
+    return fits[key]
 
 
 def rule_row(rule, task, arguments):
@@ -246,20 +266,44 @@ def compare_rules(arguments):
     for name, seed in product(arguments.data, arguments.seeds):
         fetch, most = MADE.get(name) or FETCH[name], 3000 if name == "delicious" else None
         task = label_sets(seed, fetch, n=most, unit=name not in MADE)
+        fits = {}
         for rule in dict.fromkeys(("LinearSVC", *arguments.rules)):
+            of_rule = fits.setdefault(rule.partition("+")[0], {})
+            _tuned_thresholds._fit_rows = partial(shared_fit, of_rule)
             row = dict(zip(KEYS, (part, name, rule, seed))) | rule_row(rule, task, arguments)
             print(*row.values(), sep="  ", flush=True)
             command = f"python benchmarks/multilabel.py --data {name!r} --rules {rule} {how}"
             table.put(row | origin(f"{command} --seeds {seed}", arguments.load))
-    print_rules([row for row in table.rows.values() if row["part"] == part])
+    rows = [row for row in table.rows.values() if row["part"] == part]
+    print_rules(rows)
+    print_tuned(rows)
+
+
+def values_of(rows, columns):
+    """Return the values of all seeds by rule and data set."""
+    values = {}
+    for row in rows:
+        found = [float(row.get(column) or np.nan) for column in columns]
+        values.setdefault((row["rule"], row["data"]), []).append(found)
+    return values
+
+
+def print_tuned(rows):
+    """Print rules with tuned thresholds below the same rule without tuning, in means over seeds."""
+    values = values_of(rows, COLUMNS[:4])
+    tuned = [key for key in values if "+" in key[0]]
+    for base, data in dict.fromkeys((rule.partition("+")[0], data) for rule, data in tuned):
+        print(f"\n{data}, {base}: {', '.join(COLUMNS[:4])}")
+        for rule in dict.fromkeys((base, *(rule for rule, _ in tuned))):
+            if (rule, data) not in values or rule.partition("+")[0] != base:
+                continue
+            cells = "".join(f"{value:9.4f}" for value in np.mean(values[rule, data], axis=0))
+            print(f"  {rule:28}{cells}")
 
 
 def print_rules(rows):
     """Print each rule relative to LinearSVC, in means over seeds."""
-    values = {}
-    for row in rows:
-        found = [float(row[column]) for column in COLUMNS[:3]]
-        values.setdefault((row["rule"], row["data"]), []).append(found)
+    values = values_of(rows, COLUMNS[:3])
     means = {key: np.maximum(np.mean(found, axis=0), 1e-6) for key, found in values.items()}
     for rule in dict.fromkeys(rule for rule, _ in means if rule != "LinearSVC"):
         logs = {

@@ -61,3 +61,24 @@ def test_the_shortfall(benchmark, capsys):
     printed = capsys.readouterr().out
     assert "-20.0    25.0     0.0   shortfall 0.2231" in printed  # log(5 / 4)
     assert "0.0     0.0   106.0   shortfall 0.6927" in printed  # log(2.06) - 0.03
+
+
+def test_tuned_rules_share_their_fits(benchmark, monkeypatch, tmp_path, capsys):
+    counts = []
+
+    def fit_rows(*given, fit=benchmark.fit_rows):
+        counts.append(1)
+        return fit(*given)
+
+    monkeypatch.setattr(benchmark, "fit_rows", fit_rows)
+    monkeypatch.setattr(benchmark._tuned_thresholds, "_fit_rows", fit_rows)
+    rules = ["default", "default+f1_micro", "default+f1_macro", "asymmetric+f1_samples"]
+    given = ["--data", "yeast", "--rules", *rules, "--test", "--output", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["multilabel.py", *given])
+    benchmark.main()
+    assert len(counts) == 10
+    with open(tmp_path / "label_sets.csv", newline="") as lines:
+        rows = {row["rule"]: row for row in csv.DictReader(lines)}
+    assert list(rows) == ["LinearSVC", *rules]
+    assert float(rows["default+f1_micro"]["micro F1"]) >= float(rows["default"]["micro F1"])
+    assert "yeast, default: micro F1" in capsys.readouterr().out
