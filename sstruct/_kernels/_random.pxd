@@ -46,6 +46,20 @@ cdef inline Py_ssize_t random_below(Random* random, Py_ssize_t n) noexcept nogil
             return <Py_ssize_t> draw
 
 
+cdef inline Py_ssize_t random_choice(
+        Random* random, const double* weights, Py_ssize_t n, double total) noexcept nogil:
+    """Return index k with probability weights[k] / total; `total`: their sum, which is positive."""
+    cdef Py_ssize_t k, chosen = -1
+    cdef double left = (random_next(random) >> 11) * (1.0 / 9007199254740992.0) * total
+    for k in range(n):
+        if weights[k] > 0:
+            chosen = k          # rounding must not select an entry of probability 0
+            if left < weights[k]:
+                break
+            left -= weights[k]
+    return chosen
+
+
 cdef inline void random_shuffle(Random* random, Py_ssize_t* order, Py_ssize_t n) noexcept nogil:
     """Fisher-Yates shuffle."""
     cdef Py_ssize_t k, j, swap

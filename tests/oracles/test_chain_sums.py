@@ -65,6 +65,26 @@ def test_labels_that_only_forced_transitions_reach_are_not_lost():
     np.testing.assert_allclose(marginals[2, 1], p[codes[:, 2] == 1].sum(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("L", [3, 4, 5])
+@pytest.mark.parametrize("many", [False, True])
+def test_only_the_backward_sweep_may_underflow(L, many):
+    # Label 1 never ends. It is likely enough at each position, given the past, but not the future.
+    node = np.zeros((L, 2))
+    node[:, 1] = -150
+    edge = np.array([[0.5, 0.2], [-np.inf, 0.3]])
+    edge = np.broadcast_to(edge, (L - 1, 2, 2)) if many else edge
+    value, marginals, pairs = chain_sums(node, edge)
+    codes, scores = enumerated(node, edge, 1.0)
+    assert value == pytest.approx(logsumexp(scores), rel=1e-14)
+    p = np.exp(scores - logsumexp(scores))
+    for l in range(L):
+        want = np.bincount(codes[:, l], weights=p, minlength=2)
+        np.testing.assert_allclose(marginals[l], want, rtol=1e-10)
+        if l > 0:
+            want = np.bincount(codes[:, l - 1] * 2 + codes[:, l], weights=p, minlength=4)
+            np.testing.assert_allclose(pairs[l - 1].ravel(), want, rtol=1e-10)
+
+
 @pytest.mark.parametrize("K", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 26, 33, 64, 100])
 def test_the_gradient_of_the_log_partition_is_the_marginals(K):
     rng = np.random.default_rng(K)

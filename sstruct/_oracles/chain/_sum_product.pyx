@@ -15,8 +15,9 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._kernels._random cimport Random, random_next
+from sstruct._kernels._random cimport Random, random_choice
 from sstruct._oracles.chain._viterbi import _potentials
+from sstruct._oracles.core._log_sum cimport log_of_sum
 
 cdef extern from "sstruct/_kernels/kernels.h":
     int sstruct_exponentials(
@@ -32,19 +33,6 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 # Work between checks for signals within a chain, about a millisecond.
 cdef Py_ssize_t STRETCH = 1000000
-
-
-cdef inline double log_of_sum(const double* x, Py_ssize_t n, Py_ssize_t step) noexcept nogil:
-    """Return log(sum(exp(x))) of n values, every `step`-th entry."""
-    cdef Py_ssize_t k
-    cdef double highest = -INFINITY, total = 0
-    for k in range(n):
-        highest = max(highest, x[k * step])
-    if highest == -INFINITY:
-        return highest
-    for k in range(n):
-        total += exp(x[k * step] - highest)
-    return highest + log(total)
 
 
 cdef class ChainSums(Storage):
@@ -248,7 +236,7 @@ cdef class ChainSums(Storage):
     cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
         """Draw a labeling, after `log_partition`, which must not have returned -inf."""
         cdef Py_ssize_t l, k, y = 0, K = self.K
-        cdef double total, highest, left
+        cdef double total, highest
         cdef double* weight = self.node
         for l in range(self.L - 1, -1, -1):
             highest = -INFINITY
@@ -261,14 +249,7 @@ cdef class ChainSums(Storage):
             for k in range(K):
                 weight[k] = exp(weight[k] - highest)
                 total += weight[k]
-            left = (random_next(random) >> 11) * (1.0 / 9007199254740992.0) * total
-            y = -1
-            for k in range(K):
-                if weight[k] > 0:
-                    y = k          # rounding must not select a label of probability 0
-                    if left < weight[k]:
-                        break
-                    left -= weight[k]
+            y = random_choice(random, weight, K, total)
             labels[l] = <int32_t> y
             look_after(20.0 * K)
         return 0
