@@ -33,10 +33,6 @@ cdef class Forest:
 
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil:
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels
-        self.grow(<void**> &self.first, V + 1, sizeof(int32_t))
-        self.grow(<void**> &self.order, V, sizeof(int32_t))
-        self.grow(<void**> &self.parent_edge, V, sizeof(int32_t))
-        self.grow(<void**> &self.arc, 2 * costs.n_edges, sizeof(int32_t))
         self.grow(<void**> &self.least, V * K, sizeof(double))
         self.grow(<void**> &self.choice, V * K, sizeof(int32_t))
         self.grow(<void**> &self.table, K * K, sizeof(double))
@@ -51,6 +47,10 @@ cdef class Forest:
         """Fill in `order` and `parent_edge`; raise ValueError if there is a cycle. O(V + E)."""
         cdef Py_ssize_t V = costs.n_nodes, i, v, n = 0, n_done = 0
         cdef int32_t e, u
+        self.grow(<void**> &self.first, V + 1, sizeof(int32_t))
+        self.grow(<void**> &self.order, V, sizeof(int32_t))
+        self.grow(<void**> &self.parent_edge, V, sizeof(int32_t))
+        self.grow(<void**> &self.arc, 2 * costs.n_edges, sizeof(int32_t))
         list_arcs(costs, self.first, self.arc)
         for v in range(V):
             self.parent_edge[v] = -2

@@ -1,6 +1,7 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.label_set._set_decoder cimport LabelDecoder, LabelLoss
+from sstruct._oracles.tree._tree_sums cimport TableSums
 
 
 cdef class LabelForest(LabelDecoder):
@@ -17,6 +18,12 @@ cdef class LabelForest(LabelDecoder):
     cdef Py_ssize_t[::1] split_start        # (K,) first entry of a child's backpointers
     cdef double[::1] table, message, merged
     cdef int32_t[::1] filled, left, state, share
+
+    # The labels as nodes with two states, allocated on first use: node scores and tables of edges.
+    cdef TableSums sums
+    cdef int32_t[::1] sum_parents
+    cdef int64_t[::1] sum_start, sum_table_at
+    cdef double[::1] sum_theta, sum_tables, sum_out
 
     cdef double edge_score(self, const double* pair, Py_ssize_t k) noexcept nogil
     cdef void send(self, const double* theta, const double* pair) noexcept nogil

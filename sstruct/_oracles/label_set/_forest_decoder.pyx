@@ -17,8 +17,10 @@ from libc.string cimport memcpy
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._oracles.tree._max_sum import parents_first
+from sstruct._oracles.tree._tree_sums cimport TableSums
 
 # Labels that a search of a component has not reached.
 cdef int32_t NOT_REACHED = -2
@@ -101,6 +103,7 @@ cdef class LabelForest(LabelDecoder):
         self.best = np.empty((2, self.n_labels + 1))
         self.outside = np.empty((2, self.n_labels + 1))
         self.table = None
+        self.sums = None
 
     cpdef LabelDecoder fork(self):
         cdef LabelForest other = LabelForest.__new__(LabelForest)
@@ -280,3 +283,38 @@ cdef class LabelForest(LabelDecoder):
             self.filled[p] -= self.size[k]
             code[k] = 2 * self.state[k]
         return 0
+
+    def _make_sums(self):
+        cdef Py_ssize_t K = self.n_labels
+        above = np.asarray(self.above)
+        self.sum_parents = np.where(above == K, -1, above).astype(np.int32)
+        self.sum_start, self.sum_table_at = 2 * np.arange(K + 1), 4 * np.arange(K + 1)
+        self.sum_theta, self.sum_out, self.sum_tables = np.zeros(2 * K), np.zeros(2 * K), np.zeros(4 * K)
+        self.sums = TableSums()
+
+    cdef double log_partition(
+            self, const double* theta, const double* pair, const int32_t* known,
+            double scale) except? -1 nogil:
+        cdef Py_ssize_t k
+        if self.sums is None:
+            with gil:
+                self._make_sums()
+        for k in range(self.n_labels):
+            self.sum_theta[2 * k + 1] = theta[k]
+            self.sum_tables[4 * k + 3] = self.edge_score(pair, k)
+            if self.hierarchy:
+                self.sum_tables[4 * k + 1] = -INFINITY
+        self.sums.tables, self.sums.table_at = &self.sum_tables[0], &self.sum_table_at[0]
+        return self.sums.log_partition(
+            self.n_labels, &self.order[0], &self.sum_parents[0], &self.sum_start[0],
+            &self.sum_theta[0], known, scale)
+
+    cdef int probabilities(self, double* out) except -1 nogil:
+        cdef Py_ssize_t k
+        self.sums.marginals(&self.sum_out[0])
+        for k in range(self.n_labels):
+            out[k] = self.sum_out[2 * k + 1]
+        return 0
+
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
+        return self.sums.sample(random, labels)

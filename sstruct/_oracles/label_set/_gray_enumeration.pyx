@@ -19,7 +19,9 @@ from libc.string cimport memcpy
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.core._interval cimport Interval
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
+from sstruct._oracles.label_set._set_sums cimport SetSums
 
 import numpy as np
 
@@ -74,6 +76,7 @@ cdef class GrayEnumeration(LabelDecoder):
     # For each set of low labels: score, score of its pairs, loss, and the values to maximize.
     cdef double[::1] low_score, low_pairs, low_loss, value, most
     cdef double[:, ::1] high_most            # (2, n_high)
+    cdef SetSums sums
 
     def __init__(self, n_labels, edges=None):
         if n_labels > MOST_LABELS:
@@ -94,6 +97,7 @@ cdef class GrayEnumeration(LabelDecoder):
         self.low_score, self.low_pairs, self.low_loss, self.value, self.most = np.zeros(
             (5, self.n_sets))
         self.high_most = np.zeros((2, max(self.n_high, 1)))
+        self.sums = SetSums()
 
     cpdef LabelDecoder fork(self):
         cdef GrayEnumeration other = GrayEnumeration.__new__(GrayEnumeration)
@@ -288,3 +292,15 @@ cdef class GrayEnumeration(LabelDecoder):
         for k in range(self.n_high):
             out[self.n_low + k] = self.high_most[1, k] - self.high_most[0, k]
         return 0
+
+    cdef double log_partition(
+            self, const double* theta, const double* pair, const int32_t* known,
+            double scale) except? -1 nogil:
+        return self.sums.log_partition(
+            self.n_labels, self.n_edges, &self.edges[0, 0], theta, pair, known, scale)
+
+    cdef int probabilities(self, double* out) except -1 nogil:
+        return self.sums.marginals(out)
+
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
+        return self.sums.sample(random, labels)

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.core._interval cimport Interval
 
 
@@ -46,6 +47,11 @@ cdef class LabelDecoder:
         LabelAnswer* answer) except -1 nogil
     cdef int marginals(
         self, const double* theta, const double* pair, double* out) except -1 nogil
+    cdef double log_partition(
+        self, const double* theta, const double* pair, const int32_t* known,
+        double scale) except? -1 nogil
+    cdef int probabilities(self, double* out) except -1 nogil
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil
     cpdef int check_code(self, const int32_t[::1] code) except -1
     cpdef LabelDecoder fork(self)
     cdef int _share(self, LabelDecoder other) except -1

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct._oracles.core._interval cimport Interval
 from sstruct._oracles.label_set._codes cimport edge_bit, relaxed_code_size, twice_both
@@ -124,6 +125,27 @@ cdef class LabelDecoder:
             out[k] = on - self.score(theta, pair, code)
             forced[k] = theta[k]
         return 0
+
+    cdef double log_partition(
+            self, const double* theta, const double* pair, const int32_t* known,
+            double scale) except? -1 nogil:
+        """Return log(sum of exp(scale * f(y)) over all sets y that agree with known labels).
+
+        known : (K,) 1 if a label is on, 0 if it is off, -1 if it is free; NULL if all labels are free
+        -inf if there are no such sets. Decoders of some sets and interactions support it.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.log_partition")
+
+    cdef int probabilities(self, double* out) except -1 nogil:
+        """Write the probability of each label, after `log_partition`, which must not have returned -inf."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.probabilities")
+
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
+        """Draw a set, as zeros and ones, after `log_partition`, which must not have returned -inf."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.sample")
 
     cpdef int check_code(self, const int32_t[::1] code) except -1:
         """Raise ValueError unless `code` is a label set that the model allows."""

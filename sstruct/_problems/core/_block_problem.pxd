@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.core._interval cimport Interval
 
 
@@ -37,6 +38,11 @@ cdef class BlockProblem:
     cdef int maximize_between(
         self, Py_ssize_t i, const double* w, double loss_weight, double margin,
         const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil
+    cdef Py_ssize_t n_values(self, Py_ssize_t i) noexcept nogil
+    cdef double log_partition(
+        self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil
+    cdef int probabilities(self, double* out) except -1 nogil
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil
     cdef int ask_ahead(
         self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
         double loss_weight) except -1 nogil

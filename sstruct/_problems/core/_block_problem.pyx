@@ -11,6 +11,7 @@
 
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.core._interval cimport Interval
 
 import numpy as np
@@ -140,6 +141,27 @@ cdef class BlockProblem:
         bound are those of h(y) + loss_weight L_i(y).
         """
         return self.lacks(b"maximize_between")
+
+    cdef Py_ssize_t n_values(self, Py_ssize_t i) noexcept nogil:
+        """Return the number of probabilities that `probabilities` writes for block i."""
+        return self.code_size(i)
+
+    cdef double log_partition(
+            self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
+        """Return log(sum of exp(scale <w, phi(x_i, y)>)) over the labelings that agree with known labels.
+
+        known : label of each node, or -1 if it is free; NULL if all labels are free
+        -inf if there are no such labelings. For structures whose sums are exact.
+        """
+        return self.lacks(b"log_partition")
+
+    cdef int probabilities(self, double* out) except -1 nogil:
+        """Write the marginals of the last block of `log_partition`, which must not have returned -inf."""
+        return self.lacks(b"probabilities")
+
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
+        """Draw labels of the last block of `log_partition`, which must not have returned -inf."""
+        return self.lacks(b"sample")
 
     cdef int ask_ahead(
             self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,

@@ -2,7 +2,9 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.graph._decoder cimport GraphDecoder
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.graph._forest cimport Forest
+from sstruct._oracles.graph._forest_sums cimport ForestSums
 from sstruct._oracles.graph._min_marginals cimport CutMarginals
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.graph._pairwise cimport PairwiseModel
@@ -56,6 +58,7 @@ cdef class GraphProblem(BlockProblem):
     cdef unsigned char[::1] differs
     cdef CutMarginals cuts
     cdef Forest forest
+    cdef ForestSums sums
 
     cdef int marginals(
         self, Py_ssize_t i, const double* w, bint is_forest, double* out) except -1 nogil

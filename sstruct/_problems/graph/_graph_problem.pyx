@@ -37,6 +37,8 @@ from libc.string cimport memcpy, memset
 
 from sstruct._kernels._constants cimport CUT_WORK, VECTOR_WORK
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, edge_cost, labeling_cost
+from sstruct._kernels._random cimport Random
+from sstruct._oracles.graph._forest_sums cimport ForestSums
 from sstruct._oracles.graph._min_marginals cimport flip_marginals
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
@@ -174,7 +176,7 @@ cdef class GraphProblem(BlockProblem):
         self.most_of_tables = np.empty(max(self.pairwise.n_features, 1))
         self.most_of_edges = np.empty(n_nodes if self.has_counts else 1)
         self.accumulator = None
-        self.cuts, self.forest = CutMarginals(), Forest()
+        self.cuts, self.forest, self.sums = CutMarginals(), Forest(), ForestSums()
 
     cpdef BlockProblem fork(self):
         cdef GraphProblem other = GraphProblem.__new__(GraphProblem)
@@ -560,6 +562,25 @@ cdef class GraphProblem(BlockProblem):
         for k in range(self.length[i] * self.n_labels):
             out[k] = -out[k]
         return 0
+
+    cdef Py_ssize_t n_values(self, Py_ssize_t i) noexcept nogil:
+        return self.length[i] * self.n_labels
+
+    cdef double log_partition(
+            self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
+        """Requires a graph without cycles and copies; raises ValueError otherwise."""
+        if self.n_copies[i]:
+            with gil:
+                raise ValueError(f"block {i} is a tile, whose sums are not defined")
+        self.potentials(i, w, 0)
+        return self.sums.log_sum(
+            &self.costs, &self.label_counts[self.start[i]] if self.has_counts else NULL, known, scale)
+
+    cdef int probabilities(self, double* out) except -1 nogil:
+        return self.sums.marginals(out)
+
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
+        return self.sums.sample(random, labels)
 
     cdef void find_differing_copies(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) noexcept nogil:

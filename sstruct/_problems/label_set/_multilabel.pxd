@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.label_set._set_decoder cimport LabelDecoder, LabelLoss
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.label_set._label_edges cimport LabelEdges

@@ -22,6 +22,7 @@ from libc.string cimport memcpy, memset
 
 from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._oracles.core._interval cimport Interval
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._range cimport check_scores
@@ -246,6 +247,22 @@ cdef class MultilabelProblem(BlockProblem):
             30 + found.work + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
             + self.outcomes * self.n_edges)
         return 0
+
+    cdef Py_ssize_t n_values(self, Py_ssize_t i) noexcept nogil:
+        return self.n_labels
+
+    cdef double log_partition(
+            self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
+        """Requires a decoder whose sums are exact."""
+        self.potentials(i, w, 0)
+        cdef double value = self.decoder.log_partition(&self.theta[0], &self.pair[0], known, scale)
+        return value + scale * self.constant
+
+    cdef int probabilities(self, double* out) except -1 nogil:
+        return self.decoder.probabilities(out)
+
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
+        return self.decoder.sample(random, labels)
 
     cdef double prepare_product(
             self, Py_ssize_t i, const double* w, double margin,

@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
+from sstruct._kernels._random cimport Random
+from sstruct._oracles.tree._tree_sums cimport TableSums
 from sstruct._oracles.tree._subtree_error_table cimport TreeErrorTable
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
@@ -34,10 +36,11 @@ cdef class TreeProblem(BlockProblem):
     cdef int64_t[::1] stamp
     cdef int64_t now
     cdef unsigned char[::1] differ
-    # Scratch memory for `maximize_product`.
+    # Scratch memory for `maximize_product` and sums.
     cdef TreeErrorTable error_table
     cdef double[::1] tables
     cdef int64_t[::1] table_at
+    cdef TableSums sums
 
     cdef bint active(self, Py_ssize_t i, Py_ssize_t p) noexcept nogil
     cdef Py_ssize_t parent_of(self, Py_ssize_t i, Py_ssize_t p) noexcept nogil
@@ -55,6 +58,7 @@ cdef class TreeProblem(BlockProblem):
         const double* w) noexcept nogil
     cdef Py_ssize_t distinct_states(
         self, const int32_t** codes, Py_ssize_t count, Py_ssize_t p) noexcept nogil
+    cdef int fill_tables(self, Py_ssize_t i, double* work) except -1 nogil
     cdef void edge_row(
         self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, double* row) noexcept nogil
     cdef double potentials(

@@ -28,7 +28,9 @@ from sstruct._kernels._constants cimport PAIR_WORK, TRANSFORM_WORK
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.tree._distance_transform cimport Parabola, transform_grid
 from sstruct._oracles.tree._max_sum cimport best_sum, tree_labels
+from sstruct._kernels._random cimport Random
 from sstruct._oracles.tree._subtree_error_table cimport TreeErrorTable
+from sstruct._oracles.tree._tree_sums cimport TableSums
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport (
@@ -153,6 +155,7 @@ cdef class TreeProblem(BlockProblem):
         self.differ = np.zeros(P, dtype=np.uint8)
         self.error_table, self.tables = TreeErrorTable(), np.empty(1)
         self.table_at = np.zeros(P, dtype=np.int64)
+        self.sums = TableSums()
 
     cpdef BlockProblem fork(self):
         return TreeProblem(**self.arguments)
@@ -544,14 +547,9 @@ cdef class TreeProblem(BlockProblem):
                 for s in range(t * M, (t + 1) * M):
                     row[s] += weight[4] * pair[s]
 
-    cdef int maximize_product(
-            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
-            OracleAnswer* answer) except -1 nogil:
-        cdef Py_ssize_t c, d, j, p, n, best = 0, size = 0, P = self.n_parts
-        cdef double value, true_score = 0
-        cdef const int32_t* codes[1]
-        self.need_labels()
-        answer.work = self.potentials(i, w, 0)
+    cdef int fill_tables(self, Py_ssize_t i, double* work) except -1 nogil:
+        """Fill in `tables`, the scores of all edges, after `potentials`; set the work of a visit to all."""
+        cdef Py_ssize_t c, j, p, n, size = 0, P = self.n_parts
         for c in range(P):
             self.table_at[c] = size
             if self.parent[c] >= 0:
@@ -566,6 +564,18 @@ cdef class TreeProblem(BlockProblem):
             for j in range(self.begin[p + 1] - self.begin[p] if p >= 0 else 0):
                 self.edge_row(i, c, p, j, &self.tables[self.table_at[c] + j * n])
                 look_after(PAIR_WORK * n)
+        work[0] = PAIR_WORK * size
+        return 0
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t d, best = 0, P = self.n_parts
+        cdef double value, table_work, true_score = 0
+        cdef const int32_t* codes[1]
+        self.need_labels()
+        answer.work = self.potentials(i, w, 0)
+        self.fill_tables(i, &table_work)
         self.error_table.fill(
             P, &self.order[0], &self.parent[0], &self.begin[0], &self.message_at[0], &self.theta[0],
             &self.tables[0], &self.table_at[0], &self.labels[i, 0])
@@ -581,7 +591,7 @@ cdef class TreeProblem(BlockProblem):
             self.error_table.labels(best, code)
         else:
             self.truth(i, code)
-        answer.work += PAIR_WORK * size * (self.error_table.n_errors + 1) / 2.0
+        answer.work += table_work * (self.error_table.n_errors + 1) / 2.0
         answer.exact = True
         return 0
 
@@ -638,6 +648,28 @@ cdef class TreeProblem(BlockProblem):
             for s in range(self.begin[p], self.begin[p + 1]):
                 out[s] += total - tree_value[p]
         return 0
+
+    cdef Py_ssize_t n_values(self, Py_ssize_t i) noexcept nogil:
+        return self.start[i, self.n_parts] - self.start[i, 0]
+
+    cdef double log_partition(
+            self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
+        """Requires candidates: the tables of score maps would have the squared number of positions."""
+        cdef double work
+        if self.maps:
+            self.lacks(b"log_partition of score maps")
+        self.potentials(i, w, 0)
+        self.fill_tables(i, &work)
+        self.sums.tables, self.sums.table_at = &self.tables[0], &self.table_at[0]
+        return self.sums.log_partition(
+            self.n_parts, &self.order[0], &self.parent[0], &self.begin[0], &self.theta[0], known,
+            scale)
+
+    cdef int probabilities(self, double* out) except -1 nogil:
+        return self.sums.marginals(out)
+
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
+        return self.sums.sample(random, labels)
 
     cdef int pass_down(self, Py_ssize_t i) except -1 nogil:
         """After `pass_up`, compute belief as the best scores of the part's whole tree."""
