@@ -505,7 +505,7 @@ class ChainSSVM(ExportMixin, LabelingSSVM):
         """
         structure, model = self._fitted()
         nodes = structure.pack(X, model)
-        return nodes.like_input(structure.max_marginals(model, nodes))
+        return structure.like_input(model, nodes, structure.max_marginals(model, nodes))
 
     def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best labelings of each sequence.

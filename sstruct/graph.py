@@ -463,4 +463,4 @@ class GraphCRFSSVM(LabelingSSVM):
         """
         structure, model = self._fitted()
         graphs = structure.pack(X, model)
-        return graphs.nodes.like_input(structure.max_marginals(model, graphs))
+        return structure.like_input(model, graphs, structure.max_marginals(model, graphs))

@@ -1,7 +1,6 @@
 """TreeSSVM: max-margin pictorial structures."""
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -377,10 +376,7 @@ class TreeSSVM(BaseSSVM):
         if _has_no_samples(X):
             return object_array([])
         trees = structure.pack(X, model)
-        scores = structure.max_marginals(model, trees)
-        return object_array(
-            [scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start
-        )
+        return structure.like_input(model, trees, structure.max_marginals(model, trees))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over all annotated parts.

@@ -361,11 +361,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         """
         structure, model = self._fitted()
         typed = structure.pack(X, model)
-        scores = structure.max_marginals(model, typed)
-        return PerSample.of(
-            [part[:, : len(own)] for own, part in zip(model.classes_, parts)]
-            for parts in typed.by_type(scores)
-        )
+        return structure.like_input(model, typed, structure.max_marginals(model, typed))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over the nodes of all types.

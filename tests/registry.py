@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 import sstruct
 from sstruct import Sequences, masks
+from sstruct.calibration import CalibratedSSVM
 from sstruct.solvers import BCFW, GDMM, MPBCFW, PassiveAggressive, Perceptron
 from tests.estimators.custom.choices import ChoiceByScores, ConstrainedChoice, make_choices
 from tests.hostile.values import MischiefError
@@ -371,6 +372,12 @@ def partly_labeled_chains(rng, n):
     return X, [np.r_[-1, labels[1:]] if i % 2 else labels for i, labels in enumerate(y)]
 
 
+def noisy_chains(rng, n):
+    """Chains whose labels are predicted with some errors, so that there is a temperature."""
+    X = [rng.standard_normal((12, N_FEATURES)) for _ in range(n)]
+    return X, [(x[:, 0] + 0.7 * rng.standard_normal(len(x)) > 0).astype(int) for x in X]
+
+
 def _mask(before, after):
     return not (before == 1 and after == 0)
 
@@ -579,6 +586,13 @@ EXAMPLES = {
         {"lams": (None, [1.0, 0.1]), "eps": (0.1, 0.5), "cv": (2, 3), "refit": (True, False)},
         required={"estimator": _small_chain, "cv": 2, "lams": [1.0, 0.1]},
         refitted={"lams": [0.5]},
+    ),
+    "calibrated": Example(
+        CalibratedSSVM,
+        noisy_chains,
+        {"cv": (2, 3), "n_jobs": (None, 1)},
+        required={"estimator": _small_chain, "cv": 2},
+        refitted={"cv": 3},
     ),
 }  # fmt: skip
 # What attacks with hostile values fit directly; the others have attacks of their own.

@@ -132,7 +132,7 @@ def label_matrix(y, n_rows, n_labels=None):
     return Y
 
 
-def known_indicator(y, n_rows):
+def known_indicator(y, n_rows, n_labels=None):
     """Return an int32 array (n, K): 1 if a row has a label, 0 if not, -1 if it is unknown.
 
     Unknown entries are NaN, None, -1 and masked entries.
@@ -143,7 +143,7 @@ def known_indicator(y, n_rows):
         See `label_matrix`.
     """
     if sparse.issparse(y):
-        return label_matrix(y, n_rows).toarray().astype(np.int32)
+        return label_matrix(y, n_rows, n_labels).toarray().astype(np.int32)
     hidden = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) else False
     array = array_of(getattr(y, "data", y) if hidden is not False else y, "y", "an (n, K) matrix")
     if array.ndim == 2 and array.dtype.kind in "iufO":
@@ -152,7 +152,8 @@ def known_indicator(y, n_rows):
     if hidden is not False:
         _check_kind(array)  # datetimes have no common type with 0
         array = np.where(hidden, 0, array.astype(object) if array.dtype.kind in "US" else array)
-    return np.where(hidden, -1, label_matrix(array, n_rows).toarray()).astype(np.int32)
+    known = label_matrix(array, n_rows, n_labels).toarray()
+    return np.where(hidden, -1, known).astype(np.int32)
 
 
 def _check_kind(array):

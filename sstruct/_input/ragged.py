@@ -681,6 +681,8 @@ def sliceable_weights(sample_weight, n_samples):
         return given if given.ndim else weights  # integers are later checked against lengths
     if len(sample_weight) != n_samples:
         raise ValueError(f"sample_weight has {len(sample_weight)} arrays for {n_samples} samples")
+    if isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object:
+        return sample_weight
     return object_array(sample_weight)
 
 

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +32,7 @@ from sstruct._estimators.path.folds import (
     n_samples_of,
     splits_of,
 )
-from sstruct._input.ragged import sliceable_weights
+from sstruct._input.ragged import check_target, sliceable_weights
 from sstruct._input.threads import check_n_jobs
 
 
@@ -63,6 +64,7 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
             tags.estimator_type = inner.estimator_type
             tags.target_tags = inner.target_tags
             tags.input_tags = inner.input_tags
+            tags.classifier_tags = inner.classifier_tags
         return tags
 
     def _check(self):
@@ -103,6 +105,7 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         if is_partitioned(X):
             name = type(self).__name__
             raise ValueError(f"X in partitions is not supported by {name}; pass a list")
+        check_target(y, type(self).__name__)
         X, y = as_rows(X, "X"), as_rows(y, "y")
         n_samples = n_samples_of(X)
         weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
@@ -150,8 +153,13 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         As the estimator's ``predict``.
             The predictions.
         """
-        known = () if y_partial is None else (y_partial,)  # not all estimators have the argument
-        return self.estimator_.predict(X, *known)
+        if y_partial is None:
+            return self.estimator_.predict(X)
+        if "y_partial" not in signature(self.estimator_.predict).parameters:
+            raise TypeError(
+                f"{type(self.estimator_).__name__} does not support y_partial, which must be None"
+            )
+        return self.estimator_.predict(X, y_partial)
 
     @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
@@ -183,7 +191,7 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         float
-            The score, such as the accuracy over all nodes.
+            The score, such as the weighted fraction of correctly predicted labels.
         """
         return self.estimator_.score(X, y, sample_weight)
 

@@ -1,28 +1,55 @@
 """Probabilities by temperature scaling."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.parameters import check_number
 from sstruct._checks.warn import warn_user
+from sstruct._estimators.calibration.held_out_loss import HeldOut, mean_loss
 from sstruct._estimators.calibration.temperature import fit_temperature
+from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fitted_state import (
     FittedState,
+    Flag,
     Number,
     Of,
     reads_one_fit,
 )
+from sstruct._estimators.core.missing_methods import AvailableIf
 from sstruct._input.label_schemes import LabelCodes, spans_in
-from sstruct._input.labels import object_array
-from sstruct._input.ragged import NoNodesError, is_of_nodes
 from sstruct._solvers.core.seed import random_of
-from sstruct.calibration._held_out import HeldOutMetaEstimator
-from sstruct.chain import ChainSSVM
+from sstruct.calibration._held_out import HeldOutMetaEstimator, inner_estimator
 from sstruct.spans import Scheme
+
+SUPPORTED = (
+    "one of ChainSSVM, GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM, MulticlassSSVM, "
+    "MultilabelSSVM and TreeSSVM"
+)
+
+
+def _has_exact_sums(calibrated):
+    """Raise AttributeError if probabilities of whole labelings are not available."""
+    if not getattr(calibrated, "exact_", True):
+        raise AttributeError(
+            "log_proba and sample of CalibratedSSVM require exact probabilities, but exact_ is "
+            "False: predict_proba is the softmax of max-marginals, which defines no distribution "
+            "of whole labelings"
+        )
+
+
+def _has_spans(calibrated):
+    """Raise AttributeError unless the estimator labels sequences."""
+    kind = type(inner_estimator(calibrated.estimator))
+    if not getattr(getattr(kind, "_structure_class", None), "has_spans", False):
+        raise AttributeError(
+            f"CalibratedSSVM({kind.__name__}()) has no predict_spans, which is for sequences: use "
+            "ChainSSVM"
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,56 +68,77 @@ class CalibratedSSVM(HeldOutMetaEstimator):
     :class:`sklearn.calibration.CalibratedClassifierCV` with ``ensemble=False``: the temperature is
     fitted to the held-out samples of all splits, and then the estimator to all samples.
 
+    Probabilities are exact for sequences, graphs without cycles, one label per row, poses with
+    candidates, and label sets whose edges have no cycle, of a hierarchy, or of up to 18 labels.
+    Otherwise the sum over all labelings cannot be computed, and probabilities are approximate: for
+    each node, the softmax of the scores of :meth:`decision_function` divided by T, where T
+    minimizes the log loss of held-out nodes. The attribute ``exact_`` tells which.
+
     Parameters
     ----------
-    estimator : ChainSSVM
-        The estimator. It is cloned. In a
+    estimator : estimator of this package
+        The estimator: :class:`~sstruct.ChainSSVM`, :class:`~sstruct.GraphCRFSSVM`,
+        :class:`~sstruct.GridCRFSSVM`, :class:`~sstruct.TypedGraphCRFSSVM`,
+        :class:`~sstruct.MulticlassSSVM`, :class:`~sstruct.MultilabelSSVM` or
+        :class:`~sstruct.TreeSSVM`. It is cloned. In a
         :class:`~sklearn.frozen.FrozenEstimator`, a fitted one, which is not fitted again: all
         samples passed to ``fit`` are then held-out samples, and must not have been used for its
-        training. Other estimators are not supported, since their normalization constant cannot be
-        computed exactly yet. A pipeline contains this estimator as its last step.
+        training. A pipeline contains CalibratedSSVM as its last step.
     cv : int, cross-validation generator or iterable, default=5
-        As in scikit-learn's searches. Test samples of different splits may overlap, and need not
-        cover all samples. Not used for a FrozenEstimator.
+        As in scikit-learn's searches; folds are stratified if the estimator is a classifier and
+        every sample has one label. Test samples of different splits may overlap, and need not cover
+        all samples. Not used for a FrozenEstimator.
     n_jobs : int or None, default=None
         Number of fits in parallel, through any backend of joblib. The `n_jobs` of `estimator` is
         the number of threads for probabilities. Results do not depend on either.
 
     Attributes
     ----------
-    estimator_ : ChainSSVM
+    estimator_ : estimator
         The estimator, fitted to all samples, or a copy of the frozen one.
     temperature_ : float
         The temperature T, positive.
-    classes_ : ndarray of shape (K,)
-        Labels of the estimator.
-    n_features_in_ : int
+    exact_ : bool
+        Whether probabilities are exact. Depends on the held-out samples for graphs and images: all
+        must be without cycles. :meth:`log_proba` and :meth:`sample` are available only if it is
+        True.
+    classes_ : as in the estimator
+        Labels of the estimator. Not available for TreeSSVM.
+    n_features_in_ : as in the estimator
         Number of features of the estimator.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X has names.
 
     See Also
     --------
-    sklearn.calibration.CalibratedClassifierCV : For one label per sample, as in
-        :class:`sstruct.MulticlassSSVM`.
+    sklearn.calibration.CalibratedClassifierCV : For one label per sample; other methods.
 
     Notes
     -----
-    The likelihood of a sequence with unknown labels, see `ignore_label` of the estimator, is the
-    sum over their values. Labels that do not occur in the training samples of a split are treated
-    as unknown in its test samples. Sequences that `transition_mask` forbids are ignored.
+    The likelihood of a sample with unknown labels, see `ignore_label` of the estimator, is the sum
+    over their values. Labels that do not occur in the training samples of a split are treated as
+    unknown in its test samples. Sequences that `transition_mask` forbids are ignored.
 
     The calibration is valid for samples from the distribution of the held-out samples. One
     temperature cannot correct a model whose confidence is too high for some labels or samples and
     too low for others.
 
-    Probabilities take O(L K^2) operations for a sequence of L nodes and K labels, and O(L K)
-    memory. The temperature takes about 20 passes over the held-out samples.
+    Exact probabilities are computed by the sum-product algorithm [2]_, in logarithms or with
+    rescaling, so that they are accurate for any length and any scores: O(L K^2) operations for L
+    nodes with K labels each, O(L K) for ``pairwise="potts"`` and ``"contrast"``, O(K) for the K
+    labels of a row, or O(2^K) if their edges have cycles (1.5 ms for 18 labels). The sums use the
+    threads of the estimator. The temperature takes about 20 passes over the held-out samples.
+
+    Approximate probabilities compare each label of a node with its best labeling instead of all.
+    They say nothing about whole labelings, and are as good as the max-marginals, see
+    ``decision_function`` of the estimator.
 
     References
     ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger. On Calibration of Modern Neural Networks.
        ICML 2017.
+    .. [2] F. R. Kschischang, B. J. Frey, H.-A. Loeliger. Factor Graphs and the Sum-Product
+       Algorithm. IEEE Transactions on Information Theory 47(2), 2001.
 
     Examples
     --------
@@ -110,12 +158,16 @@ class CalibratedSSVM(HeldOutMetaEstimator):
 
     __module__ = "sstruct.calibration"  # import path for pickle and skops
 
-    _fitted_state = FittedState(
-        {"estimator_": Of(type=ChainSSVM), "temperature_": Number(positive=True)}
+    _fitted_state: ClassVar[FittedState] = FittedState(
+        {
+            "estimator_": Of(type=BaseSSVM),
+            "temperature_": Number(positive=True),
+            "exact_": Flag(),
+        }
     )
 
-    estimator_: ChainSSVM = field(init=False)
     temperature_: float = field(init=False)
+    exact_: bool = field(init=False)
 
     def fit(
         self,
@@ -152,32 +204,28 @@ class CalibratedSSVM(HeldOutMetaEstimator):
         UserWarning
             If the likelihood has no maximum: the held-out samples are predicted without errors, or
             the scores do not predict their labels.
+
+        Notes
+        -----
+        Whether probabilities are exact is known before the fits except for graphs and images, for
+        which the edges of the held-out samples decide.
         """
         self._check()
         parts = self._held_out(X, y, sample_weight, groups)
-        held_out = [_HeldOut(*part) for part in parts]
-        total = sum(each.weights.sum() for each in held_out)
-        if total == 0:
-            raise NoNodesError(
-                "no held-out sample of positive weight has a known label at a node in a labeling "
-                "allowed by transition_mask; the temperature requires at least one"
-            )
-        # The mean weight of the samples is 1.
-        factor = sum(np.count_nonzero(each.weights) for each in held_out) / total
-        temperature, problem = fit_temperature(
-            lambda scale: factor * sum(each.loss(scale) for each in held_out)
-        )
+        held_out = [HeldOut(*model._fitted(), *part) for model, *part in parts]
+        exact = all(each.inexact is None for each in held_out)
+        temperature, problem = fit_temperature(mean_loss(held_out, exact))
         model = self._final_estimator(parts, X, y, sample_weight)
-        self._publish({"estimator_": model, "temperature_": float(temperature)})
+        self._publish({"estimator_": model, "temperature_": float(temperature), "exact_": exact})
         if problem is not None:
             warn_user(f"temperature_={temperature:.3g} is uncertain: {problem}")
         return self
 
     def _is_supported(self, estimator):
-        return isinstance(estimator, ChainSSVM)
+        return isinstance(estimator, BaseSSVM) and estimator._structure_class.has_distribution
 
     def _supported(self):
-        return "a ChainSSVM, whose probabilities can be computed exactly"
+        return SUPPORTED
 
     @reads_one_fit
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -192,41 +240,49 @@ class CalibratedSSVM(HeldOutMetaEstimator):
         -------
         ndarray
             As :meth:`predict`, with K probabilities in the order of ``classes_`` instead of each
-            label. For lists, an array of shape (L_i, K) per sequence. The most probable label of a
-            node may differ from the predicted one, which is part of the most probable labeling.
-        """
-        structure, model = self.estimator_._fitted()
-        nodes = structure.pack(X, model)
-        return nodes.like_input(structure.distribution(model, nodes).marginals(self._scale))
+            label: an array of shape (L_i, K) for each sequence or graph of a list, (H, W, K) for an
+            image, (n, K) for rows with one label each, also for two classes. For sets of labels an
+            array (n, K) with the probability that a row has each label; for TreeSSVM a list of P
+            arrays (S_p,) for each sample; for TypedGraphCRFSSVM a list of T arrays (V_t, K_t). The
+            most probable label of a node may differ from the predicted one, which is part of the
+            most probable labeling.
 
+        Raises
+        ------
+        ValueError
+            If ``exact_`` is True and the probabilities of a sample cannot be computed exactly: a
+            graph with a cycle, or score maps.
+        """
+        structure, model, samples, distribution = self._distribution(X)
+        return structure.like_input(model, samples, distribution.marginals(self._scale))
+
+    @partial(AvailableIf, _has_exact_sums)
     @reads_one_fit
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
-        """Compute the log-probability of given labelings.
+        """Compute the log-probability of given labelings; available if ``exact_`` is True.
 
         Parameters
         ----------
         X, y : as in :meth:`fit`
             Samples and their labels. Nodes whose label is unknown, see `ignore_label` of the
-            estimator, are summed over.
+            estimator, are summed over. In sets of labels, NaN, None and -1 are unknown.
 
         Returns
         -------
         ndarray of shape (n,)
-            Natural logarithms; ``-inf`` if `transition_mask` forbids the labeling, or a label is
-            not in ``classes_``. 0 for empty sequences.
+            Natural logarithms; ``-inf`` if `transition_mask` or a hierarchy forbids the labeling,
+            or a label is not in ``classes_``. 0 for empty samples.
         """
-        structure, model = self.estimator_._fitted()
-        nodes = structure.pack(X, model)
-        codes, is_known = structure.truth(model, nodes, y, None)
-        unseen = (codes < 0) & (is_known > 0)
-        free, known = _free_and_known(structure, model, nodes, codes, is_known)
-        given = known.log_partition(self._scale)
-        given[np.repeat(np.arange(len(nodes)), nodes.lengths)[unseen]] = -np.inf
+        structure, model, samples, free = self._distribution(X)
+        observed = structure.observed(model, samples, y)
+        given = free.given(observed.codes).log_partition(self._scale)
+        given[observed.sample[observed.unseen]] = -np.inf
         total = free.log_partition(self._scale)
         # If the mask forbids every labeling, both are -inf.
         possible = given > -np.inf
         return np.where(possible, given - np.where(possible, total, 0), -np.inf)
 
+    @partial(AvailableIf, _has_exact_sums)
     @reads_one_fit
     def sample(
         self,
@@ -234,7 +290,7 @@ class CalibratedSSVM(HeldOutMetaEstimator):
         n_samples: int = 1,
         random_state: int | np.random.RandomState | None = None,
     ) -> np.ndarray:
-        """Draw random labelings from the distribution.
+        """Draw random labelings from the distribution; available if ``exact_`` is True.
 
         Parameters
         ----------
@@ -248,21 +304,24 @@ class CalibratedSSVM(HeldOutMetaEstimator):
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sequence, an array (n_samples, L) of labels; for 2-D X an array (n_samples,).
+            For each sequence or graph, an array (n_samples, L) of labels; for one label per row an
+            array (n_samples,). For sets of labels an array (n_samples, K) of zeros and ones, for
+            TreeSSVM an array (n_samples, P) of states, and for TypedGraphCRFSSVM a list of T arrays
+            (n_samples, V_t).
         """
         check_number("n_samples", n_samples, least=1, whole=True)
         random = random_of(random_state)
-        structure, model = self.estimator_._fitted()
-        nodes = structure.pack(X, model)
-        draws = structure.distribution(model, nodes).draw(self._scale, int(n_samples), random)
-        one = nodes.form == "rows"
-        return object_array([model.classes_[d[:, 0] if one else d] for d in draws])
+        structure, model, samples, distribution = self._distribution(X)
+        return structure.labels_of(
+            model, samples, distribution.draw(self._scale, int(n_samples), random)
+        )
 
+    @partial(AvailableIf, _has_spans)
     @reads_one_fit
     def predict_spans(
         self, X: Any, scheme: Scheme = "bio", *, suffix: bool = False
     ) -> list[list[tuple[int, int, str, float]]]:
-        """Predict spans, such as named entities, with their probabilities.
+        """Predict spans, such as named entities, with their probabilities; only for ChainSSVM.
 
         Parameters
         ----------
@@ -307,41 +366,20 @@ class CalibratedSSVM(HeldOutMetaEstimator):
         ).tolist())  # fmt: skip
         return [[(*span, next(values)) for span in spans] for spans in found]
 
+    def _distribution(self, X):
+        """Return the Structure, the FittedModel, the packed samples, and their distribution."""
+        structure, model = self.estimator_._fitted()
+        samples = structure.pack(X, model)
+        inexact = structure.inexact(model, samples) if self.exact_ else None
+        if inexact is not None:
+            i, reason = inexact
+            raise ValueError(
+                f"the probabilities of X[{i}] cannot be computed exactly, since {reason}, but "
+                "temperature_ was estimated for exact ones (exact_ is True); fit CalibratedSSVM "
+                "to such samples"
+            )
+        return structure, model, samples, structure.distribution(model, samples, self.exact_)
+
     @property
     def _scale(self):
         return 1 / self.temperature_
-
-
-class _HeldOut:
-    """Samples that were not used to fit a model.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n,)
-        Weights of the samples in the likelihood, 0 if they have no known label.
-    """
-
-    def __init__(self, estimator, X, y, sample_weight=None):
-        structure, model = estimator._fitted()
-        nodes = structure.pack(X, model)
-        codes, is_known = structure.truth(model, nodes, y, None)
-        self.free, self.known = _free_and_known(structure, model, nodes, codes, is_known)
-        sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
-        informative = np.bincount(sample[(codes >= 0) & (is_known > 0)], minlength=len(nodes)) > 0
-        self.weights = np.ones(len(nodes))
-        if sample_weight is not None and not is_of_nodes(sample_weight):
-            self.weights *= sample_weight
-        self.weights[~informative | (self.known.log_partition(1.0) == -np.inf)] = 0
-
-    def loss(self, scale):
-        """Return the sum of the negative log-likelihoods at an inverse temperature."""
-        used = self.weights > 0
-        free, known = self.free.log_partition(scale)[used], self.known.log_partition(scale)[used]
-        return float(np.sum(self.weights[used] * (free - known)))
-
-
-def _free_and_known(structure, model, nodes, codes, is_known):
-    """Return the distribution of all labelings, and of those that agree with the known labels."""
-    codes = np.where(is_known > 0, codes, -1).astype(np.int32)
-    free = structure.distribution(model, nodes)
-    return free, structure.distribution(model, nodes, codes)

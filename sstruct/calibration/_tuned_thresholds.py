@@ -1,20 +1,15 @@
 """Decision thresholds for label sets, tuned on held-out rows."""
 
 import numbers
-from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
-from sklearn.utils.parallel import Parallel, delayed
 
 from sstruct._checks.parameters import check_choice
-from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._estimators.calibration.thresholds import (
     MOST_PARTS,
@@ -22,28 +17,18 @@ from sstruct._estimators.calibration.thresholds import (
     choose_thresholds,
     label_folds,
 )
-from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import (
     Array,
-    CheckedState,
     FittedState,
     Number,
     Of,
     Unexpected,
-    check_parameters,
     reads_one_fit,
 )
-from sstruct._estimators.core.missing_methods import Missing, only_all_samples
 from sstruct._estimators.core.structure import weighted_accuracy
 from sstruct._estimators.label_set.label_set_structure import has_one_label
 from sstruct._estimators.label_set.partial_sets import inner_sets
-from sstruct._estimators.path.folds import (
-    as_rows,
-    check_splits,
-    check_splitter,
-    n_samples_of,
-    splits_of,
-)
+from sstruct._estimators.path.folds import as_rows, check_splits, n_samples_of, splits_of
 from sstruct._input.indicator import (
     as_output,
     check_label_names,
@@ -52,8 +37,7 @@ from sstruct._input.indicator import (
     refuse_label_lists,
 )
 from sstruct._input.ragged import check_weights
-from sstruct._input.threads import check_n_jobs
-from sstruct.calibration._temperature_scaling import _fit_rows, _inner, _rows
+from sstruct.calibration._held_out import HeldOutMetaEstimator
 from sstruct.multilabel import MultilabelSSVM
 
 

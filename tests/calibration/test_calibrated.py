@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV
+from sstruct import ChainSSVM, LatentSSVM, PathCV, StructuredSVM
 from sstruct._input.ragged import NoNodesError
 from sstruct.calibration import CalibratedSSVM
 from sstruct.datasets import make_sequences
@@ -342,13 +342,13 @@ def test_files(data, wrap):
 @pytest.mark.parametrize(
     "estimator, kind, message",
     [
-        (MulticlassSSVM(), ValueError, "must be a ChainSSVM, whose .* found MulticlassSSVM"),
-        (LatentSSVM(chain()), ValueError, "must be a ChainSSVM"),
-        (PathCV(chain()), ValueError, "must be a ChainSSVM"),
-        (FrozenEstimator(MulticlassSSVM()), ValueError, "must be a ChainSSVM"),
+        (StructuredSVM(None), ValueError, "must be one of ChainSSVM, .* found StructuredSVM"),
+        (LatentSSVM(chain()), ValueError, "must be one of ChainSSVM"),
+        (PathCV(chain()), ValueError, "must be one of ChainSSVM"),
+        (FrozenEstimator(StructuredSVM(None)), ValueError, "must be one of ChainSSVM"),
         (make_pipeline(chain()), TypeError, "make CalibratedSSVM the last step"),
-        (None, TypeError, "must be a ChainSSVM"),
-        (ChainSSVM, TypeError, "must be a ChainSSVM"),
+        (None, TypeError, "must be one of ChainSSVM"),
+        (ChainSSVM, TypeError, "must be one of ChainSSVM"),
         (chain(checkpoint="x"), ValueError, "use checkpoint=None"),
     ],
 )

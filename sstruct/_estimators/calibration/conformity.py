@@ -26,8 +26,9 @@ def labeling_gaps(structure, model, X, y):
     is_known = np.bincount(of_nodes[weights > 0], minlength=n) > 0
     codes = np.where(weights > 0, codes, -1).astype(np.int32)
     impossible = np.bincount(of_nodes[(weights > 0) & (codes < 0)], minlength=n) > 0
-    impossible |= structure.distribution(model, samples, codes).log_partition(1.0) == -np.inf
-    is_known &= structure.distribution(model, samples).log_partition(1.0) > -np.inf
+    distribution = structure.distribution(model, samples)
+    impossible |= distribution.given(codes).log_partition(1.0) == -np.inf
+    is_known &= distribution.log_partition(1.0) > -np.inf
     gaps = np.where(impossible, np.inf, 0.0)
     used = is_known & ~impossible
     if used.any():

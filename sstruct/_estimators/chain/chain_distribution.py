@@ -2,49 +2,29 @@
 
 import numpy as np
 
-from sstruct._input.threads import n_threads
+from sstruct._estimators.core.distribution import BlockDistribution
 from sstruct._problems.chain._chain_sums import sum_blocks
 
 
-class ChainDistribution:
+class ChainDistribution(BlockDistribution):
     """Probabilities proportional to ``exp(scale * score)`` of the labelings of each sequence.
 
     Parameters
     ----------
-    problem : ChainProblem or None
-        Its blocks are the nonempty sequences. None if all are empty.
-    model : FittedModel
-    lengths : ndarray of shape (n,)
-    n_jobs : int or None
+    problem_given : callable
+        Returns the ChainProblem, given known codes or None: the problem depends on them, since they
+        may violate its masks.
+    model, n_nodes, n_jobs : as in BlockDistribution
     """
 
-    def __init__(self, problem, model, lengths, n_jobs):
-        self.problem, self.model, self.lengths = problem, model, lengths
-        self.some = np.flatnonzero(lengths)
-        self.n_threads = 1 if len(self.some) < 2 else n_threads(n_jobs)
+    def __init__(self, problem_given, model, n_nodes, n_jobs):
+        super().__init__(problem_given(None), model, n_nodes, n_jobs)
+        self.problem_given = problem_given
 
-    def log_partition(self, scale):
-        """Return log Z of each sequence, -inf if no labeling is allowed; shape (n,)."""
-        out = np.zeros(len(self.lengths))  # an empty sequence has one labeling of score 0
-        if self.problem is not None:
-            out[self.some] = self._sums(scale)[0]
-        return out
-
-    def marginals(self, scale):
-        """Return the probability of each label at each node, of shape (n_nodes, K)."""
-        if self.problem is None:
-            return np.empty((0, len(self.model.classes_)))
-        return self._checked(scale, marginals=True)
-
-    def draw(self, scale, n_draws, random):
-        """Return, for each sequence, the codes of random labelings, of shape (n_draws, L)."""
-        seeds = random.randint(0, 2**64, size=len(self.lengths), dtype=np.uint64)[self.some]
-        if self.problem is None:
-            flat = np.empty(0, dtype=np.int32)
-        else:
-            flat = self._checked(scale, n_draws=n_draws, seeds=seeds)
-        parts = np.split(flat, n_draws * np.cumsum(self.lengths)[:-1])
-        return [part.reshape(n_draws, -1 if len(part) else 0) for part in parts]
+    def given(self, codes):
+        other = super().given(codes)
+        other.problem = self.problem_given(other.codes)
+        return other
 
     def spans(self, scale, spans, inside, continues):
         """Return the probability of each span.
@@ -65,14 +45,7 @@ class ChainDistribution:
     def _sums(self, scale, **wanted):
         return sum_blocks(self.problem, self.model._w, scale, self.n_threads, **wanted)
 
-    def _checked(self, scale, **wanted):
-        """Return the second result of `sum_blocks`, or raise if a sequence has no labeling."""
-        log_partition, out = self._sums(scale, **wanted)
-        none = np.flatnonzero(log_partition == -np.inf)
-        if len(none):
-            i = self.some[none[0]]
-            raise ValueError(
-                f"transition_mask forbids every labeling of X[{i}], which has {self.lengths[i]} "
-                "nodes"
-            )
-        return out
+    def _without_labeling(self, i):
+        return (
+            f"transition_mask forbids every labeling of X[{i}], which has {self.n_nodes[i]} nodes"
+        )

@@ -48,7 +48,7 @@ class ChainStructure(Windowed, NodeStructure):
     valid_values = Structure.valid_values | {"boundaries": FLAG}
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
-    fits_partitions = refuses_lengths = True
+    fits_partitions = refuses_lengths = has_distribution = has_spans = True
 
     def check(self):
         super().check()
@@ -221,10 +221,11 @@ class ChainStructure(Windowed, NodeStructure):
                 ranked[i] = pair
         return ranked
 
-    def distribution(self, model, nodes, known=None):
-        """Return the ChainDistribution of the labelings that agree with known codes."""
-        problem = self._decoder(model, nodes, known) if nodes.offsets[-1] else None
-        return ChainDistribution(problem, model, nodes.lengths, self.n_jobs)
+    def distribution(self, model, nodes, exact=True):
+        def problem_given(codes):
+            return self._decoder(model, nodes, codes) if nodes.offsets[-1] else None
+
+        return ChainDistribution(problem_given, model, nodes.lengths, self.n_jobs)
 
     def _decoder(self, model, nodes, known=None, n_states=1):
         """Return the problem of decoding, given known labels.

@@ -61,10 +61,11 @@ def no_probabilities(owner):
     text = "a support vector machine does not estimate probabilities"
     if not hasattr(owner, "decision_function"):
         return text
+    # Meta-estimators have no structure of their own.
+    inner = f"{owner.__name__}(...)" if hasattr(owner, "_structure_class") else "estimator"
     return (
-        f"{text}. decision_function returns the score of each label; how to calibrate such scores "
-        "is shown in the manual (how_to/confidence). For sequences, CalibratedSSVM(ChainSSVM()) of "
-        "sstruct.calibration has predict_proba"
+        f"{text}. decision_function returns the score of each label. CalibratedSSVM({inner}) of "
+        "sstruct.calibration has predict_proba (how_to/confidence in the manual)"
     )
 
 

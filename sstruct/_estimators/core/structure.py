@@ -8,9 +8,17 @@ import numpy as np
 
 from sstruct._checks.parameters import FLAG, Range
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
+from sstruct._estimators.core.distribution import ObservedLabels
 from sstruct._estimators.core.rescaling import SEARCHES
 from sstruct._input.class_scores import bounded_weight, parsed
-from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
+from sstruct._input.labels import (
+    as_labels,
+    concatenate_labels,
+    encode,
+    find_classes,
+    is_label,
+    object_array,
+)
 from sstruct._input.losses import check_loss
 from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import ExpectedInput, NoNodesError, check_node_weights, flat_labels
@@ -87,6 +95,10 @@ class Structure:
     fits_partitions = False
     # Whether partitions are arrays of rows instead of lists.
     samples_are_rows = False
+    # Whether the methods for probabilities of labels are implemented.
+    has_distribution = False
+    # Whether the distribution has probabilities of spans.
+    has_spans = False
     # Whether sample weights that are integers and equal the lengths of the samples are an error.
     refuses_lengths = False
     # Whether the parameter `classes` has a list of labels for each type of nodes.
@@ -200,6 +212,40 @@ class Structure:
         """Return fitted attributes, after updating those that depend on the weights."""
         return attributes
 
+    # Methods for probabilities, if `has_distribution` ---------------------------------------------
+
+    def distribution(self, model, samples, exact=True):
+        """Return the BlockDistribution or IndependentNodes of packed samples.
+
+        exact : False for the softmax of max-marginals, for each node
+        """
+        raise NotImplementedError(f"{self.estimator_name} defines no distribution of labelings")
+
+    def inexact(self, model, samples):
+        """Return the index of a sample whose sums are not computed exactly, and why, or None."""
+
+    def observed(self, model, samples, y):
+        """Return the ObservedLabels of y."""
+        codes, weights = self.truth(model, samples, y, None)
+        codes, is_known = np.ravel(codes), np.ravel(weights) > 0
+        return ObservedLabels(
+            np.where(is_known, codes, -1).astype(np.int32),
+            (codes < 0) & is_known,
+            self.n_nodes(model, samples),
+        )
+
+    def n_nodes(self, model, samples):
+        """Return the number of nodes of each packed sample."""
+        raise NotImplementedError
+
+    def like_input(self, model, samples, values):
+        """Return an entry for each label of each node, concatenated, in the form of the input."""
+        raise NotImplementedError
+
+    def labels_of(self, model, samples, draws):
+        """Return the labels of labelings of each sample: codes of shape (n_draws, n_nodes)."""
+        raise NotImplementedError
+
     # ----------------------------------------------------------------------------------------------
 
     def bounds_of(self, problem):
@@ -249,6 +295,25 @@ class NodeStructure(Structure):
             check_loss(self.loss)
         if self.class_scores is not None:
             parsed(self.class_scores)
+
+    def nodes_of(self, samples):
+        """Return the Nodes of packed samples."""
+        return samples
+
+    def n_nodes(self, model, samples):
+        return self.nodes_of(samples).lengths
+
+    def like_input(self, model, samples, values):
+        return self.nodes_of(samples).like_input(values.reshape(-1, len(model.classes_)))
+
+    def labels_of(self, model, samples, draws):
+        nodes = self.nodes_of(samples)
+        if nodes.form == "rows":
+            return object_array([model.classes_[codes[:, 0]] for codes in draws])
+        shapes = map(nodes.shape_of, range(len(nodes)))
+        return object_array(
+            model.classes_[codes.reshape(len(codes), *shape)] for codes, shape in zip(draws, shapes)
+        )
 
     def labels(self, y, nodes):
         """Return all labels as an array with an entry for each of the Nodes."""

@@ -5,6 +5,7 @@ import numpy as np
 from sstruct._checks.magnitudes import LARGEST
 from sstruct._checks.parameters import Range, check_choice, is_real
 from sstruct._checks.shown import shortened
+from sstruct._estimators.core.distribution import BlockDistribution, IndependentNodes
 from sstruct._estimators.core.structure import NodeStructure, Structure
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
@@ -41,7 +42,7 @@ class GraphStructure(NodeStructure):
     }
     searches = ("auto", "bisecting", "binary")
     one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
-    fits_partitions = True
+    fits_partitions = has_distribution = True
 
     def check(self):
         super().check()
@@ -238,6 +239,19 @@ class GraphStructure(NodeStructure):
         problem = self._problem(model, graphs, samples)
         return max_marginals(problem, model._w, graphs.are_forests(), n_threads(self.n_jobs))
 
+    def inexact(self, model, graphs):
+        return first_with_cycle(graphs)
+
+    def distribution(self, model, graphs, exact=True):
+        if not exact:
+            return IndependentNodes(self.max_marginals(model, graphs))
+        some, samples = graphs.with_nodes()
+        problem = self._problem(model, some, samples) if len(samples) else None
+        return BlockDistribution(problem, model, graphs.length, self.n_jobs)
+
+    def nodes_of(self, samples):
+        return samples.nodes
+
     def _problem(self, model, graphs, samples, node_scores=None):
         """Return the problem of decoding nonempty graphs; `samples`: their indices in X."""
         K, settings = len(model.classes_), model._model
@@ -260,6 +274,13 @@ class GraphStructure(NodeStructure):
             return np.empty(0, dtype=np.int32)
         problem = self._problem(model, graphs, samples, node_scores)
         return decode(problem, model._w, n_threads(self.n_jobs))
+
+
+def first_with_cycle(graphs):
+    """Return the index of the first of the Graphs that has a cycle, and this as text, or None."""
+    graphs, samples = graphs.with_nodes()
+    cyclic = graphs.with_cycles() if len(samples) else []
+    return (int(samples[cyclic[0]]), "it has a cycle") if len(cyclic) else None
 
 
 def _pairwise(model):

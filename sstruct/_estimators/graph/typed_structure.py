@@ -4,6 +4,7 @@ import numpy as np
 
 from sstruct._checks.arrays import check_depth, is_sized
 from sstruct._checks.shown import shortened
+from sstruct._estimators.core.distribution import BlockDistribution, IndependentNodes
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
@@ -13,6 +14,7 @@ from sstruct._estimators.graph.decoding import (
     decoding_method,
     described_inference,
 )
+from sstruct._estimators.graph.graph_structure import first_with_cycle
 from sstruct._estimators.graph.typed_samples import labels_by_type, pack_typed
 from sstruct._estimators.graph.typed_state import INFERENCE, TYPED_STATE, typed_model
 from sstruct._estimators.graph.typed_training import (
@@ -21,8 +23,16 @@ from sstruct._estimators.graph.typed_training import (
     no_label_of,
     typed_graphs,
 )
-from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
+from sstruct._input.labels import (
+    as_labels,
+    concatenate_labels,
+    encode,
+    find_classes,
+    is_label,
+    object_array,
+)
 from sstruct._input.padding import check_reserved
+from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_weights
 from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
@@ -38,7 +48,7 @@ class TypedGraphStructure(Structure):
     state = TYPED_STATE
     valid_values = Structure.valid_values | {"loss": LOSSES, "inference": INFERENCE}
     scaling = None
-    classes_by_type = fits_partitions = True
+    classes_by_type = fits_partitions = has_distribution = True
 
     def _check_lists(self, n_types):
         """Raise unless parameters with an entry per type are lists of length `n_types`."""
@@ -157,6 +167,35 @@ class TypedGraphStructure(Structure):
         if problem is None:
             return np.empty((0, typed_model(vars(model)).K))
         return max_marginals(problem, model._w, graphs.are_forests(), n_threads(self.n_jobs))
+
+    def inexact(self, model, typed):
+        return first_with_cycle(typed.graphs)
+
+    def distribution(self, model, typed, exact=True):
+        if exact:
+            _, problem = self._decoder(model, typed)
+            return BlockDistribution(problem, model, self.n_nodes(model, typed), self.n_jobs)
+        counts = np.array([len(own) for own in model.classes_])[typed.types]
+        scores = self.max_marginals(model, typed)
+        scores[np.arange(scores.shape[1]) >= counts[:, np.newaxis]] = -np.inf
+        return IndependentNodes(scores)
+
+    def n_nodes(self, model, samples):
+        return samples.counts.sum(axis=1)
+
+    def like_input(self, model, samples, values):
+        sizes = [len(own) for own in model.classes_]
+        return PerSample.of(
+            [part[:, :size] for size, part in zip(sizes, parts)]
+            for parts in samples.by_type(values.reshape(-1, max(sizes)))
+        )
+
+    def labels_of(self, model, samples, draws):
+        parts = (
+            np.split(codes, np.cumsum(counts)[:-1], axis=1)
+            for codes, counts in zip(draws, samples.counts)
+        )
+        return object_array([own[k] for own, k in zip(model.classes_, part)] for part in parts)
 
     def _decoder(self, model, typed):
         """Return the nonempty Graphs, and the problem of decoding them; None if there are none."""

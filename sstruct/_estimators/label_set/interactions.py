@@ -146,7 +146,7 @@ def decoding_method(inference, K, edges, parents, attractive, relaxes=False):
     fits = {
         "independent": len(edges) == 0,
         "enumeration": K <= MOST_LABELS,
-        "tree": _is_forest(K, edges),
+        "tree": is_forest(K, edges),
         "cut": attractive or len(edges) == 0,
         "relaxed": True,
     }
@@ -168,7 +168,8 @@ def decoding_method(inference, K, edges, parents, attractive, relaxes=False):
     return next((method for method in order if fits[method]), "relaxed")
 
 
-def _is_forest(K, edges):
+def is_forest(K, edges):
+    """Whether edges between K labels have no cycle."""
     if len(edges) >= K:
         return False
     try:

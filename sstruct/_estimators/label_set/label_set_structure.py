@@ -6,6 +6,11 @@ import numpy as np
 
 from sstruct._checks.parameters import check_choice
 from sstruct._compat import num_samples
+from sstruct._estimators.core.distribution import (
+    BlockDistribution,
+    IndependentNodes,
+    ObservedLabels,
+)
 from sstruct._estimators.core.fit import fitted_model
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.structure import (
@@ -15,9 +20,11 @@ from sstruct._estimators.core.structure import (
     weighted_accuracy,
 )
 from sstruct._estimators.label_set.interactions import (
+    AUTO_ENUMERATES,
     INFERENCE,
     MOST_LABELS,
     check_edges_parameter,
+    is_forest,
     is_hierarchy,
     is_learned,
 )
@@ -49,7 +56,7 @@ from sstruct._input.indicator import (
     label_matrix,
     refuse_label_lists,
 )
-from sstruct._input.labels import find_classes
+from sstruct._input.labels import find_classes, object_array
 from sstruct._input.losses import LABEL_SET_NAMES, check_loss, node_costs
 from sstruct._input.ragged import check_weights, labels_of_rows, pack_rows
 from sstruct._input.threads import n_threads
@@ -61,7 +68,7 @@ class ClassStructure(NodeStructure):
     """Rows with one label each, with the parameters of a MulticlassSSVM."""
 
     scaling = "{}"
-    fits_partitions = samples_are_rows = True
+    fits_partitions = samples_are_rows = has_distribution = True
 
     def pack(self, X, model=None):
         return pack_rows(self.expected_input(model), X)
@@ -88,6 +95,10 @@ class ClassStructure(NodeStructure):
     def label_scores(self, model, rows):
         """Return the score of each class, (n, K), or of each label being off and on, (n, K, 2)."""
         return class_scores(model, rows)
+
+
+    def distribution(self, model, samples, exact=True):
+        return IndependentNodes(class_scores(model, samples))
 
     def distinct_labels(self, y):
         return find_classes(labels_of_rows(y, num_samples(y)))
@@ -204,6 +215,45 @@ class LabelSetStructure(ClassStructure):
         on = self.decisions(model, rows)
         return np.stack([np.zeros_like(on), on], axis=-1)
 
+
+    def inexact(self, model, rows):
+        if has_one_label(model) or summation_method(model) is not None:
+            return None
+        return 0, (
+            f"it has {len(model.classes_)} labels whose edges have cycles, more than the "
+            f"{AUTO_ENUMERATES} whose sets are enumerated"
+        )
+
+    def distribution(self, model, rows, exact=True):
+        if has_one_label(model):
+            return super().distribution(model, rows)
+        if exact:
+            problem = self._problem(model, rows, method=summation_method(model))
+            return BlockDistribution(problem, model, self.n_nodes(model, rows), self.n_jobs)
+        gains = self.decisions(model, rows).ravel()
+        return IndependentNodes(np.column_stack([np.zeros(len(gains)), gains]))
+
+    def observed(self, model, rows, y):
+        if has_one_label(model):
+            return super().observed(model, rows, y)
+        check_label_names(y, model.classes_)
+        known = known_indicator(y, len(rows), len(model.classes_)).ravel()
+        return ObservedLabels(known, np.zeros(len(known), dtype=bool), self.n_nodes(model, rows))
+
+    def n_nodes(self, model, samples):
+        return np.full(len(samples), 1 if has_one_label(model) else len(model.classes_))
+
+    def like_input(self, model, samples, values):
+        if has_one_label(model):
+            return super().like_input(model, samples, values)
+        # The probabilities that labels are on: the only ones, or the second of two for each label.
+        return values.reshape(len(samples), len(model.classes_), -1)[:, :, -1]
+
+    def labels_of(self, model, samples, draws):
+        if has_one_label(model):
+            return super().labels_of(model, samples, draws)
+        return object_array(codes.astype(np.intp) for codes in draws)
+
     def known_codes(self, model, rows, y_partial):
         """Return the known sets of `y_partial`, -1 for unknown labels, or None if it is None."""
         if y_partial is None:
@@ -289,9 +339,20 @@ class LabelSetStructure(ClassStructure):
             edges |= {"value": [0, 1], "other_value": [0, 1]}
         return super().axis_values(model) | edges
 
-    def _problem(self, model, rows, known=None):
-        """Return the problem of decoding rows, given known labels."""
-        return prediction_problem(rows, model, known)
+    def _problem(self, model, rows, known=None, method=None):
+        """Return the problem of decoding rows, given known labels and the name of a decoder."""
+        return prediction_problem(rows, model, known, method)
+
+
+def summation_method(model):
+    """Return the name of a decoder whose sums over all sets are exact, or None.
+
+    Sets of few labels are enumerated if their edges have cycles: about a millisecond for a row.
+    """
+    K = model._model["K"]
+    if model._model["parents"] is not None or is_forest(K, model.edges_):
+        return "tree"
+    return "enumeration" if K <= AUTO_ENUMERATES else None
 
 
 def has_one_label(model):

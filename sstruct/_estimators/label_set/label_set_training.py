@@ -233,11 +233,14 @@ def one_label_cost(loss, codes, weights, n_labels):
     return (on_cost[:, np.newaxis] + off_cost) * (1 - np.eye(n_labels))
 
 
-def prediction_problem(rows, model, known=None):
-    """Return the problem of decoding packed rows with a FittedModel, given known labels."""
+def prediction_problem(rows, model, known=None, method=None):
+    """Return the problem of decoding packed rows with a FittedModel, given known labels.
+
+    method : name of the decoder; default: that of the fit
+    """
     settings, edges = model._model, model.edges_
     decoder = label_decoder(
-        settings["method"], settings["K"], edges, settings["parents"], whole=True
+        method or settings["method"], settings["K"], edges, settings["parents"], whole=True
     )
     return MultilabelProblem(
         scored_rows(rows.flat, model.get("_class_scores"), compress=True),

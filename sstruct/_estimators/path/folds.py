@@ -49,6 +49,8 @@ def as_rows(values, name):
     """Return X or y in a form that can be split; sparse matrices are validated CSR."""
     values = items_of(values)
     if not sparse.issparse(values):
+        if hasattr(values, "__array__") and not hasattr(values, "__len__"):
+            values = array_of(values, name)
         listed = is_sized(values) and not isinstance(values, Mapping)
         if not listed and not (values is None and name == "y"):
             raise TypeError(f"{name} must have an item per sample, found {type(values).__name__}")
@@ -60,7 +62,8 @@ def as_rows(values, name):
 def splits_of(cv, is_classifier, X, y, groups):
     """Return the splits of a `cv` parameter, as in scikit-learn."""
     try:
-        return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
+        with np.errstate(invalid="ignore"):  # scikit-learn casts y before it validates it
+            return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
     except (TypeError, ValueError, NotImplementedError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"cv={shortened(cv)} cannot split X and y: {brief(error)}") from error

@@ -1,13 +1,17 @@
 """TreeStructure: body parts that are connected by the edges of a tree."""
 
+from itertools import pairwise
+
 import numpy as np
 
+from sstruct._estimators.core.distribution import BlockDistribution, IndependentNodes
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.tree_samples import pack_known_states, pack_states, pack_trees
 from sstruct._estimators.tree.tree_state import TREE_STATE
 from sstruct._input.completion import KnownLabels
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._input.threads import n_threads
 from sstruct._oracles.tree._max_sum import parents_first
@@ -25,7 +29,7 @@ class TreeStructure(Structure):
     valid_values = Structure.valid_values | {"loss": ("distance", "hamming", "hamming-count")}
     searches = ("auto", "bisecting", "binary")
     scaling = None
-    fits_partitions = True
+    fits_partitions = has_distribution = True
 
     def pack(self, X, model=None):
         if model is None:
@@ -125,6 +129,28 @@ class TreeStructure(Structure):
     def max_marginals(self, model, trees):
         """Return, for each part and state, the score of the best labeling with it."""
         return max_marginals(trees.problem(model.parents_, model._bias), model._w)
+
+    def inexact(self, model, trees):
+        return (0, "it has score maps") if trees.positions is None else None
+
+    def distribution(self, model, trees, exact=True):
+        if not exact:
+            scores = self.max_marginals(model, trees)
+            return IndependentNodes(scores, trees.start[:, :-1].ravel())
+        problem = trees.problem(model.parents_, model._bias)
+        return BlockDistribution(problem, model, self.n_nodes(model, trees), self.n_jobs)
+
+    def n_nodes(self, model, samples):
+        n, bounds = samples.start.shape
+        return np.full(n, bounds - 1)
+
+    def like_input(self, model, samples, values):
+        return object_array(
+            [values[a:b] for a, b in pairwise(bounds.tolist())] for bounds in samples.start
+        )
+
+    def labels_of(self, model, samples, draws):
+        return object_array(codes.astype(np.intp) for codes in draws)
 
     def distinct_labels(self, y):
         return None
