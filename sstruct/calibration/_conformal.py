@@ -229,7 +229,8 @@ class ConformalSSVM(HeldOutMetaEstimator):
             held-out sample of positive weight has a known label. The object remains unchanged.
         """
         self._check()
-        parts = self._held_out(X, y, sample_weight, groups)
+        X, y = self._samples(X, y)
+        parts = self._held_out(X, y, sample_weight, self._splits(X, y, groups))
         found = [self._scores(*part) for part in parts]
         scores, samples, weights = zip(*found, strict=True)
         first = np.cumsum([0, *map(len, weights)])

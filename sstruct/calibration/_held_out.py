@@ -97,22 +97,25 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """Describe the supported estimators, for errors."""
         return "an estimator of sstruct"
 
-    def _held_out(self, X, y, sample_weight, groups):
+    def _samples(self, X, y):
+        """Return X and y in a form that can be split."""
+        name = type(self).__name__
+        if is_partitioned(X):
+            raise ValueError(f"X in partitions is not supported by {name}; pass local samples")
+        check_target(y, name)
+        return as_rows(X, "X"), as_rows(y, "y")
+
+    def _held_out(self, X, y, sample_weight, splits):
         """Return an estimator and its held-out samples for each split: (estimator, X, y, weights).
 
-        A FrozenEstimator has one split, without training samples.
+        X, y : as from ``_samples``
+        splits : as from ``_splits``; for a FrozenEstimator, all samples are held out once
         """
-        if is_partitioned(X):
-            name = type(self).__name__
-            raise ValueError(f"X in partitions is not supported by {name}; pass a list")
-        check_target(y, type(self).__name__)
-        X, y = as_rows(X, "X"), as_rows(y, "y")
-        n_samples = n_samples_of(X)
-        weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
+        weights = (
+            None if sample_weight is None else sliceable_weights(sample_weight, n_samples_of(X))
+        )
         if isinstance(self.estimator, FrozenEstimator):
             return [(copy(self.estimator.estimator), X, y, weights)]
-        splits = splits_of(self.cv, get_tags(self).estimator_type == "classifier", X, y, groups)
-        check_splits(splits, n_samples, self.cv)
         models = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_rows)(self.estimator, X, y, weights, train) for train, _ in splits
         )
@@ -121,15 +124,23 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
             for model, (_, test) in zip(models, splits, strict=True)
         ]
 
+    def _splits(self, X, y, groups):
+        """Return the pairs of rows for training and for testing, validated; () if frozen."""
+        if isinstance(self.estimator, FrozenEstimator):
+            return ()
+        splits = splits_of(self.cv, get_tags(self).estimator_type == "classifier", X, y, groups)
+        check_splits(splits, n_samples_of(X), self.cv)
+        return splits
+
     def _final_estimator(self, parts, X, y, sample_weight):
         """Return the estimator fitted to all samples, or the copy of the frozen one.
 
-        parts : as from ``_held_out``
+        parts : as from ``_held_out``; X, y : as from ``_samples``
         """
         if isinstance(self.estimator, FrozenEstimator):
             return parts[0][0]
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return clone(self.estimator).fit(as_rows(X, "X"), as_rows(y, "y"), **weighted)
+        return clone(self.estimator).fit(X, y, **weighted)
 
     def _stored_state(self):
         state = super()._stored_state()

@@ -211,7 +211,8 @@ class CalibratedSSVM(HeldOutMetaEstimator):
         which the edges of the held-out samples decide.
         """
         self._check()
-        parts = self._held_out(X, y, sample_weight, groups)
+        X, y = self._samples(X, y)
+        parts = self._held_out(X, y, sample_weight, self._splits(X, y, groups))
         held_out = [HeldOut(*model._fitted(), *part) for model, *part in parts]
         exact = all(each.inexact is None for each in held_out)
         temperature, problem = fit_temperature(mean_loss(held_out, exact))

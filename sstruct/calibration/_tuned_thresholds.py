@@ -28,7 +28,7 @@ from sstruct._estimators.core.fitted_state import (
 from sstruct._estimators.core.structure import weighted_accuracy
 from sstruct._estimators.label_set.label_set_structure import has_one_label
 from sstruct._estimators.label_set.partial_sets import inner_sets
-from sstruct._estimators.path.folds import as_rows, check_splits, n_samples_of, splits_of
+from sstruct._estimators.path.folds import check_splits, n_samples_of, splits_of
 from sstruct._input.indicator import (
     as_output,
     check_label_names,
@@ -52,7 +52,7 @@ def _agrees(state):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     r"""Tune the decision thresholds of label sets for an F1 score, on held-out rows.
 
     Row i is predicted to have label k if its score :math:`m_{ik}`, the max-marginal of
@@ -144,7 +144,7 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
 
     __module__ = "sstruct.calibration"  # import path for pickle and skops
 
-    _fitted_state = FittedState(
+    _fitted_state: ClassVar[FittedState] = FittedState(
         {
             "estimator_": Of(type=MultilabelSSVM),
             "best_threshold_": Array(dtype=np.float64, shape=("K",)),
@@ -153,26 +153,17 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
         },
         rules=(_agrees,),
     )
+    _example: ClassVar[str] = "MultilabelSSVM"
 
-    estimator: MultilabelSSVM | FrozenEstimator = field(kw_only=False)
     scoring: str = "f1_micro"
-    cv: Any = 5
-    n_jobs: int | None = None
-    estimator_: MultilabelSSVM = field(init=False)
     best_threshold_: np.ndarray = field(init=False)
     best_score_: float = field(init=False)
     untuned_score_: float = field(init=False)
-
-    def __dask_tokenize__(self):
-        return tokenized(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
-        estimator = _inner(getattr(self, "estimator", None))
-        if isinstance(estimator, BaseSSVM):  # others raise an error in fit
-            tags.input_tags = get_tags(estimator).input_tags
         return tags
 
     def fit(
@@ -207,38 +198,23 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
             rows have weight 0. The object remains unchanged.
         """
         self._check()
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        if is_partitioned(X):
-            raise ValueError(
-                "X in partitions is not supported by TunedThresholdSSVM; pass an array"
-            )
         refuse_label_lists(y)
         if not is_indicator(y):
             raise ValueError(
                 "Unknown label type: TunedThresholdSSVM requires sets of labels, an (n, K) array y "
                 f"of 0 and 1, found {shortened(y)}"
             )
-        X, y = as_rows(X, "X"), as_rows(y, "y")
-        n = n_samples_of(X)
-        sets = label_matrix(y, n, self._n_labels(y) if frozen else None).toarray() > 0
-        weights = check_weights(sample_weight, n)
-        splits = self._splits(X, y, sets, groups)
+        X, y = self._samples(X, y)
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        sets = label_matrix(y, n_samples_of(X), self._n_labels(y) if frozen else None).toarray() > 0
+        weights = check_weights(sample_weight, len(sets))
+        splits = self._splits(X, y, groups, sets)
+        parts = self._held_out(X, y, sample_weight, splits)
+        held_out = [model.decision_function(rows) for model, rows, *_ in parts]
         if frozen:
-            models = [copy(self.estimator.estimator)] * len(splits)
-        else:
-            given = None if sample_weight is None else weights
-            models = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fit_rows)(self.estimator, X, y, given, train) for train, _ in splits
-            )
-        held_out = [
-            model.decision_function(_rows(test, X, y, None)[0])
-            for model, (_, test) in zip(models, splits, strict=True)
-        ]
-        thresholds, *scores = self._tuned(splits, held_out, sets, weights, models[0])
-        model = models[0]
-        if not frozen:
-            weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-            model = clone(self.estimator).fit(X, y, **weighted)
+            held_out = [held_out[0][test] for _, test in splits]
+        thresholds, *scores = self._tuned(splits, held_out, sets, weights, parts[0][0])
+        model = self._final_estimator(parts, X, y, sample_weight)
         names = ("estimator_", "best_threshold_", "best_score_", "untuned_score_")
         self._publish(dict(zip(names, (model, thresholds, *scores), strict=True)))
         return self
@@ -251,7 +227,7 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
         check_label_names(y, model.classes_)
         return len(model.classes_)
 
-    def _splits(self, X, y, sets, groups):
+    def _splits(self, X, y, groups, sets):
         """Return the splits; folds in which each label has the same frequency for an integer."""
         splits = splits_of(self.cv, False, X, y, groups)
         check_splits(splits, len(sets), self.cv)
@@ -285,34 +261,14 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
         )
 
     def _check(self):
-        """Raise if a parameter is invalid or the estimator is not supported."""
-        check_parameters(self)
+        super()._check()
         check_choice("scoring", self.scoring, SCORING)
-        check_n_jobs(self.n_jobs)
-        check_splitter(self.cv)
-        estimator = _inner(self.estimator)
-        if isinstance(estimator, Pipeline):
-            raise TypeError(
-                "estimator must be a MultilabelSSVM, found a Pipeline; make TunedThresholdSSVM the "
-                "last step of the pipeline, as in make_pipeline(transformer, "
-                "TunedThresholdSSVM(MultilabelSSVM()))"
-            )
-        if not isinstance(estimator, MultilabelSSVM):
-            kind = ValueError if isinstance(estimator, BaseEstimator) else TypeError
-            raise kind(f"estimator must be a MultilabelSSVM, found {shortened(estimator)}")
-        if estimator is not self.estimator:
-            estimator._fitted()
-        elif estimator.checkpoint is not None:
-            raise ValueError(
-                "checkpoint is not supported by TunedThresholdSSVM, which makes several fits; use "
-                "checkpoint=None"
-            )
 
-    def _stored_state(self):
-        state = super()._stored_state()
-        if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
-            state["estimator"] = self.estimator._template(vars(self.estimator_))
-        return state
+    def _is_supported(self, estimator):
+        return isinstance(estimator, MultilabelSSVM)
+
+    def _supported(self):
+        return "a MultilabelSSVM"
 
     def _sets(self, X):
         """Return the predicted sets, (n, K) of bool."""
@@ -338,22 +294,6 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
         return as_output(self._sets(X), model._model["output"], model.classes_, X)
 
     @reads_one_fit
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Compute the max-marginals of the estimator, without subtracting the thresholds.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            The best score of a set with the label minus the best score of a set without it.
-        """
-        return self.estimator_.decision_function(X)
-
-    @reads_one_fit
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the fraction of rows for which all labels are correct.
 
@@ -374,23 +314,6 @@ class TunedThresholdSSVM(CheckedState, ClassifierMixin, MetaEstimatorMixin, Base
         structure, model = self.estimator_._fitted()
         sets, weights = structure.truth(model, structure.pack(X, model), y, sample_weight)
         return weighted_accuracy((self._sets(X) == sets).all(axis=1), weights)
-
-    partial_fit = Missing(only_all_samples)
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels of the estimator."""
-        return self._require_fitted().estimator_.classes_
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features of the estimator."""
-        return self._require_fitted().estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, if X has names."""
-        return self._require_fitted().estimator_.feature_names_in_
 
 
 def _valid_sets(model, sets):

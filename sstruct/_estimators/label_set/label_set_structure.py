@@ -96,7 +96,6 @@ class ClassStructure(NodeStructure):
         """Return the score of each class, (n, K), or of each label being off and on, (n, K, 2)."""
         return class_scores(model, rows)
 
-
     def distribution(self, model, samples, exact=True):
         return IndependentNodes(class_scores(model, samples))
 
@@ -214,7 +213,6 @@ class LabelSetStructure(ClassStructure):
             return super().label_scores(model, rows)
         on = self.decisions(model, rows)
         return np.stack([np.zeros_like(on), on], axis=-1)
-
 
     def inexact(self, model, rows):
         if has_one_label(model) or summation_method(model) is not None:
