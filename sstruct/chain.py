@@ -1,14 +1,17 @@
 """ChainSSVM: max-margin labeling of sequences."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.parameters import check_number
+from sstruct._checks.types import ClassWeight, NumericArrayLike
 from sstruct._estimators.chain.chain_structure import ChainStructure, transition_weights
 from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.core.base import LabelingSSVM
@@ -348,16 +351,16 @@ class ChainSSVM(ExportMixin, LabelingSSVM):
         "edge_feature", "Weights of each feature of a transition, by labels from and to."
     )
 
-    rescaling: str = "margin"
-    search: str = "auto"
-    class_weight: Any = None
+    rescaling: Literal["margin", "slack"] = "margin"
+    search: Literal["auto", "bisecting", "binary"] = "auto"
+    class_weight: ClassWeight | None = None
     class_scores: Any = None
-    transitions: bool | ArrayLike | Callable[[Any, Any], Any] = True
+    transitions: bool | NumericArrayLike | Callable[[Any, Any], Any] = True
     boundaries: bool = True
-    transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
+    transition_mask: NumericArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
-    window_size: int | str | None = "auto"
-    pairwise_scale: float | str = "auto"
+    window_size: int | Literal["auto"] | None = "auto"
+    pairwise_scale: float | Literal["auto"] = "auto"
     pairwise_scale_: float = field(init=False)
     n_edge_features_in_: int = field(init=False)
     edge_feature_names_in_: np.ndarray = field(init=False)

@@ -1,7 +1,9 @@
 """StructuredSVM: user-defined structures, given by a Python object."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -255,9 +257,9 @@ class StructuredSVM(BaseSSVM):
     _structure_class = CustomStructure
 
     oracle: Any = field(kw_only=False)
-    rescaling: str = "margin"
-    search: str = "auto"
-    batch_size: int | str = "auto"
+    rescaling: Literal["margin", "slack"] = "margin"
+    search: Literal["auto", "angular", "bisecting", "binary"] = "auto"
+    batch_size: int | Literal["auto"] = "auto"
 
     def fit(
         self,

@@ -1,12 +1,15 @@
 """GraphCRFSSVM: max-margin labeling of the nodes of graphs."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.types import ClassWeight, NumericArrayLike
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
 from sstruct._estimators.graph.graph_structure import GraphStructure
@@ -307,11 +310,12 @@ class GraphCRFSSVM(LabelingSSVM):
     intercept_ = named_weights("intercept", "Bias of each label.")
     edge_coef_ = named_weights("edge", "Pairwise weights; None if they are fixed.")
 
-    pairwise: str | float = "potts"
-    inference: str = "auto"
-    rescaling: str = "margin"
-    search: str = "auto"
-    class_weight: Any = None
+    pairwise: Literal["potts", "contrast", "full", "directed"] | float = "potts"
+    inference: Literal["auto", "cut", "expansion", "max-sum", "fwmap"] = "auto"
+    bounds: Literal["submodular"] | NumericArrayLike | None = None
+    rescaling: Literal["margin", "slack"] = "margin"
+    search: Literal["auto", "bisecting", "binary"] = "auto"
+    class_weight: ClassWeight | None = None
     class_scores: Any = None
     ignore_label: Any = -1
 

@@ -1,7 +1,9 @@
 """GridCRFSSVM: max-margin labeling of the pixels of images."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -306,8 +308,8 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     _structure_class = GridStructure
 
-    connectivity: int = 4
-    window_size: int | str | None = "auto"
+    connectivity: Literal[4, 8] = 4
+    window_size: int | Literal["auto"] | None = "auto"
     whole_objective_: float = field(init=False)
 
     def fit(

@@ -1,5 +1,7 @@
 """LatentSSVM: structured SVMs trained on data with hidden labels."""
 
+from __future__ import annotations
+
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field

@@ -1,13 +1,16 @@
 """MulticlassSSVM: max-margin classification into one of K classes."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.types import ClassWeight
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.label_set.label_set_structure import ClassStructure
@@ -223,9 +226,9 @@ class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
     coef_ = named_weights("coef", "Weights of each class.")
     intercept_ = named_weights("intercept", "Bias of each class.")
 
-    rescaling: str = "margin"
-    search: str = "auto"
-    class_weight: Any = None
+    rescaling: Literal["margin", "slack"] = "margin"
+    search: Literal["auto", "angular", "bisecting", "binary"] = "auto"
+    class_weight: ClassWeight | None = None
 
     def fit(
         self,

@@ -1,13 +1,17 @@
 """MultilabelSSVM: max-margin prediction of sets of labels that interact."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.types import ClassWeight, Loss, NumericArrayLike
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
 from sstruct._estimators.label_set.label_set_structure import LabelSetStructure, has_one_label
@@ -324,12 +328,14 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
     intercept_ = named_weights("intercept", "Bias of each label.")
     edge_coef_ = named_weights("edge", "Weights of the edges.")
 
-    edges: str | ArrayLike | None = "auto"
-    pairwise: str | float = "and"
-    inference: str = "auto"
-    rescaling: str = "margin"
-    search: str = "auto"
-    class_weight: Any = None
+    edges: Literal["auto", "full", "tree"] | NumericArrayLike | None = "auto"
+    pairwise: Literal["and", "full"] = "and"
+    inference: Literal["auto", "independent", "enumeration", "tree", "cut", "relaxed"] = "auto"
+    bounds: Literal["submodular"] | NumericArrayLike | None = None
+    loss: Loss | Literal["asymmetric"] | NumericArrayLike = "hamming-count"
+    rescaling: Literal["margin", "slack"] = "margin"
+    search: Literal["auto", "angular", "bisecting", "binary"] = "auto"
+    class_weight: ClassWeight | Sequence[Mapping[Any, float]] | None = None
     class_scores: Any = None
     edges_: np.ndarray = field(init=False)
 

@@ -1,5 +1,7 @@
 """Regularization paths: weights for all values of lambda, with a guarantee."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import joblib

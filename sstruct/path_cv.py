@@ -1,11 +1,13 @@
 """PathCV: lambda by cross-validation along regularization paths."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +23,7 @@ from sstruct._checks.arrays import array_of
 from sstruct._checks.parameters import FLAG, check_number, check_values
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
+from sstruct._checks.types import NumericArrayLike
 from sstruct._checks.warn import warn_user
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
@@ -51,6 +54,8 @@ from sstruct.path import KAPPA, RegularizationPath, path_options
 
 __all__ = ["PathCV"]
 
+Estimator = TypeVar("Estimator", bound=BaseSSVM)
+
 VALID_VALUES = {
     "warm_start": ("primal", "dual", False),
     "rule": ("best", "one-se"),
@@ -71,7 +76,7 @@ def _has(name):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
+class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]):
     """Choose the regularization strength `lam` by cross-validation.
 
     Works like :class:`sklearn.model_selection.GridSearchCV`, but without a grid: each fold computes
@@ -168,28 +173,47 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     _fitted_state = SEARCH_STATE
 
-    estimator: BaseSSVM = field(kw_only=False)
+    estimator: Estimator = field(kw_only=False)
     eps: float = 0.1
     kappa: float | None = None
     lam_min: float | None = None
-    lams: ArrayLike | None = None
-    warm_start: bool | str = "primal"
+    lams: NumericArrayLike | None = None
+    warm_start: Literal["primal", "dual", False] = "primal"
     cv: Any = 5
     scoring: str | Callable[..., float] | None = None
-    rule: str = "best"
+    rule: Literal["best", "one-se"] = "best"
     refit: bool = True
     n_jobs: int | None = None
     best_lam_: float = field(init=False)
     best_index_: int = field(init=False)
     best_score_: float = field(init=False)
     best_params_: dict[str, float] = field(init=False)
-    best_estimator_: BaseSSVM = field(init=False)
+    best_estimator_: Estimator = field(init=False)
     cv_results_: dict[str, Any] = field(init=False)
     lam_end_: float = field(init=False)
     certified_: bool = field(init=False)
     scorer_: Callable[..., float] = field(init=False)
     n_splits_: int = field(init=False)
     refit_time_: float = field(init=False)
+
+    if TYPE_CHECKING:
+        # mypy does not know scikit-learn's types, and would not match arguments by position with
+        # the fields of a dataclass whose base it does not know.
+        def __init__(
+            self,
+            estimator: Estimator,
+            *,
+            eps: float = ...,
+            kappa: float | None = ...,
+            lam_min: float | None = ...,
+            lams: NumericArrayLike | None = ...,
+            warm_start: Literal["primal", "dual", False] = ...,
+            cv: Any = ...,
+            scoring: str | Callable[..., float] | None = ...,
+            rule: Literal["best", "one-se"] = ...,
+            refit: bool = ...,
+            n_jobs: int | None = ...,
+        ) -> None: ...
 
     def __dask_tokenize__(self):
         return tokenized(self)

@@ -116,6 +116,8 @@ class Sequences:
     # Some parallel backends share only objects that support weak references.
     __slots__ = ("__weakref__", "edge_features", "feature_names", "flat", "offsets")
 
+    flat: Any
+    offsets: NDArray[np.int64]
     feature_names: NDArray[np.object_] | None
     edge_features: Sequences | None
 

@@ -3,10 +3,12 @@
 A name such as ``solver="bcfw"`` is short for the object with default options, ``solver=BCFW()``.
 """
 
+from __future__ import annotations
+
 import math
 import sys
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import sklearn
 from sklearn.base import BaseEstimator
@@ -68,10 +70,10 @@ class BaseSolver(BaseEstimator):
 class BlockCoordinate(BaseSolver):
     """Options of both MPBCFW and BCFW."""
 
-    step: str = "auto"
-    sampling: str = "auto"
-    cache: bool | str = "auto"
-    average: bool | str = "auto"
+    step: Literal["auto", "fw", "pairwise", "away", "corrective"] = "auto"
+    sampling: Literal["auto", "uniform", "permutation", "gap", "sequential"] = "auto"
+    cache: bool | Literal["auto"] = "auto"
+    average: bool | Literal["auto"] = "auto"
     cache_lifetime: int = Constants.cache_lifetime
     max_working_set: int = Constants.max_working_set
     cache_gap_share: float = Constants.cache_gap_share
@@ -276,7 +278,7 @@ class MPBCFW(BlockCoordinate):
     True
     """
 
-    schedule: str = "work"
+    schedule: Literal["work", "clock"] = "work"
     max_approximate_passes: int = Constants.max_approximate_passes
     full_pass_every: int = Constants.full_pass_every
 
@@ -419,7 +421,7 @@ class CuttingPlane(BaseSolver):
 class Online(BaseSolver):
     """Base class of solvers that make one step per sample; `sampling` is their order."""
 
-    sampling: str = "auto"
+    sampling: Literal["auto", "permutation", "given"] = "auto"
     _valid_values: ClassVar[dict] = {
         "sampling": ("auto", "permutation", "given"),
         "aggressiveness": Range(above=0),
@@ -457,6 +459,8 @@ class Subgradient(Online):
     >>> Subgradient(sampling="uniform")
     Subgradient(sampling='uniform')
     """
+
+    sampling: Literal["auto", "uniform", "permutation", "given"] = "auto"
 
     name: ClassVar[str] = "ssg"
     _valid_values: ClassVar[dict] = {
@@ -563,7 +567,7 @@ class GDMM(BaseSolver):
     GDMM(parts=4)
     """
 
-    rho: float | str = "auto"
+    rho: float | Literal["auto"] = "auto"
     parts: int = 1
 
     name: ClassVar[str] = "gdmm"

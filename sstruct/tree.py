@@ -1,7 +1,9 @@
 """TreeSSVM: max-margin pictorial structures."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -247,9 +249,9 @@ class TreeSSVM(BaseSSVM):
     type_coef_ = named_weights("type", "Weights of pairs of types.")
 
     parents: ArrayLike
-    loss: str = "distance"
-    rescaling: str = "margin"
-    search: str = "auto"
+    loss: Literal["distance", "hamming", "hamming-count"] = "distance"
+    rescaling: Literal["margin", "slack"] = "margin"
+    search: Literal["auto", "bisecting", "binary"] = "auto"
     fit_intercept: bool = True
     ignore_label: Any = -1
     n_features_in_: int = field(init=False)

@@ -1,12 +1,16 @@
 """TypedGraphCRFSSVM: max-margin labeling of graphs with several types of nodes."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.types import Loss, NumericArrayLike
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.graph.typed_structure import TypedGraphStructure
 from sstruct._input.per_sample import PerSample
@@ -244,11 +248,12 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     _structure_class = TypedGraphStructure
 
-    inference: str = "auto"
-    loss: str = "hamming-count"
+    inference: Literal["auto", "expansion", "max-sum", "fwmap"] = "auto"
+    bounds: Literal["submodular"] | NumericArrayLike | None = None
+    loss: Loss = "hamming-count"
     fit_intercept: bool = True
     classes: Any = None
-    class_weight: Any = None
+    class_weight: Sequence[Mapping[Any, float] | None] | Literal["balanced"] | None = None
     ignore_label: Any = -1
     classes_: tuple = field(init=False)
     n_features_in_: tuple = field(init=False)

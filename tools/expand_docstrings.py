@@ -128,6 +128,8 @@ def _references(section, shared):
 def docstrings(tree):
     """Yield the qualified name and the docstring's node of classes, methods and functions."""
     for node in tree.body:
+        if "overload" in map(ast.unparse, getattr(node, "decorator_list", ())):
+            continue
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             yield node.name, node
         if isinstance(node, ast.ClassDef):

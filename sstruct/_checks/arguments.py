@@ -4,8 +4,8 @@ import re
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import wraps
-from inspect import signature
-from typing import TypeVar
+from inspect import get_annotations, signature
+from typing import ForwardRef, TypeVar
 
 from sstruct._checks.parameters import is_real
 
@@ -33,8 +33,23 @@ def explains_arguments(cls: type[T]) -> type[T]:
         init(self, *args, **given)
 
     explained.__signature__ = _documented_order(cls, signature(init))
+    explained.__annotations__ = _types(cls, init.__annotations__)
     cls.__init__ = explained
     return cls
+
+
+def _types(cls, annotations):
+    """Return annotations that ``typing.get_type_hints`` evaluates in the module of each field.
+
+    The signature has strings, which are short, but it does not tell where they are defined.
+    """
+    fields_of = [(base.__module__, get_annotations(base)) for base in cls.__mro__]
+    found = dict(annotations)
+    for name, text in annotations.items():
+        if isinstance(text, str):
+            module = next(module for module, own in fields_of if name in own)
+            found[name] = ForwardRef(text, module=module)
+    return found
 
 
 def _documented_order(cls, found):

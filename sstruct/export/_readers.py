@@ -1,6 +1,9 @@
 """Paths of the readers in other languages."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import Literal
 
 from sstruct._checks.parameters import check_choice
 
@@ -9,7 +12,7 @@ __all__ = ["reader_path"]
 READERS = {"c": "sstruct.h", "javascript": "sstruct.js"}
 
 
-def reader_path(language: str) -> Path:
+def reader_path(language: Literal["c", "javascript"]) -> Path:
     """Return the path of the file that reads exported JSON models in another language.
 
     Each reader is one file without dependencies, to be copied into a project. Its first lines

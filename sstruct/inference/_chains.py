@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +29,7 @@ def viterbi(
     mask: Mask = None,
     start: ArrayLike | None = None,
     end: ArrayLike | None = None,
-    missing: str = "forbidden",
+    missing: Literal["forbidden", "zero"] = "forbidden",
     beam: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Any, Any]:

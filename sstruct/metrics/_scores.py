@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -199,6 +199,32 @@ def flat_recall_score(
     return flat.score(recall_score, labels, average, pos_label, zero_division)
 
 
+@overload
+def flat_classification_report(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    labels: Iterable[Any] | None = ...,
+    target_names: Sequence[str] | None = ...,
+    digits: int = ...,
+    output_dict: Literal[False] = ...,
+    zero_division: float | Literal["warn"] = ...,
+    sample_weight: ArrayLike | None = ...,
+    ignore_label: Any = ...,
+) -> str: ...
+@overload
+def flat_classification_report(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    labels: Iterable[Any] | None = ...,
+    target_names: Sequence[str] | None = ...,
+    digits: int = ...,
+    output_dict: Literal[True],
+    zero_division: float | Literal["warn"] = ...,
+    sample_weight: ArrayLike | None = ...,
+    ignore_label: Any = ...,
+) -> dict[str, Any]: ...
 def flat_classification_report(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -254,6 +254,34 @@ def span_recall_score(
     return spans.score(recall_score, average, zero_division)
 
 
+@overload
+def span_classification_report(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    scheme: Scheme = ...,
+    digits: int = ...,
+    output_dict: Literal[False] = ...,
+    invalid: Invalid = ...,
+    suffix: bool = ...,
+    zero_division: float | Literal["warn"] = ...,
+    sample_weight: ArrayLike | None = ...,
+    ignore_label: Any = ...,
+) -> str: ...
+@overload
+def span_classification_report(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    scheme: Scheme = ...,
+    digits: int = ...,
+    output_dict: Literal[True],
+    invalid: Invalid = ...,
+    suffix: bool = ...,
+    zero_division: float | Literal["warn"] = ...,
+    sample_weight: ArrayLike | None = ...,
+    ignore_label: Any = ...,
+) -> dict[str, Any]: ...
 def span_classification_report(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class BoundDisplay:
         *,
         name: str | None = None,
         ax: Any = None,
-        x: str = "seconds",
+        x: Literal["seconds", "iterations"] = "seconds",
         **kwargs: Any,
     ) -> BoundDisplay:
         """Plot energy and bound of one run.
@@ -109,7 +109,7 @@ class BoundDisplay:
         results: Mapping[str, MapResult],
         *,
         ax: Any = None,
-        x: str = "seconds",
+        x: Literal["seconds", "iterations"] = "seconds",
         **kwargs: Any,
     ) -> BoundDisplay:
         """Plot energies and bounds of several runs in one figure.
@@ -143,7 +143,9 @@ class BoundDisplay:
             ax=ax, x=x, **kwargs
         )
 
-    def plot(self, ax: Any = None, *, x: str = "seconds", **kwargs: Any) -> BoundDisplay:
+    def plot(
+        self, ax: Any = None, *, x: Literal["seconds", "iterations"] = "seconds", **kwargs: Any
+    ) -> BoundDisplay:
         """Plot the best energies (solid) and the best bounds (dashed) so far.
 
         Parameters

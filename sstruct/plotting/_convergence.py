@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -78,8 +78,8 @@ class ConvergenceDisplay:
         *,
         name: str | None = None,
         ax: Any = None,
-        x: str = "seconds",
-        y: str = "relative_gap",
+        x: Literal["seconds", "oracle_calls", "passes"] = "seconds",
+        y: Literal["relative_gap", "primal_dual"] = "relative_gap",
         **kwargs: Any,
     ) -> ConvergenceDisplay:
         """Plot the convergence of one fitted estimator.
@@ -121,8 +121,8 @@ class ConvergenceDisplay:
         estimators: Mapping[str, BaseEstimator],
         *,
         ax: Any = None,
-        x: str = "seconds",
-        y: str = "relative_gap",
+        x: Literal["seconds", "oracle_calls", "passes"] = "seconds",
+        y: Literal["relative_gap", "primal_dual"] = "relative_gap",
         **kwargs: Any,
     ) -> ConvergenceDisplay:
         """Plot the convergence of several fitted estimators in one figure.
@@ -170,7 +170,12 @@ class ConvergenceDisplay:
         return cls(histories).plot(ax=ax, x=x, y=y, **kwargs)
 
     def plot(
-        self, ax: Any = None, *, x: str = "seconds", y: str = "relative_gap", **kwargs: Any
+        self,
+        ax: Any = None,
+        *,
+        x: Literal["seconds", "oracle_calls", "passes"] = "seconds",
+        y: Literal["relative_gap", "primal_dual"] = "relative_gap",
+        **kwargs: Any,
     ) -> ConvergenceDisplay:
         """Plot the curves.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -88,7 +88,7 @@ class RegularizationPathDisplay:
         train: tuple[Any, Any] | None = None,
         validation: tuple[Any, Any] | None = None,
         scoring: Any = None,
-        y: str = "objective",
+        y: Literal["objective", "gap", "score", "working_set_size"] = "objective",
         ax: Any = None,
         **kwargs: Any,
     ) -> RegularizationPathDisplay:
@@ -195,7 +195,11 @@ class RegularizationPathDisplay:
         return display.plot(ax=ax, y="score", **kwargs)
 
     def plot(
-        self, ax: Any = None, *, y: str = "objective", **kwargs: Any
+        self,
+        ax: Any = None,
+        *,
+        y: Literal["objective", "gap", "score", "working_set_size"] = "objective",
+        **kwargs: Any,
     ) -> RegularizationPathDisplay:
         """Plot curves as functions of lambda, which decreases from left to right.
 

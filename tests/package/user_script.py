@@ -6,6 +6,7 @@
 from typing import Any, assert_type
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 from sstruct import (
     ChainSSVM,
@@ -24,7 +25,13 @@ from sstruct import (
 from sstruct.datasets import fetch_scene, load_digit_dates, make_sequences
 from sstruct.inference import MRF, MapResult, map_mrf, projection_rays, read_uai
 from sstruct.masks import bio_transitions, bioes_transitions
-from sstruct.metrics import chunk_precision_recall_f1, flat_accuracy_score, flat_f1_score
+from sstruct.metrics import (
+    chunk_precision_recall_f1,
+    flat_accuracy_score,
+    flat_classification_report,
+    flat_f1_score,
+    span_classification_report,
+)
 from sstruct.plotting import ConvergenceDisplay, SegmentationDisplay, TransitionDisplay
 from sstruct.preprocessing import (
     PerNode,
@@ -33,6 +40,7 @@ from sstruct.preprocessing import (
     superpixel_graph,
     superpixel_labels,
 )
+from sstruct.solvers import MPBCFW, Perceptron
 
 # Data
 
@@ -61,6 +69,8 @@ assert_type(model.status_, str)
 assert_type(model.inference_, str)
 assert_type(model.score(X, y), float)
 weights: np.ndarray = model.w_
+assert_type(model.coef_, np.ndarray)
+assert_type(model.class_scores_weight_, float)
 frame = model.to_frame(feature_names=["wide", "high"])
 predicted = model.predict(X)
 assert_type(model.predict(X, y_partial=[None] * len(X)), np.ndarray)
@@ -81,16 +91,47 @@ partly: LatentSSVM = LatentSSVM(ChainSSVM(), states_per_label=2).fit([], [])
 
 path = ssvm_path(MulticlassSSVM(), scene_X, scene_Y, eps=0.1)
 at: np.ndarray = path.w(0.1)
-search: PathCV = PathCV(MulticlassSSVM()).fit(scene_X, scene_Y)
+search = PathCV(MulticlassSSVM()).fit(scene_X, scene_Y)
+assert_type(search, PathCV[MulticlassSSVM])
+assert_type(search.best_estimator_, MulticlassSSVM)
+assert_type(PathCV(ChainSSVM(), lams=[0.1, 1.0]).fit(X, y).best_estimator_.coef_, np.ndarray)
 monitor = GapMonitor()
+
+# Options: each comment is an error that the checker must report
+
+ChainSSVM(lam="auto", loss="balanced", solver="bcfw", window_size=None, warm_start="dual")
+ChainSSVM(loss=[1.0, 2.0], bounds=np.zeros((2, 4)), transition_mask=[[True, False]] * 2)
+ChainSSVM(lam="none")  # type: ignore[arg-type]
+ChainSSVM(loss="haming")  # type: ignore[arg-type]
+ChainSSVM(solver="sgd")  # type: ignore[arg-type]
+ChainSSVM(rescaling="slacks")  # type: ignore[arg-type]
+ChainSSVM(search="angular")  # type: ignore[arg-type]
+ChainSSVM(window_size="all")  # type: ignore[arg-type]
+ChainSSVM(class_weight="uniform")  # type: ignore[arg-type]
+GraphCRFSSVM(pairwise=0.5, bounds="submodular", loss=np.ones(3), inference="cut")
+GraphCRFSSVM(pairwise="and")  # type: ignore[arg-type]
+GraphCRFSSVM(inference="tree")  # type: ignore[arg-type]
+GraphCRFSSVM(bounds="positive")  # type: ignore[arg-type]
+MultilabelSSVM(edges=[[0, 1]], loss="asymmetric", search="angular", class_weight=[{0: 1.0}] * 2)
+MultilabelSSVM(edges="chain")  # type: ignore[arg-type]
+TreeSSVM(parents=[-1, 0], loss="balanced")  # type: ignore[arg-type]
+PathCV(ChainSSVM(), rule="worst")  # type: ignore[arg-type]
+MPBCFW(step="pairwise", cache="auto", schedule="clock")
+MPBCFW(step="away steps")  # type: ignore[arg-type]
+Perceptron(sampling="gap")  # type: ignore[arg-type]
 
 # Scores and plots
 
 assert_type(flat_accuracy_score(y, predicted), float)
 assert_type(chunk_precision_recall_f1(y, predicted), tuple[float, float, float])
+assert_type(flat_classification_report(y, predicted), str)
+assert_type(flat_classification_report(y, predicted, output_dict=True), dict[str, Any])
+assert_type(span_classification_report(y, predicted, digits=3), str)
+assert_type(span_classification_report(y, predicted, output_dict=True), dict[str, Any])
 f1 = flat_f1_score(y, predicted, average="macro")
 display = ConvergenceDisplay.from_estimators({"chains": model}, x="seconds")
 assert_type(display, ConvergenceDisplay)
+display.plot(y="gap")  # type: ignore[arg-type]
 assert_type(TransitionDisplay.from_estimator(model).plot(), TransitionDisplay)
 
 # Inference
@@ -103,7 +144,7 @@ assert_type(result.labels, np.ndarray)
 assert_type(read_uai("model.uai").energy(result.labels), float)
 assert_type(projection_rays((4, 5), [0, 90]), list[np.ndarray])
 
-transformed = PerNode(object()).fit_transform(X)
+transformed = PerNode(StandardScaler()).fit_transform(X)
 
 # Superpixels
 

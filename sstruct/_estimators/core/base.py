@@ -1,10 +1,12 @@
 """Base classes of all estimators: parameters, fitted attributes, pickling."""
 
+from __future__ import annotations
+
 import os
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._checks.arguments import other_name
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
+from sstruct._checks.types import Loss, NumericArrayLike, SolverName
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE
@@ -51,10 +54,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
     # each parameter and its default are declared only once: here, or in the subclass that adds it.
-    lam: float | str = "auto"
-    solver: str | BaseSolver = "auto"
-    bounds: ArrayLike | None = None
-    prior: Self | ArrayLike | None = None
+    lam: float | Literal["auto"] = "auto"
+    solver: SolverName | BaseSolver = "auto"
+    bounds: NumericArrayLike | None = None
+    prior: Self | NumericArrayLike | None = None
     tol: float = 1e-2
     certificate_every: int = 10
     max_iter: int = 1000
@@ -62,7 +65,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     early_stopping: bool = False
     validation_fraction: float = 0.1
     n_iter_no_change: int = 5
-    warm_start: bool | str = False
+    warm_start: bool | Literal["dual", "primal"] = False
     checkpoint: str | os.PathLike | None = None
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = None
@@ -448,7 +451,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 class LabelingSSVM(BaseSSVM):
     """A BaseSSVM with feature weights and a bias for each class seen in training."""
 
-    loss: str | ArrayLike = "hamming-count"
+    loss: Loss | NumericArrayLike = "hamming-count"
     fit_intercept: bool = True
     classes: ArrayLike | None = None
     classes_: np.ndarray = field(init=False)

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from sstruct._checks.arrays import array_of
+from sstruct._checks.types import ArrayAttribute, FloatAttribute
 from sstruct._input.labels import as_labels, object_array, shortened
 
 
-def named_weights(name, doc) -> Any:
+def named_weights(name, doc) -> ArrayAttribute:
     """Return a property for a table of weights, given its name in the layout.
 
     Parameters
@@ -26,7 +27,7 @@ def named_weights(name, doc) -> Any:
     return property(get, doc=doc)
 
 
-def node_weights(doc) -> Any:
+def node_weights(doc) -> ArrayAttribute:
     """Return a property for the weights of the columns of X, `FittedModel.node_coef`."""
 
     def get(estimator: Any) -> np.ndarray:
@@ -36,7 +37,7 @@ def node_weights(doc) -> Any:
     return property(get, doc=doc)
 
 
-def scores_weight(doc) -> Any:
+def scores_weight(doc) -> FloatAttribute:
     """Return a property for the weight of the scores of classes."""
 
     def get(estimator: Any) -> float:

@@ -1,5 +1,7 @@
 """Compact storage of a list of vectors that differ little from one to the next."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Self
 
