@@ -14,8 +14,10 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.listing import ListedType
 from sstruct._checks.parameters import FLAG, Range, check_values
 from sstruct._checks.shown import shortened
+from sstruct._compat.documentation import DocumentationLink
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, SAMPLINGS, STEPS
 from sstruct._solvers.frank_wolfe.constants import Constants
 
@@ -40,7 +42,7 @@ SHARD_SHARE = 0.5
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseSolver(BaseEstimator):
+class BaseSolver(DocumentationLink, BaseEstimator, metaclass=ListedType):
     """Base class of solvers; `name` is the string that estimators accept for a solver."""
 
     name: ClassVar[str] = ""

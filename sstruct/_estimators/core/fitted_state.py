@@ -17,6 +17,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import is_sized
+from sstruct._checks.listing import ListedType
+from sstruct._compat.documentation import DocumentationLink
 from sstruct._input.packed_state import pack_state, unpack_state
 from sstruct._problems.core.weight_layout import WeightLayout
 
@@ -384,7 +386,7 @@ def reads_one_fit(method: Callable[P, R]) -> Callable[P, R]:
     return read
 
 
-class CheckedState:
+class CheckedState(DocumentationLink, metaclass=ListedType):
     """Mixin that validates fitted attributes when an object is loaded, and before use.
 
     A subclass declares ``_fitted_state``, decorates public methods that use fitted attributes with

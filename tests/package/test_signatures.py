@@ -1,0 +1,169 @@
+"""Signatures, help and HTML representations that a user reads."""
+
+import inspect
+import pydoc
+import re
+import tomllib
+import typing
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
+
+from sstruct import ChainSSVM, GridCRFSSVM, LatentSSVM, PathCV
+from sstruct._compat import documentation
+from sstruct.solvers import MPBCFW, Subgradient
+from tests.package.public_objects import OBJECTS
+
+NumpyDocString = pytest.importorskip("numpydoc.docscrape").NumpyDocString
+
+ROOT = Path(__file__).parents[2]
+
+FUNCTIONS = {
+    name: value.__init__ if inspect.isclass(value) else getattr(value, "fget", value)
+    for name, value in OBJECTS.items()
+    if inspect.isfunction(value) or inspect.isfunction(getattr(value, "__init__", None))
+}
+ESTIMATORS = {
+    name: value
+    for name, value in OBJECTS.items()
+    if inspect.isclass(value) and issubclass(value, BaseEstimator)
+}
+
+
+# Its annotations are not strings yet.
+LONG = "sstruct.calibration."
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if not name.startswith(LONG)])
+def test_signatures_are_short(name):
+    signature = inspect.signature(OBJECTS[name])
+    for parameter in signature.parameters.values():
+        assert len(inspect.formatannotation(parameter.annotation)) <= 80, parameter.name
+    assert len(str(signature)) <= 1250
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_annotations_can_be_evaluated(name):
+    function = FUNCTIONS[name]
+    hints = typing.get_type_hints(function)
+    assert not [hint for hint in hints.values() if isinstance(hint, str | typing.ForwardRef)]
+
+
+def strings_of(hint):
+    """The strings that a type allows, in unions too."""
+    if typing.get_origin(hint) is typing.Literal:
+        return {value for value in typing.get_args(hint) if isinstance(value, str)}
+    # Not those of elements, such as those of a Sequence.
+    union = typing.get_origin(hint) in (typing.Union, type(int | str))
+    return set().union(*map(strings_of, typing.get_args(hint))) if union else set()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_options_are_literals_and_documented(name):
+    documented = {
+        each: set(re.findall(r'"([^"]+)"', parameter.type.partition("default")[0]))
+        for parameter in NumpyDocString(inspect.getdoc(OBJECTS[name]) or "")["Parameters"]
+        for each in parameter.name.split(", ")
+    }
+    for parameter, hint in typing.get_type_hints(FUNCTIONS[name]).items():
+        # "str or solver object": the names are in the text.
+        if parameter in documented and parameter != "solver":
+            strings = strings_of(hint)
+            if parameter == "subset":  # data sets without a split share a type
+                assert strings >= documented[parameter]
+            else:
+                assert strings == documented[parameter], parameter
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_literals_accept_the_default(name):
+    hints = typing.get_type_hints(ESTIMATORS[name].__init__)
+    for parameter in inspect.signature(ESTIMATORS[name]).parameters.values():
+        if isinstance(parameter.default, str):
+            assert parameter.default in strings_of(hints[parameter.name])
+
+
+def test_solvers_are_those_of_the_type():
+    from sstruct.solvers import SOLVER_OF_NAME
+
+    found = strings_of(typing.get_type_hints(ChainSSVM.__init__)["solver"])
+    assert found == {"auto", *SOLVER_OF_NAME}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_help_has_no_internals(name):
+    text = pydoc.render_doc(ESTIMATORS[name], renderer=pydoc.plaintext)
+    assert not re.findall(r"__(dataclass|match_args|annot|abstract|orig_bases|parameters)\w*", text)
+    assert name.startswith(LONG) or "numpy._typing" not in text
+
+
+def test_classes_remain_dataclasses_and_may_be_abstract():
+    class Named(ABC):
+        @abstractmethod
+        def title(self): ...
+
+    class Chain(ChainSSVM, Named):
+        def title(self):
+            return f"lam={self.lam}"
+
+    @dataclass(kw_only=True, eq=False, repr=False)
+    class Weighted(ChainSSVM):
+        factor: float = 2.0
+
+    assert Chain(lam=0.5).title() == "lam=0.5"
+    assert Weighted(lam=0.5).get_params()["factor"] == 2
+    assert "factor" in inspect.signature(Weighted).parameters
+    assert "fit" in dir(Weighted)
+
+
+# HTML
+
+
+@pytest.fixture(scope="module")
+def manual():
+    """The address of the manual in pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Documentation"]
+
+
+@pytest.mark.parametrize(
+    "estimator, name",
+    [
+        (ChainSSVM(), "sstruct.ChainSSVM"),
+        (GridCRFSSVM(), "sstruct.GridCRFSSVM"),
+        (PathCV(ChainSSVM()), "sstruct.PathCV"),
+        (LatentSSVM(ChainSSVM()), "sstruct.LatentSSVM"),
+        (MPBCFW(), "sstruct.solvers.MPBCFW"),
+        (Subgradient(), "sstruct.solvers.Subgradient"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_html_links_to_the_manual(manual, estimator, name):
+    assert f"\n   {name}\n" in (ROOT / "doc/api.rst").read_text()
+    link = f'href="{manual}/generated/{name}.html"'
+    assert link in estimator_html_repr(estimator)
+    if name.endswith("CV"):
+        assert f"{manual}/generated/sstruct.ChainSSVM.html" in estimator_html_repr(estimator)
+
+
+def test_classes_of_users_have_no_link():
+    class Own(ChainSSVM):
+        pass
+
+    assert Own()._get_doc_link() == ""
+
+
+def test_no_link_without_metadata(monkeypatch):
+    def missing(name):
+        raise documentation.PackageNotFoundError(name)
+
+    monkeypatch.setattr(documentation, "metadata", missing)
+    documentation._manual.cache_clear()
+    try:
+        assert ChainSSVM()._get_doc_link() == ""
+        assert "ChainSSVM" in estimator_html_repr(ChainSSVM())
+    finally:
+        documentation._manual.cache_clear()
