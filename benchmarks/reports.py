@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -31,9 +32,13 @@ def write(report, folder, name):
 
 def machine():
     """Return the description of the machine for the rows of a table."""
-    flags = Path("/proc/cpuinfo").read_text()
+    kind = f"{platform.machine().replace('_', '-')}, {os.cpu_count()} cores"
+    try:
+        flags = Path("/proc/cpuinfo").read_text()
+    except OSError:  # not Linux
+        return kind
     wide = "AVX-512" if " avx512f" in flags else "AVX2" if " avx2" in flags else "SSE2"
-    return f"{os.uname().machine.replace('_', '-')}, {os.cpu_count()} cores, {wide}"
+    return f"{kind}, {wide}"
 
 
 def command():
@@ -46,12 +51,20 @@ def command():
     return shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *words])
 
 
+def commit():
+    """Return the commit of this clone; "unknown" without git or in an archive of the sources."""
+    head = ("git", "-C", str(Path(__file__).parent), "rev-parse", "--short=7", "HEAD")
+    try:
+        return subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
 def origin(command, load):
     """Return the columns that describe how a row was measured."""
-    head = ("git", "-C", str(Path(__file__).parent), "rev-parse", "--short=7", "HEAD")
     return {
         "command": command,
-        "commit": subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip(),
+        "commit": commit(),
         "date": date.today().isoformat(),
         "machine": machine(),
         "load": load,

@@ -1,5 +1,7 @@
 """The manual's table of claims is what the CSV files of the benchmarks give."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ def test_every_claim_rests_on_rows_that_can_be_measured_again(claims):
             program, script, *_ = row["command"].split()
             assert program == "python"
             assert (ROOT / script).is_file(), row["command"]
-            assert row["commit"]
+            assert re.fullmatch("[0-9a-f]{7,}", row["commit"])
             assert row["date"]
 
 
@@ -45,3 +47,18 @@ def test_verdicts_follow_the_figures(claims, monkeypatch):
 def test_a_missing_row_is_named(claims):
     with pytest.raises(ValueError, match=r"labels\.csv has no row with .*'none'"):
         claims.read("labels", solver="none")
+
+
+@pytest.mark.parametrize("case", ["no git", "no repository"])
+def test_rows_without_a_clone(claims, monkeypatch, tmp_path, case):
+    import reports
+
+    if case == "no git":
+        monkeypatch.setenv("PATH", str(tmp_path))
+    else:
+        monkeypatch.setattr(reports, "__file__", str(tmp_path / "reports.py"))
+        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setattr(sys, "argv", ["benchmarks/x.py"])
+    row = reports.origin(reports.command(), "idle")
+    assert row["commit"] == "unknown"
+    assert row["machine"]
