@@ -9,8 +9,15 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 # Files that Sphinx writes next to the sources of the manual: examples, which are tested in
-# examples/, and pages of docstrings, which are tested in the package.
-collect_ignore_glob = ["doc/_build/*", "doc/gallery/*", "doc/generated/*", "doc/tutorials/*"]
+# examples/, and pages of docstrings, which are tested in the package. The settings of Sphinx write
+# files when they are imported.
+collect_ignore_glob = [
+    "doc/conf.py",
+    "doc/_build/*",
+    "doc/gallery/*",
+    "doc/generated/*",
+    "doc/tutorials/*",
+]
 
 
 def pytest_runtest_teardown():

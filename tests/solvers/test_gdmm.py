@@ -344,7 +344,8 @@ def test_ctrl_c_leaves_a_certified_model(sequences, monkeypatch):
         ("checkpoint", "file"),
     ],
 )
-def test_what_does_not_go_with_it_is_refused(sequences, name, value):
+def test_what_does_not_go_with_it_is_refused(sequences, name, value, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # a checkpoint must be in a folder that can be written
     with pytest.raises(ValueError, match=f"(?s)^{name}=.* is not supported by solver='gdmm'"):
         ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
 

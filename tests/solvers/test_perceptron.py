@@ -289,7 +289,8 @@ def test_the_state_at_the_seed_decides_all_bits(name):
     ],
     ids=str,
 )  # fmt: skip
-def test_parameters_that_do_not_apply_are_refused(name, parameter):
+def test_parameters_that_do_not_apply_are_refused(name, parameter, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # a checkpoint must be in a folder that can be written
     X, y = chains(5)
     with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* solver='{name}'"):
         ChainSSVM(solver=name, **parameter).fit(X, y)

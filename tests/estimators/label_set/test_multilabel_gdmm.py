@@ -290,7 +290,8 @@ def test_the_exhaustive_search_goes_the_same_way(sets):
         ({"solver": GDMM(parts=10)}, "parts=10 of GDMM, expected at most 9"),
     ],
 )
-def test_what_it_has_no_use_for_is_refused(sets, parameters, message):
+def test_what_it_has_no_use_for_is_refused(sets, parameters, message, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # a checkpoint must be in a folder that can be written
     model = MultilabelSSVM(**{"solver": "gdmm", **parameters})
     before = dict(vars(model))
     with pytest.raises(ValueError, match=message):
