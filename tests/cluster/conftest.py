@@ -11,14 +11,21 @@ ROOT = Path(__file__).parents[2]
 PRELOAD = f"import sys; sys.path.append({str(ROOT)!r})"
 
 
-@pytest.fixture(scope="session")
+# It ends with the last test here: workers use CPU time even if they are idle.
+@pytest.fixture(scope="package")
 def cluster_client():
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
     with (
         # A worker that was killed may take longer to come back where others work too: its nanny
         # was then closed just as the worker came, and with it what the next test had chosen.
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}),
+        # Profiles, which sample each thread every 10 ms, are not used.
+        dask.config.set(
+            {
+                "distributed.deploy.lost-worker-timeout": "120s",
+                "distributed.worker.profile.enabled": False,
+            }
+        ),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0",
             silence_logs=50, preload=[PRELOAD],
