@@ -1,5 +1,7 @@
 """Prediction sets by conformal prediction."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 

@@ -1,5 +1,7 @@
 """Meta-estimators that evaluate an estimator on samples that were not used for its training."""
 
+from __future__ import annotations
+
 from copy import copy
 from dataclasses import dataclass, field
 from inspect import signature

@@ -1,5 +1,7 @@
 """Probabilities by temperature scaling."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise

@@ -1,8 +1,10 @@
 """Decision thresholds for label sets, tuned on held-out rows."""
 
+from __future__ import annotations
+
 import numbers
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -155,7 +157,7 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     )
     _example: ClassVar[str] = "MultilabelSSVM"
 
-    scoring: str = "f1_micro"
+    scoring: Literal["f1_micro", "f1_macro", "f1_samples"] = "f1_micro"
     best_threshold_: np.ndarray = field(init=False)
     best_score_: float = field(init=False)
     untuned_score_: float = field(init=False)
