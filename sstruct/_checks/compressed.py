@@ -7,6 +7,9 @@ verify cached flags such as has_sorted_indices either. Its compiled code relies 
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks._scans import INT32, is_canonical, rises
+from sstruct._checks.arrays import contiguous
+
 __all__ = ["as_csr", "check_attributes", "check_compressed", "check_rows", "stacked"]
 
 # Compiled code uses 32-bit column indices, and rows without entries require memory too.
@@ -172,9 +175,8 @@ def _check_pointers(matrix, name, n_rows):
     _same_length(f"{name}.indptr", len(indptr), n_rows + 1, "one more than rows")
     if indptr[0] != 0:
         raise ValueError(f"{name}.indptr[0] is {indptr[0]}, expected 0")
-    falls = indptr[1:] < indptr[:-1]
-    if falls.any():
-        k = int(np.argmax(falls))
+    if not rises(contiguous(indptr, None if indptr.dtype == INT32 else np.int64)):
+        k = int(np.argmax(indptr[1:] < indptr[:-1]))
         raise ValueError(
             f"{name}.indptr must be nondecreasing, found {indptr[k]} and then {indptr[k + 1]} at "
             f"{k + 1}"
@@ -192,6 +194,9 @@ def _check_csr(matrix, name):
         n_rows, n_columns = n_columns, n_rows
     _check_pointers(matrix, name, n_rows)
     indices, indptr = matrix.indices, matrix.indptr
+    if len(indices) <= AT_ONCE and indices.dtype == indptr.dtype == INT32:
+        if is_canonical(contiguous(indptr), contiguous(indices), n_columns):
+            return
     _check_range(indices, n_columns, f"{name}.indices")
     # Only after validation, because SciPy may compute the flag in compiled code.
     canonical = bool(matrix.has_canonical_format)

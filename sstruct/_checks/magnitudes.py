@@ -5,8 +5,8 @@ import numpy as np
 # For features, costs and potentials. Sums of squares over 1e9 features of 1e9 nodes stay far below
 # the largest float64, 1.8e308.
 LARGEST = 1e100
-# Number of entries, possibly memory-mapped, that are checked together; fits into the cache.
-AT_ONCE = 2**16
+# Number of entries, possibly memory-mapped, that are checked together: BLAS uses one thread for them.
+AT_ONCE = 2**13
 
 
 def first_beyond(values, largest=LARGEST):
@@ -16,10 +16,13 @@ def first_beyond(values, largest=LARGEST):
     """
     if values.size == 0 or values.dtype.kind != "f":
         return None
-    largest = min(largest, float(np.finfo(values.dtype).max))
     step = max(1, AT_ONCE * len(values) // values.size)
     for first in range(0, len(values), step):
         part = values[first : first + step]
+        # One entry that is too large makes the sum of squares too large; faster than max and min.
+        if float(np.vdot(part, part)) < largest**2:
+            continue
+        largest = min(largest, float(np.finfo(values.dtype).max))
         if not (part.max() <= largest and part.min() >= -largest):  # also True for NaN
             wrong = ~(np.abs(part) <= largest)
             at = np.unravel_index(int(wrong.argmax()), wrong.shape)

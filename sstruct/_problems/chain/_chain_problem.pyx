@@ -43,7 +43,7 @@ from sstruct._oracles.chain._top_k import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core._rows import check_blocks
 from sstruct._problems.core.node_arguments import (
-    check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
+    check_known, check_labels, check_node_weights, filled, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.chain_arguments import (
     check_copies, check_groups, error_counts, number_of_groups, penalties, table_work)
@@ -149,7 +149,7 @@ cdef class ChainProblem(BlockProblem):
         self.origin = np.empty(size, dtype=np.int32)
         self.table = np.zeros(self.n_labels * self.KP if self.masked or self.tied else 1)
         self.label_score = np.empty(self.KP)
-        self.place = np.full(self.KP, -1, dtype=np.int32)
+        self.place = filled(self.KP, -1, np.int32)
         self.label = np.empty(self.KP, dtype=np.int32)
         self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
         self.accumulator, self.error_table = None, ErrorTable()

@@ -7,7 +7,7 @@ import numpy as np
 
 from sstruct._checks.arrays import contiguous
 from sstruct._problems.core._rows import padded_labels
-from sstruct._problems.core.node_arguments import of_blocks, padded
+from sstruct._problems.core.node_arguments import filled, of_blocks, padded
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, label_blocks, label_row
 
 
@@ -142,14 +142,14 @@ def weights_of_pairs(weights, groups):
 def check_groups(groups, n_labels, width):
     """Return groups as an int32 table with its rows padded by -1 to `width` entries."""
     if groups is None:
-        return np.full((1, width), -1, dtype=np.int32)
+        return filled((1, width), -1, np.int32)
     groups, shape = np.asarray(groups), (n_labels, n_labels)
     if groups.shape != shape or groups.min() < -1 or groups.max() >= n_labels**2:
         raise ValueError(
             f"groups must have shape {shape} and entries from -1 to {n_labels**2 - 1}, found shape "
             f"{groups.shape} and entries from {groups.min()} to {groups.max()}"
         )
-    out = np.full((n_labels, width), -1, dtype=np.int32)
+    out = filled((n_labels, width), -1, np.int32)
     out[:, :n_labels] = groups
     return out
 

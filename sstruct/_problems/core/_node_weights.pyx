@@ -57,8 +57,8 @@ cdef class NodeWeights:
         if features.rows.indices == NULL and features.n_features >= LEAST_FEATURES:
             self.step = (features.n_features + 7) // 8 * 8
         padded = self.step > features.n_features   # entries that remain zero
-        owner = (np.zeros if padded else np.empty)(n_labels * self.step + 7)
-        skip = -(owner.ctypes.data // owner.itemsize) % 8   # vectors do not cross cache lines
+        cdef double[::1] owner = (np.zeros if padded else np.empty)(n_labels * self.step + 8)
+        skip = -(<size_t> &owner[0] // sizeof(double)) % 8   # vectors do not cross cache lines
         self.by_label = owner[skip:]
 
     cdef void track(self, const double* w) noexcept nogil:

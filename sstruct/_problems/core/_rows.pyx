@@ -8,6 +8,7 @@
 #     table with a padded row for each feature row, and the other columns are copied.
 """Feature rows in the form that the kernels read."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
@@ -16,6 +17,7 @@ import mmap
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks._scans import in_range, rises
 from sstruct._checks.arrays import aligned, contiguous
 from sstruct._problems.core.node_arguments import padded
 
@@ -89,31 +91,33 @@ cdef class FeatureRows:
         self.n_stored = len(values)
         self.rows.kind = SSTRUCT_SINGLE if values.dtype == np.float32 else SSTRUCT_DOUBLE
         is_csr = sparse.issparse(X)
-        # In chunks, between which Python handles signals: the values may be on disk.
-        if is_csr and all(
-                _all_ones(values[a:a + AT_ONCE]) for a in range(0, len(values), AT_ONCE)):
-            self.rows.kind, values = SSTRUCT_ONES, values[:0]
         self.rows.n_features, self.rows.factor = self.n_features, 1.0
         self.rows.values = NULL
         self.rows.indices = NULL
         self.rows.indptr = NULL
-        if len(values) and self.rows.kind == SSTRUCT_SINGLE:
+        only_ones = self.n_stored == 0
+        if self.n_stored and self.rows.kind == SSTRUCT_SINGLE:
             single = values
             self.rows.values = &single[0]
-        elif len(values):
+            only_ones = is_csr and are_ones(&single[0], self.n_stored)
+        elif self.n_stored:
             double_ = values
             self.rows.values = &double_[0]
+            only_ones = is_csr and are_ones(&double_[0], self.n_stored)
+        if is_csr and only_ones:
+            self.rows.kind, self.rows.values, values = SSTRUCT_ONES, NULL, values[:0]
         self.owners = (values,)
         self.mapped_bytes = values.nbytes if is_mapped(values) else 0
         if not is_csr:
             return
         indptr = contiguous(X.indptr, dtype=np.int64)
-        if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or _falls(indptr)
+        if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or not rises(indptr)
                 or indptr[self.n_rows] > len(X.indices) or len(X.indices) != self.n_stored):
             raise ValueError("X.indptr does not describe the rows of X")
-        if len(X.indices) and (X.indices.min() < 0 or X.indices.max() >= self.n_features):
-            raise ValueError("X.indices has a column outside X")
         indices = _as_stored(X.indices, dtype=np.int32)
+        wide = X.indices.dtype.itemsize > 4   # indices that do not fit 32 bits
+        if not in_range(indices, self.n_features) or wide and (X.indices != indices).any():
+            raise ValueError("X.indices has a column outside X")
         if not len(indices):   # the kernels recognize CSR by a pointer that is not NULL
             indices = np.zeros(1, dtype=np.int32)
         columns = indices
@@ -193,22 +197,15 @@ def scored_rows(X, columns, compress=False):
     return FeatureRows(compressed(others) if compress else others, scores)
 
 
-def _all_ones(const real[::1] values):
-    """Return whether all values are 1."""
-    cdef Py_ssize_t k
-    for k in range(values.shape[0]):
-        if values[k] != 1:
-            return False
+cdef bint are_ones(const real* values, Py_ssize_t n) except -1:
+    """Return whether all values, which may be on disk, are 1."""
+    cdef Py_ssize_t k, first, step = AT_ONCE
+    for first in range(0, n, step):
+        for k in range(first, min(first + step, n)):
+            if values[k] != 1:
+                return False
+        PyErr_CheckSignals()
     return True
-
-
-def _falls(const int64_t[::1] values):
-    """Return whether a value is smaller than the one before it."""
-    cdef Py_ssize_t k
-    for k in range(1, values.shape[0]):
-        if values[k] < values[k - 1]:
-            return True
-    return False
 
 
 def _as_stored(array, dtype=None):
