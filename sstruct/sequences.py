@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
+from sstruct._checks._scans import rises
 from sstruct._checks.arrays import (
     array_of,
     check_unmasked,
     concatenated,
+    contiguous,
     is_empty,
     is_sized,
     whole_number,
@@ -266,7 +268,7 @@ class Sequences:
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Number of rows of each item, an int64 array of shape (n,)."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -557,8 +559,8 @@ def _of_edges(edge_features, sequences, names=None):
 
 def offsets_of(lengths):
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    offsets[1:] = lengths
+    return offsets.cumsum(out=offsets)
 
 
 def _as_integers(values, name):
@@ -576,9 +578,8 @@ def _as_offsets(offsets, n_rows, name="offsets"):
         raise ValueError(f"{name} is empty, expected n + 1 integers, the first of which is 0")
     if offsets[0] != 0:
         raise ValueError(f"{name}[0] is {offsets[0]}, expected 0")
-    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
-    if len(falls):
-        i = falls[0]
+    if not rises(contiguous(offsets)):
+        i = int(np.argmax(offsets[1:] < offsets[:-1]))
         raise ValueError(
             f"{name} must be nondecreasing, found {name}[{i}] = {offsets[i]} and "
             f"{name}[{i + 1}] = {offsets[i + 1]}"

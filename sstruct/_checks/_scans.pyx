@@ -40,12 +40,14 @@ def in_range(const int32_t[::1] indices, Py_ssize_t n):
 def is_canonical(const int32_t[::1] pointers, const int32_t[::1] indices, Py_ssize_t n_columns):
     """Return whether the indices of each row are increasing and less than `n_columns`.
 
-    pointers : nondecreasing from 0 to ``len(indices)``
+    pointers : start of each row in `indices`, and end of the last one
     """
     cdef Py_ssize_t r, k
     cdef int64_t before
     for r in range(pointers.shape[0] - 1):
         before = -1
+        if not 0 <= pointers[r] <= pointers[r + 1] <= indices.shape[0]:
+            return False
         for k in range(pointers[r], pointers[r + 1]):
             if indices[k] <= before:
                 return False

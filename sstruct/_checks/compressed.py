@@ -4,6 +4,8 @@ SciPy validates only part of the indices when a matrix is constructed, and never
 verify cached flags such as has_sorted_indices either. Its compiled code relies on both.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from scipy import sparse
 
@@ -80,6 +82,21 @@ def as_csr(matrix):
     """Return a validated matrix as CSR, including dtypes that SciPy does not convert."""
     dtype = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
     return (matrix if matrix.dtype == dtype else matrix.astype(dtype)).tocsr()
+
+
+def csr_array_of(values, indices, indptr, shape):
+    """Return the CSR array of valid parts, which the constructor would check again."""
+    out = object.__new__(sparse.csr_array)
+    vars(out).update(vars(_empty_array(shape)), data=values, indices=indices, indptr=indptr)
+    return out
+
+
+@lru_cache(maxsize=128)
+def _empty_array(shape):
+    """Return a CSR array with the attributes of a shape; its arrays are replaced in copies."""
+    out = sparse.csr_array(shape)
+    out.data = out.indices = out.indptr = None
+    return out
 
 
 def check_rows(matrix, rows, name):

@@ -91,7 +91,7 @@ class Nodes:
 
     @property
     def lengths(self):
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @property
     def empty(self):

@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from sstruct._checks.arrays import array_of, is_sized, without_view
+from sstruct._checks.compressed import csr_array_of
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
@@ -33,6 +34,7 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import is_missing, object_array
+from sstruct.preprocessing._csr_rows import csr_rows
 from sstruct.sequences import Sequences, offsets_of
 
 __all__ = ["SequenceVectorizer"]
@@ -434,18 +436,16 @@ class _Encoded:
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
         X = list(without_view(X))  # its length equals its number of sequences
         self.pairs, self.seen = _Pairs(names), seen
-        self.lengths = np.empty(len(X), dtype=np.int64)
-        codes, sizes = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+        codes, sizes = [], []
         for i, sequence in enumerate(X):
             if isinstance(sequence, str | bytes | dict) or not is_sized(sequence):
                 raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
             sequence_codes, item_sizes = self._sequence(list(records(without_view(sequence))), i)
             codes.append(sequence_codes)
             sizes.append(item_sizes)
-            self.lengths[i] = len(item_sizes)
-        self.offsets = np.zeros(self.lengths.sum() + 1, dtype=np.int64)
-        np.cumsum(np.concatenate(sizes), out=self.offsets[1:])
-        self.codes = np.concatenate(codes)
+        self.lengths = [len(item_sizes) for item_sizes in sizes]
+        self.offsets = offsets_of(_joined(sizes, np.int64))
+        self.codes = _joined(codes, np.int32)
         self._resolve_weights()
 
     def _sequence(self, sequence, i):
@@ -557,8 +557,8 @@ class _Encoded:
         """Replace the codes of weighted attributes by columns."""
         self.weights = None
         self.n_missing, self.first_missing = self.pairs.n_missing, self.pairs.first_missing
-        weighted = np.flatnonzero(self.codes <= FIRST_WEIGHTED)
-        if len(weighted):
+        if self.pairs.columns:
+            weighted = np.flatnonzero(self.codes <= FIRST_WEIGHTED)
             which = FIRST_WEIGHTED - self.codes[weighted]
             self.codes[weighted] = np.asarray(self.pairs.columns)[which]
             self.weights = np.ones(len(self.codes))
@@ -571,21 +571,23 @@ class _Encoded:
 
     def rows(self, new_columns, n_columns, dtype):
         """Return CSR rows, renumbering columns unless `new_columns` is None."""
-        indices = self.codes if new_columns is None else new_columns[self.codes]
-        present = indices != ABSENT
-        indptr, weights = self.offsets, self.weights
-        if not present.all():
-            small = len(indices) <= np.iinfo(np.int32).max
-            before = np.zeros(len(indices) + 1, dtype=np.int32 if small else np.int64)
-            np.cumsum(present, out=before[1:])
-            indptr, indices = before[indptr], indices[present]
-            weights = None if weights is None else weights[present]
-        values = np.ones(len(indices), dtype) if weights is None else weights.astype(dtype)
+        columns = self.codes if new_columns is None else new_columns[self.codes]
+        values, indices, indptr, canonical = csr_rows(columns, self.offsets, self.weights)
         if len(indices) <= np.iinfo(np.int32).max:
             indptr = indptr.astype(np.int32)
-        flat = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_columns))
+        values = values.astype(dtype, copy=False)
+        flat = csr_array_of(values, indices, indptr, (len(indptr) - 1, n_columns))
+        if canonical:
+            flat.has_canonical_format = True
         flat.sum_duplicates()
         return flat
+
+
+def _joined(parts, dtype):
+    """Return the concatenation of arrays with a dtype."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([np.empty(0, dtype), *parts])
 
 
 def _is_missing(value):

@@ -19,7 +19,7 @@ from sstruct._input.transition_groups import check_transitions, is_flag
 from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
-from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
+from sstruct._problems.chain._sparse import LEAST_LABELS, decode_sparse, sparse_transitions
 from sstruct._problems.chain.chain_arguments import (
     ChainModel,
     ChainRanges,
@@ -178,8 +178,7 @@ class ChainStructure(Windowed, NodeStructure):
 
     def describe(self, attributes):
         attributes = super().describe(attributes)
-        views = self.state.layout(attributes).views(attributes["_w"])
-        if _as_sparse(views, attributes) is not None:
+        if _as_sparse(self.state.layout(attributes), attributes) is not None:
             attributes["inference_"] += "; predictions: sparse viterbi (exact)"
         return attributes
 
@@ -233,9 +232,8 @@ class ChainStructure(Windowed, NodeStructure):
         Its blocks are the nonempty sequences; there must be at least one.
         """
         start, length = nodes.offsets[:-1], nodes.lengths
-        some = length > 0
-        if not some.all():
-            start, length = start[some], length[some]
+        if np.count_nonzero(length) < len(length):
+            start, length = start[length > 0], length[length > 0]
         chains = ChainRanges(start, length)
         terms = model._bias, model._boundaries, model._transitions
         groups = model.get("transition_groups_")
@@ -256,7 +254,7 @@ class ChainStructure(Windowed, NodeStructure):
         problem, w = self._decoder(model, nodes, known, n_states), model._w
         # Asking joblib takes as long as decoding a short sequence.
         threads = 1 if problem.n_blocks == 1 else n_threads(self.n_jobs)
-        transitions = _as_sparse(problem.layout.views(w), vars(model))
+        transitions = _as_sparse(problem.layout, vars(model))
         if transitions is None:
             return decode(problem, w, threads)
         return decode_sparse(problem, w, transitions, threads)
@@ -274,11 +272,13 @@ def has_many_labels(n_labels, rows):
     return n_labels >= LEAST_GDMM_LABELS["dense" if all_stored else "sparse"]
 
 
-def _as_sparse(views, attributes):
+def _as_sparse(layout, attributes):
     """Return the transitions as sparse rows if decoding with them is faster, or None."""
+    if len(attributes["classes_"]) < LEAST_LABELS:
+        return None
     tied = attributes.get("transition_groups_") is not None
-    if tied or "edge" not in views or "edge_feature" in views:
+    if tied or "edge" not in layout.blocks or "edge_feature" in layout.blocks:
         return None
     if any(mask is not None for mask in attributes["_masks"]):
         return None
-    return sparse_transitions(views["edge"])
+    return sparse_transitions(layout.table(attributes["_w"], "edge"))

@@ -442,11 +442,14 @@ class CheckedState(DocumentationLink, metaclass=ListedType):
 
     def _is_fitted(self):
         """Whether any fitted attribute is set."""
-        return any(
-            name in self.__dict__
-            for name, each in self._fitted_state.fields.items()
-            if not each.optional
-        )
+        state = self.__dict__
+        for name, each in self._fitted_state.fields.items():
+            if name in state and not each.optional:
+                return True
+        return False
+
+    def __sklearn_is_fitted__(self):
+        return self._is_fitted()
 
     def _snapshot(self):
         """Return a copy that no fit modifies."""
@@ -469,7 +472,8 @@ class CheckedState(DocumentationLink, metaclass=ListedType):
         snapshot = self._snapshot()
         if isinstance(self, BaseEstimator):
             check_parameters(snapshot)  # a file may lack the state
-            check_is_fitted(snapshot)
+            if not snapshot._is_fitted():
+                check_is_fitted(snapshot)
         self._check_state(snapshot.__dict__)
         return snapshot
 
