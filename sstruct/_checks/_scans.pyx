@@ -11,6 +11,7 @@ import numpy as np
 
 INT32 = np.dtype(np.int32)
 
+
 ctypedef fused integer:
     int32_t
     int64_t

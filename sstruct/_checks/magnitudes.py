@@ -5,7 +5,7 @@ import numpy as np
 # For features, costs and potentials. Sums of squares over 1e9 features of 1e9 nodes stay far below
 # the largest float64, 1.8e308.
 LARGEST = 1e100
-# Number of entries, possibly memory-mapped, that are checked together: BLAS uses one thread for them.
+# Number of entries, possibly memory-mapped, that are checked together, by one thread of BLAS.
 AT_ONCE = 2**13
 
 
