@@ -16,6 +16,7 @@ ctypedef fused integer:
     int32_t
     int64_t
 
+
 def rises(pointers):
     """Return whether no entry of a contiguous int32 or int64 array is smaller than the one before."""
     cdef const int32_t[::1] short

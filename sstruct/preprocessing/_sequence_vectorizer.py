@@ -34,7 +34,7 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import is_missing, object_array
-from sstruct.preprocessing._csr_rows import csr_rows
+from sstruct.preprocessing._encoding import codes_of_dicts, csr_rows
 from sstruct.sequences import Sequences, offsets_of
 
 __all__ = ["SequenceVectorizer"]
@@ -303,30 +303,26 @@ class _KnownNames(dict):
         return column
 
 
-class _Unusual(Exception):
-    """An entry of a feature dict whose code depends on more than the vocabulary."""
-
-
-class _SeenPairs(dict):
+class _SeenPairs:
     """Codes of entries (name, value) for a vocabulary, kept from one short input to the next.
 
-    Only of strings, and of the weights 0 and 1; other entries raise _Unusual.
+    Only of strings, and of the weights 0 and 1, whose codes depend on nothing else.
     """
 
     def __init__(self, vocabulary):
-        super().__init__()
-        self.vocabulary = vocabulary
+        self.vocabulary, self.codes, self.size = vocabulary, {}, 0
 
-    def __missing__(self, pair):
-        name, value = pair
-        if type(name) is str and type(value) is str:
+    def find(self, name, value):
+        """Return the code of an entry, or None for other weights."""
+        if type(value) is str:
             code = self.vocabulary.get(f"{name}:{value}", ABSENT)
-        elif type(name) is str and type(value) in (bool, int, float) and value in (0, 1):
+        elif value in (0, 1):
             code = self.vocabulary.get(name, ABSENT) if value else ABSENT
         else:
-            raise _Unusual
-        if len(self) < MOST_SEEN:
-            self[pair] = code
+            return None
+        if self.size < MOST_SEEN:
+            self.codes.setdefault(name, {})[value] = code
+            self.size += 1
         return code
 
 
@@ -456,8 +452,7 @@ class _Encoded:
         try:
             first = sequence[0] if len(sequence) else {}
             if isinstance(first, dict):
-                sizes = np.fromiter(map(len, sequence), np.int64, len(sequence))
-                return self._codes(sequence, int(sizes.sum())), sizes
+                return self._dicts(sequence)
             if all(type(item) is list for item in sequence):
                 entries = chain.from_iterable(sequence)
                 sizes = np.fromiter(map(len, sequence), np.int64, len(sequence))
@@ -475,16 +470,16 @@ class _Encoded:
             sizes[t] = len(codes) - before
         return np.array(codes, dtype=np.int32), sizes
 
-    def _codes(self, sequence, size):
-        """Return the codes of all entries of dicts."""
+    def _dicts(self, sequence):
+        """Return the codes of all entries of dicts, and the number of codes of each dict."""
         if self.seen is not None:
-            entries = chain.from_iterable(map(dict.items, sequence))
-            try:
-                return np.fromiter(map(self.seen.__getitem__, entries), np.int32, size)
-            except _Unusual:
-                self.seen = None
+            found = codes_of_dicts(sequence, self.seen.codes, self.seen.find)
+            if found is not None:
+                return found
+            self.seen = None
+        sizes = np.fromiter(map(len, sequence), np.int64, len(sequence))
         entries = chain.from_iterable(map(dict.items, sequence))
-        return np.fromiter(map(self.pairs.__getitem__, entries), np.int32, size)
+        return np.fromiter(map(self.pairs.__getitem__, entries), np.int32, sizes.sum()), sizes
 
     def _item(self, item, codes):
         if isinstance(item, dict):

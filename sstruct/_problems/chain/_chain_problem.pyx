@@ -43,7 +43,7 @@ from sstruct._oracles.chain._top_k import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core._rows import check_blocks
 from sstruct._problems.core.node_arguments import (
-    check_known, check_labels, check_node_weights, filled, of_blocks, padded, sums_over_blocks)
+    check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.chain_arguments import (
     check_copies, check_groups, error_counts, number_of_groups, penalties, table_work)
@@ -143,15 +143,19 @@ cdef class ChainProblem(BlockProblem):
                     lengths, most, K, self.KP)
 
     def _set_scratch(self):
-        size = self.max_code_size * self.KP
+        # Views of two arrays: allocating each would take half of the time to decode a short chain.
+        cdef Py_ssize_t longest = self.max_code_size, KP = self.KP, size = longest * KP
+        cdef double[::1] values = np.empty(2 * size + KP)
+        cdef int32_t[::1] places = np.empty(size + 2 * KP + 2 * longest, dtype=np.int32)
         self.nodes = NodeWeights(self.features, self.n_labels)
-        self.theta, self.best = np.empty(size), np.empty(size)
-        self.origin = np.empty(size, dtype=np.int32)
-        self.table = np.zeros(self.n_labels * self.KP if self.masked or self.tied else 1)
-        self.label_score = np.empty(self.KP)
-        self.place = filled(self.KP, -1, np.int32)
-        self.label = np.empty(self.KP, dtype=np.int32)
-        self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
+        self.theta, self.best = values[:size], values[size:2 * size]
+        self.label_score = values[2 * size:]
+        self.origin = places[:size]
+        self.place, self.label = places[size:size + KP], places[size + KP:size + 2 * KP]
+        self.place[:] = -1
+        self.where = places[size + 2 * KP:size + 2 * KP + longest]
+        self.where_edge = places[size + 2 * KP + longest:]
+        self.table = np.zeros(self.n_labels * KP if self.masked or self.tied else 1)
         self.accumulator, self.error_table = None, ErrorTable()
         skips = self.transitions and not (self.masked or self.tied) and self.n_labels >= LEAST_PRUNED
         self.edge_bounds = np.empty(3 * self.KP if skips else 0)

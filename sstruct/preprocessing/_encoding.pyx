@@ -1,8 +1,11 @@
 # Design:
-# (a) Rows are sorted by insertion while they are copied, since most items have few attributes, often in the
+# (a) Codes of entries are looked up by name and then by value, which takes half of the time of a lookup of
+#     the pair. All keys are plain strings and numbers, whose comparison does not run code of users.
+# (b) Rows are sorted by insertion while they are copied, since most items have few attributes, often in the
 #     order of their columns. SciPy sorts the rows of long ones.
-"""CSR rows from the columns of the attributes of each item."""
+"""Codes of the entries of feature dicts, and CSR rows made of them."""
 
+from cpython.dict cimport PyDict_Check, PyDict_Size
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memmove
 
@@ -12,6 +15,53 @@ from sstruct._checks._scans import rises
 
 # Inserting more entries into one row takes longer than sorting them.
 cdef Py_ssize_t MOST_INSERTED = 256
+
+
+def codes_of_dicts(sequence, dict seen, find):
+    """Return the codes of all entries of feature dicts, and the number of entries of each dict.
+
+    Parameters
+    ----------
+    sequence : list
+    seen : dict of dicts
+        Codes by name and by value.
+    find : callable
+        ``find(name, value)`` returns the code of another entry, or None if its type is not supported.
+
+    Returns
+    -------
+    codes : ndarray of int32
+    sizes : ndarray of int64
+        The result is None if an item is not a dict, or an entry is not supported.
+    """
+    cdef Py_ssize_t t = 0, at = 0, size = 0
+    cdef dict values
+    for item in sequence:
+        if not PyDict_Check(item):
+            return None
+        size += PyDict_Size(item)
+    codes, sizes = np.empty(size, dtype=np.int32), np.empty(len(sequence), dtype=np.int64)
+    cdef int32_t[::1] code = codes
+    cdef int64_t[::1] count = sizes
+    for item in sequence:
+        before = at
+        for name, value in (<dict> item).items():
+            kind = type(value)
+            if not (kind is str or kind is int or kind is float or kind is bool):
+                return None
+            if type(name) is not str or at == size:
+                return None
+            values = seen.get(name)
+            found = None if values is None else values.get(value)
+            if found is None:
+                found = find(name, value)
+                if found is None:
+                    return None
+            code[at] = found
+            at += 1
+        count[t] = at - before
+        t += 1
+    return (codes, sizes) if at == size else None
 
 
 def csr_rows(

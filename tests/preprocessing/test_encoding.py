@@ -1,4 +1,6 @@
-"""Rows built from the columns of attributes, compared with SciPy."""
+"""Codes of feature dicts, and rows made of them, compared with Python and SciPy."""
+
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from scipy import sparse
 
 from sstruct._checks.compressed import check_compressed, csr_array_of
 from sstruct.preprocessing import SequenceVectorizer
-from sstruct.preprocessing._csr_rows import csr_rows
+from sstruct.preprocessing._encoding import codes_of_dicts, csr_rows
+from sstruct.preprocessing._sequence_vectorizer import _seen_pairs
 
 
 @given(data=st.data())
@@ -65,3 +68,53 @@ def test_arrays_of_a_shape_share_nothing():
     assert one.shape == (1, 2)
     assert one.toarray().tolist() == [[1, 0]]
     assert other.toarray().tolist() == [[2, 0, 0, 0, 0]]
+
+
+class Longer(dict):
+    """A dict that gives a wrong length."""
+
+    def __len__(self):
+        return super().__len__() + 3
+
+
+ENTRIES = st.dictionaries(
+    st.sampled_from(["a", "b", "c:d", b"e"]),
+    st.sampled_from(["x", "", 0, 1, True, 1.0, 0.5, None, 2, b"x", -0.0, ["p", "q"], [1.0, 2.0]]),
+    max_size=4,
+)
+DICTS = st.one_of(ENTRIES, ENTRIES.map(OrderedDict), st.just(["a:x"]))
+
+
+@pytest.mark.filterwarnings("ignore:X has .* missing value")
+@given(first=st.lists(DICTS, min_size=1, max_size=4), short=st.lists(st.lists(DICTS), max_size=3))
+def test_short_inputs_have_the_rows_of_long_ones(first, short):
+    vectorizer = SequenceVectorizer().fit([[*first, {"a": "x", "b": 1}]])
+    many = vectorizer.transform([*short, *[[{}]] * 20])
+    for _ in range(2):  # the second time, codes are known
+        few = vectorizer.transform(short)
+        assert few.lengths.tolist() == many.lengths[: len(short)].tolist()
+        expected = many.flat[: few.flat.shape[0]]
+        np.testing.assert_array_equal(few.flat.toarray(), expected.toarray())
+        check_compressed(few.flat, "rows")
+
+
+@pytest.mark.parametrize("item", [["a"], Longer(a="x"), {"a": None}, {1: "x"}, {"a": 2}, None])
+def test_other_items_are_left_to_python(item):
+    vectorizer = SequenceVectorizer().fit([[{"a": "x", "b": True}]])
+    seen = _seen_pairs(vectorizer)
+    codes, sizes = codes_of_dicts([{"a": "x", "b": 0}, {}], seen.codes, seen.find)
+    assert (codes.tolist(), sizes.tolist()) == ([0, -1], [2, 0])
+    found = codes_of_dicts([{"a": "x"}, item], seen.codes, seen.find)
+    if isinstance(item, Longer):
+        assert [each.tolist() for each in found] == [[0, 0], [1, 1]]
+    else:
+        assert found is None
+
+
+def test_the_number_of_known_codes_is_limited(monkeypatch):
+    monkeypatch.setattr("sstruct.preprocessing._sequence_vectorizer.MOST_SEEN", 3)
+    vectorizer = SequenceVectorizer().fit([[{"a": str(i), "b": str(i)} for i in range(5)]])
+    for i in range(5):
+        row = vectorizer.transform([[{"a": str(i), "b": str(i)}]]).flat
+        assert row.indices.tolist() == [2 * i, 2 * i + 1]
+    assert _seen_pairs(vectorizer).size == 3
