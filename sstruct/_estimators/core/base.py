@@ -126,8 +126,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         structure = self._structure(state)
         if "_w" not in state:
             check_is_fitted(self)
-        self._check_state(state)
-        return structure, self._model_of_fit(state)
+        known = self._check_state(state)
+        if "model" not in known:
+            known["model"] = self._model_of_fit(state)
+        return structure, known["model"]
 
     def _model_of_fit(self, state=None):
         """Return the FittedModel without validation, or None before a fit."""

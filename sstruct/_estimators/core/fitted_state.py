@@ -367,8 +367,9 @@ class FittedState:
             ) from None
 
 
-# By id: a weak reference to an object, and its attributes when it was last validated. The callbacks
-# of weak references must not be Python functions: a Ctrl-C that arrives in one is lost.
+# By id: a weak reference to an object, its attributes when it was last validated, and a dict of
+# values computed from these. The callbacks of weak references must not be Python functions: a
+# Ctrl-C that arrives in one is lost.
 _looked_at = {}
 
 
@@ -487,15 +488,19 @@ class CheckedState(DocumentationLink, metaclass=ListedType):
         self._forget_state()
 
     def _check_state(self, state=None):
-        """Validate the fitted attributes, unless they are unchanged since the last validation."""
+        """Validate the fitted attributes, unless they are unchanged since the last validation.
+
+        Return a dict for values that depend on nothing else, which is empty after a validation.
+        """
         state = self.__dict__ if state is None else state
         now = [*map(state.get, self._fitted_state.compared)]
         seen = _looked_at.get(id(self))
         if seen is not None and seen[0]() is self and all(map(operator.is_, seen[1], now)):
-            return
+            return seen[2]
         self._fitted_state.check(state, type(self).__name__)
-        key = id(self)
-        _looked_at[key] = weakref.ref(self, partial(_looked_at.pop, key)), now
+        key, known = id(self), {}
+        _looked_at[key] = weakref.ref(self, partial(_looked_at.pop, key)), now, known
+        return known
 
     def _forget_state(self):
         """Drop the record of validated attributes after they were replaced."""

@@ -57,6 +57,10 @@ cdef extern from "sstruct/_kernels/kernels.h":
 # labels to skip and the best of the others: made sequences, 1,000 labels.
 cdef Py_ssize_t MOST_ADDED = 84
 
+# For arrays that a problem does not need.
+cdef double[::1] NO_VALUES = np.empty(0)
+cdef int32_t[::1] NO_COUNTS = np.empty(0, dtype=np.int32)
+
 
 cdef class ChainProblem(BlockProblem):
     """Chains over flat rows.
@@ -102,8 +106,8 @@ cdef class ChainProblem(BlockProblem):
         self.transitions, self.masked = model.transitions, model.edge_mask is not None
         self.tied = model.tied
         self.group = check_groups(model.groups if self.tied else None, K, self.KP)
-        self.group_count = np.zeros(
-            number_of_groups(model.groups) if self.tied else 0, dtype=np.int32)
+        self.group_count = (
+            np.zeros(number_of_groups(model.groups), dtype=np.int32) if self.tied else NO_COUNTS)
         for i in range(n):
             longest, total = max(longest, self.length[i]), total + self.length[i]
         self.max_code_size = longest
@@ -121,7 +125,7 @@ cdef class ChainProblem(BlockProblem):
             self.cost = padded(cost, (K, K), self.KP, "cost")
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
         self.weighted = node_weight is not None
-        self.node_weight = check_node_weights(node_weight, n_rows if self.weighted else 0)
+        self.node_weight = check_node_weights(node_weight, n_rows) if self.weighted else NO_VALUES
         self.starts_here, self.ends_here = [
             of_blocks(here, n, np.uint8) for here in (chains.starts_here, chains.ends_here)]
         self.n_own = check_copies(chains.copies_end, lengths, self.ends_here)
@@ -155,10 +159,10 @@ cdef class ChainProblem(BlockProblem):
         self.place[:] = -1
         self.where = places[size + 2 * KP:size + 2 * KP + longest]
         self.where_edge = places[size + 2 * KP + longest:]
-        self.table = np.zeros(self.n_labels * KP if self.masked or self.tied else 1)
+        self.table = np.zeros(self.n_labels * KP) if self.masked or self.tied else NO_VALUES
         self.accumulator, self.error_table = None, ErrorTable()
         skips = self.transitions and not (self.masked or self.tied) and self.n_labels >= LEAST_PRUNED
-        self.edge_bounds = np.empty(3 * self.KP if skips else 0)
+        self.edge_bounds = np.empty(3 * KP) if skips else NO_VALUES
 
     def _set_layout(self, layout):
         """Set the positions of all weights."""

@@ -27,6 +27,7 @@ MAX_DENSITY = 0.4
 AT_ONCE = 2**22
 # Bytes per page; larger pages are read more than once.
 PAGE = 4096
+MAPPED = np.memmap, mmap.mmap
 
 ctypedef fused real:
     float
@@ -220,9 +221,9 @@ def _as_stored(array, dtype=None):
 
 def is_mapped(array):
     """Whether an array is a view of a memory-mapped file."""
-    while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
-        array = array.base
-    return isinstance(array, (np.memmap, mmap.mmap))
+    while array is not None and not isinstance(array, MAPPED):
+        array = array.base if isinstance(array, np.ndarray) else None
+    return array is not None
 
 
 def compressed(X):
