@@ -37,7 +37,8 @@ def items_of(values):
         return np.asarray(values)
     if is_tensor(values):
         return array_of_tensor(values)
-    if not hasattr(values, "to_list") or hasattr(values, "columns"):
+    # Of the type, since a missing attribute of Sequences raises an error in Python.
+    if not hasattr(type(values), "to_list") or hasattr(values, "columns"):
         return values
     if len(values) == 0:
         return []
@@ -47,9 +48,10 @@ def items_of(values):
 
 def _is_image(values):
     """Return True if an object has an array but no length, such as a PIL image."""
-    if isinstance(values, np.generic):
+    kind = type(values)
+    if issubclass(kind, np.generic):
         return False
-    return hasattr(values, "__array_interface__") and not hasattr(values, "__len__")
+    return hasattr(kind, "__array_interface__") and not hasattr(kind, "__len__")
 
 
 def column_names(item):
