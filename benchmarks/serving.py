@@ -3,8 +3,8 @@
 
     python benchmarks/serving.py [--seconds 2] [--threads 8]
 
-Tags of EWT, 2,000 sentences to train. For each method, microseconds per call: the median and the 99th
-percentile of calls from one thread, and of calls from several threads that share the model.
+Tags of EWT, 2,000 sentences to train. For each method, microseconds per call: the least, the median
+and the 99th percentile of calls from one thread, and from several threads that share the model.
 "rows" are float32 vectors of 256 features; "dicts" are feature dicts of 11 attributes per word,
 predicted by a pipeline of a SequenceVectorizer and a ChainSSVM. For comparison: a pipeline of two
 steps that do nothing; potentials and Viterbi decoding of the same rows by NumPy; and the tagger of

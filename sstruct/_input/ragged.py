@@ -221,7 +221,7 @@ def pack_nodes(expected, X, *, numeric=True):
 
 
 def is_one_array(X):
-    """Return True for a list of one nonempty 2-D array of floats, which is packed in fewer steps."""
+    """Return True for a list of one nonempty 2-D array of floats, packed in fewer steps."""
     if type(X) is not list or len(X) != 1 or type(X[0]) is not np.ndarray:
         return False
     return X[0].ndim == 2 and X[0].dtype.kind == "f" and len(X[0]) > 0
