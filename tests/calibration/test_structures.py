@@ -444,3 +444,12 @@ def test_weights_and_the_number_of_fits(name):
     model = CalibratedSSVM(FrozenEstimator(once)).fit(X[20:], y[20:], weights)
     other = CalibratedSSVM(FrozenEstimator(once)).fit(X[30:], y[30:])
     assert model.temperature_ == pytest.approx(other.temperature_, rel=1e-5)
+
+
+def test_held_out_samples_whose_labels_are_impossible_are_ignored():
+    model, X, Y = made("hierarchy")
+    frozen = CalibratedSSVM(FrozenEstimator(model.estimator_))
+    expected = frozen.fit(X, Y).temperature_
+    impossible = np.vstack([Y, [[0, 1, 0, 0]]])
+    found = frozen.fit(np.vstack([X, X[:1]]), impossible).temperature_
+    assert found == pytest.approx(expected, rel=1e-5)
