@@ -1,5 +1,7 @@
 """Arrays with a value for each label of each node, for the metrics of probabilities and sets."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from sstruct._checks.arrays import array_of, is_sized, real_array

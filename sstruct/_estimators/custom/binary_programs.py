@@ -1,5 +1,7 @@
 """Oracles that solve binary linear programs."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 from typing import Any
