@@ -181,8 +181,6 @@ class ConformalSSVM(HeldOutMetaEstimator):
     True
     """
 
-    __module__ = "sstruct.calibration"  # import path for pickle and skops
-
     _fitted_state: ClassVar[FittedState] = FittedState(
         {
             "estimator_": Of(type=BaseSSVM),
@@ -353,3 +351,7 @@ class ConformalSSVM(HeldOutMetaEstimator):
             if rest:
                 samples = structure.pack(safe_indexing(X, left), model)
         return sets, is_complete
+
+
+# After the dataclass, which evaluates annotations in the module of the class.
+ConformalSSVM.__module__ = "sstruct.calibration"  # import path for pickle and skops

@@ -1,7 +1,5 @@
 """Meta-estimators that evaluate an estimator on samples that were not used for its training."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import dataclass, field
 from inspect import signature
@@ -191,7 +189,7 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.decision_function(X)
 
     @reads_one_fit
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: "ArrayLike | None" = None) -> float:
         """Return the score of the estimator.
 
         Parameters

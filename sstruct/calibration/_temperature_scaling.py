@@ -158,8 +158,6 @@ class CalibratedSSVM(HeldOutMetaEstimator):
     True
     """
 
-    __module__ = "sstruct.calibration"  # import path for pickle and skops
-
     _fitted_state: ClassVar[FittedState] = FittedState(
         {
             "estimator_": Of(type=BaseSSVM),
@@ -386,3 +384,7 @@ class CalibratedSSVM(HeldOutMetaEstimator):
     @property
     def _scale(self):
         return 1 / self.temperature_
+
+
+# After the dataclass, which evaluates annotations in the module of the class.
+CalibratedSSVM.__module__ = "sstruct.calibration"  # import path for pickle and skops

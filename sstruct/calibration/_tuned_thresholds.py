@@ -70,9 +70,6 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
         The estimator. It is cloned. In a :class:`~sklearn.frozen.FrozenEstimator`, a fitted one,
         which is not fitted again: all rows passed to ``fit`` are then held-out rows, and must not
         have been used for its training. A pipeline contains this estimator as its last step.
-    scoring : {"f1_micro", "f1_macro", "f1_samples"}, default="f1_micro"
-        The score to maximize, as in scikit-learn with ``zero_division=0``: the F1 score of all
-        decisions together, its mean over labels, or its mean over rows.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. An integer is a number of folds, in each of which every label
         has about the same frequency. Test rows of different splits may overlap, and need not cover
@@ -80,6 +77,9 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
         thresholds is chosen.
     n_jobs : int or None, default=None
         Number of fits in parallel, through any backend of joblib. Results do not depend on it.
+    scoring : {"f1_micro", "f1_macro", "f1_samples"}, default="f1_micro"
+        The score to maximize, as in scikit-learn with ``zero_division=0``: the F1 score of all
+        decisions together, its mean over labels, or its mean over rows.
 
     Attributes
     ----------
@@ -143,8 +143,6 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     >>> bool(after > before)
     True
     """
-
-    __module__ = "sstruct.calibration"  # import path for pickle and skops
 
     _fitted_state: ClassVar[FittedState] = FittedState(
         {
@@ -316,6 +314,10 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
         structure, model = self.estimator_._fitted()
         sets, weights = structure.truth(model, structure.pack(X, model), y, sample_weight)
         return weighted_accuracy((self._sets(X) == sets).all(axis=1), weights)
+
+
+# After the dataclass, which evaluates annotations in the module of the class.
+TunedThresholdSSVM.__module__ = "sstruct.calibration"  # import path for pickle and skops
 
 
 def _valid_sets(model, sets):

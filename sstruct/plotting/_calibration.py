@@ -138,7 +138,11 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
             true one.
         ignore_label : label, default=None
             True label of nodes to ignore, as for :func:`sstruct.metrics.flat_accuracy_score`.
-        n_bins, strategy, name, ref_line, ax : default=5, "uniform", None, True, None
+        n_bins : int, default=5
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Whether bins have equal widths or equal numbers of events.
+        name, ref_line, ax : default=None, True, None
             As in scikit-learn's ``CalibrationDisplay.from_predictions``.
         **kwargs : dict
             Passed to ``matplotlib.pyplot.plot``.
@@ -182,9 +186,15 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         y_spans : list of n lists of tuple (start, stop, type, probability)
             Predicted spans, as from ``predict_spans`` of
             :class:`~sstruct.calibration.CalibratedSSVM`.
-        scheme, suffix, ignore_label : default="bio", False, None
+        scheme : {"bio", "bioes", "bilou", "iob1", "io"}, default="bio"
+            Label scheme, as for :func:`sstruct.spans.spans_of`.
+        suffix, ignore_label : default=False, None
             As for :func:`sstruct.metrics.span_precision_recall_curve`.
-        n_bins, strategy, name, ref_line, ax : default=5, "uniform", None, True, None
+        n_bins : int, default=5
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Whether bins have equal widths or equal numbers of events.
+        name, ref_line, ax : default=None, True, None
             As in scikit-learn's ``CalibrationDisplay.from_predictions``.
         **kwargs : dict
             Passed to ``matplotlib.pyplot.plot``.

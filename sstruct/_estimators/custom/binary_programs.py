@@ -57,8 +57,6 @@ class BinaryProgram:
     BinaryProgram(3 variables, 3 features, 1 constraint)
     """
 
-    __module__ = "sstruct.extending"  # import path for pickle
-
     features: Any
     constraints: Any = ()
     costs: Any = None
@@ -105,7 +103,7 @@ class BinaryProgram:
         sizes = zip((*self.features.shape, len(self.lower)), ("variable", "feature", "constraint"))
         return f"BinaryProgram({', '.join(f'{k} {name}' + 's' * (k != 1) for k, name in sizes)})"
 
-    def violated(self, labeling):
+    def _violated(self, labeling):
         """Return the first constraint that a labeling violates.
 
         Parameters
@@ -122,6 +120,10 @@ class BinaryProgram:
         slack = TOLERANCE * np.maximum(1, size)
         wrong = (value < self.lower - slack) | (value > self.upper + slack)
         return int(np.argmax(wrong)) if wrong.any() else None
+
+
+# After the dataclass, which evaluates annotations in the module of the class.
+BinaryProgram.__module__ = "sstruct.extending"  # import path for pickle and skops
 
 
 def _finite(values, name):
@@ -260,7 +262,7 @@ class MILPOracle(BaseEstimator):
         wrong = ~np.isin(values, (0, 1))
         if wrong.any():
             raise ValueError(f"y must have values 0 and 1, found {values[wrong][0]:g}")
-        k = x.violated(values)
+        k = x._violated(values)
         if k is not None:
             raise ValueError(
                 f"y violates constraint {k}: {(x.matrix @ values)[k]:g} is not between "
@@ -418,7 +420,7 @@ class MILPOracle(BaseEstimator):
         if result.status == INFEASIBLE:
             raise ValueError("the constraints of a sample have no solution")
         found = None if result.x is None else np.round(result.x)
-        if found is not None and x.violated(found) is not None:
+        if found is not None and x._violated(found) is not None:
             found = None  # a solution only within the tolerances of HiGHS
         bound, trivial = result.mip_dual_bound, float(np.maximum(value, 0).sum())
         if bound is None or not np.isfinite(bound):
