@@ -16,6 +16,7 @@ from sstruct.inference._files.uai import read_uai, read_uai_evidence, write_uai
 from sstruct.inference._methods.map_mrf import map_mrf
 from sstruct.inference._model.map_result import MapResult
 from sstruct.inference._model.mrf import MRF
+from sstruct.inference._segments import segment_viterbi
 from sstruct.inference._streaming import StreamingViterbi
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "read_dd",
     "read_uai",
     "read_uai_evidence",
+    "segment_viterbi",
     "top_k",
     "tree_max_sum",
     "viterbi",

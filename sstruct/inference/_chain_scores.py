@@ -113,6 +113,10 @@ class ChainScores:
             raise ValueError(f"{name} must not contain NaN or +inf, found {shortened(row)}")
         return row if allowed is None else np.where(allowed, row, -np.inf)
 
+    def named(self, codes):
+        """Return the labels of columns of the node scores."""
+        return codes if self.classes is None else self.classes[codes]
+
     def check_length(self, node, name):
         """Raise ValueError unless a chain has one table, or one for each of its transitions."""
         if sparse.issparse(self.edge) or self.edge.ndim == 2 or len(node) == 0:

@@ -42,6 +42,19 @@ def _banded_chain(rng):
     return {"node_scores": [rng.standard_normal((3, 4))] * 2, "edge_scores": edge, "n_jobs": 2}
 
 
+def _segments(rng):
+    return {
+        "node_scores": [rng.standard_normal((4, 3))] * 2,
+        "edge_scores": rng.standard_normal((3, 3)),
+        "duration_scores": rng.standard_normal((3, 2)),
+        "duration_bins": [1, 3],
+        "min_duration": [1, 2, 1],
+        "max_duration": [3, None, 4] if rng.random() < 0.5 else None,
+        "split": rng.standard_normal(3),
+        "n_jobs": 2,
+    }
+
+
 def _tree(rng):
     sizes = rng.integers(1, 4, 4)
     parents = np.array([-1, 0, 0, 1])
@@ -426,6 +439,7 @@ FUNCTIONS = [
     (inference.viterbi, _chain),
     (inference.viterbi, _sparse_chain),
     (inference.viterbi, _banded_chain),
+    (inference.segment_viterbi, _segments),
     (inference.top_k, lambda rng: _banded_chain(rng) | {"k": 3}),
     (inference.max_marginals, _chain),
     (inference.top_k, lambda rng: _chain(rng) | {"k": 3}),

@@ -159,6 +159,9 @@ def test_functions():
         inference.viterbi,
         {"node_scores": scores, "edge_scores": edges, "missing": "zero", "beam": 2},
     )
+    durations = {"duration_scores": np.zeros((4, 2)), "duration_bins": [1, 2], "split": 0.0}
+    limits = {"min_duration": [1, 2, 1, 1], "max_duration": [3, None, 2, 2]}
+    attack(inference.segment_viterbi, {"node_scores": scores} | durations | limits)
     model = inference.MRF(scores[:, :2], [[0, 1], [1, 2], [2, 0]], RNG.standard_normal((3, 2, 2)))
     options = {"tol": 1e-6, "proximal_weight": 1.0, "start": "trws", "random_state": 0}
     attack(inference.map_mrf, {"mrf": model, "method": "fwmap", "max_iter": 5} | options)

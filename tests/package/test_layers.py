@@ -35,8 +35,8 @@ ESTIMATORS = sorted(
 RANKS = [
     ["_kernels", "_compat", "_checks"],
     ["_oracles/core"],
-    structures("_oracles", "graph", "label_set", "mrf"),
-    ["_oracles/graph", "_oracles/label_set", "_oracles/mrf"],
+    structures("_oracles", "graph", "label_set", "mrf", "segment"),
+    ["_oracles/graph", "_oracles/label_set", "_oracles/mrf", "_oracles/segment"],
     ["_problems/core"],
     structures("_problems"),
     ["_cluster"],

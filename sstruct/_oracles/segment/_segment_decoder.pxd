@@ -1,0 +1,50 @@
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._kernels._storage cimport Storage
+
+
+# Scores of a chain as a sequence of segments; rows of K labels are padded to KP.
+cdef struct SegmentScores:
+    const double* theta              # L x KP, of the nodes, with the scores of both ends; -inf forbids
+    Py_ssize_t L, KP
+    const double* edge               # K x KP, of neighboring nodes, or NULL: 0
+    const double* split              # K, of a segment after one with the same label; NULL: forbidden
+    const double* duration           # K x n_bins, by label and bin, or NULL: 0
+    bint open_start, open_end        # whether the first and the last segment may continue outside
+
+
+# A set of candidate starts of a segment: those in reach, by decreasing score, in a ring.
+cdef struct Window:
+    int64_t least, most              # durations
+    int64_t bin
+    int32_t* start                   # `size` entries
+    int64_t size, head, count
+
+
+cdef class SegmentDecoder(Storage):
+    cdef readonly Py_ssize_t n_labels, n_bins
+    cdef const int64_t[::1] bins              # the smallest duration of each
+    cdef const int64_t[::1] least, most       # durations of each label
+    # Durations that have a bin of their own, and their bins; durations of the other bins. By label.
+    cdef const int64_t[::1] single_at, single, single_bin
+    cdef const int64_t[::1] window_at, window_least, window_most, window_bin
+    # Scratch memory of this object.
+    cdef double* gain                # K x (L + 1): best score up to a start, minus the sum of scores there
+    cdef int32_t* start              # (L + 1) x K: of the best segment that ends before a node, or -1
+    cdef int32_t* before             # (L + 1) x K: label of the best segment before it, or -1
+    cdef double* total               # K: sums of scores of nodes
+    cdef double* best                # K: scores of the best segments that end before a node
+    cdef int64_t* limit              # K: first start after the last forbidden node
+    cdef Window* windows
+    cdef int32_t* rings
+
+    cdef int prepare(self, Py_ssize_t L) except -1 nogil
+    cdef void begin(self, const SegmentScores* scores, Py_ssize_t l) noexcept nogil
+    cdef double extend(
+        self, const SegmentScores* scores, Py_ssize_t end, Py_ssize_t k) noexcept nogil
+    cdef double decode(
+        self, const SegmentScores* scores, int32_t* labels, unsigned char* begins) except? -1 nogil
+    cdef double trace(
+        self, const SegmentScores* scores, int32_t k, int32_t* labels,
+        unsigned char* begins) noexcept nogil
+    cdef Py_ssize_t bin_of(self, int64_t duration) noexcept nogil

@@ -1,0 +1,252 @@
+"""Decoder of sequences of segments of given scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sstruct._checks.arrays import array_of, listed, real_array, refuse_sparse
+from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.parameters import is_integer
+from sstruct._checks.shown import plain, shortened
+from sstruct._oracles.segment._segment_decoder import SegmentDecoder
+from sstruct.inference._chain_scores import ChainScores, Mask
+from sstruct.inference._chains import Chains
+
+ANY_DURATION = np.iinfo(np.int64).max
+
+
+def segment_viterbi(
+    node_scores: ArrayLike | Iterable[ArrayLike],
+    edge_scores: ArrayLike | None = None,
+    *,
+    duration_scores: ArrayLike | None = None,
+    duration_bins: ArrayLike | None = None,
+    min_duration: int | Iterable[int] = 1,
+    max_duration: int | Iterable[int | None] | None = None,
+    split: ArrayLike | None = None,
+    classes: Iterable[Any] | None = None,
+    mask: Mask = None,
+    start: ArrayLike | None = None,
+    end: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Any, Any]:
+    """Find the highest-scoring segmentation of a chain, with scores and limits of durations.
+
+    Divides a chain into segments, each with one label. The score of a segmentation is the score of
+    its labels in :func:`viterbi`, plus a score of the duration of each segment, the number of its
+    positions, by its label. With the default arguments, segments are the runs of equal labels of
+    the best labeling of :func:`viterbi`.
+
+    Parameters
+    ----------
+    node_scores : array-like of shape (n_positions, n_labels), or list of such
+        Score of each label at each position; ``-inf`` forbids a label. The chains of a list, of an
+        array with three dimensions or of Sequences are decoded separately. Forbid a label with
+        ``-inf``, not with a large negative number, which would increase rounding errors.
+    edge_scores : array-like of shape (n_labels, n_labels), default=None
+        Score of the transition from the row's to the column's label, between neighboring positions;
+        ``-inf`` forbids a transition. The diagonal contains the scores of steps inside a segment.
+        Default: 0.
+    duration_scores : array-like of shape (n_labels, n_bins), default=None
+        Score of a segment with each label and bin of durations; ``-inf`` forbids it. Default: 0.
+    duration_bins : array-like of int of shape (n_bins,), default=None
+        Smallest duration of each bin, increasing, the first one 1. The last bin also contains all
+        longer durations. By default, there is a bin for each duration from 1 to n_bins - 1, and the
+        last one contains those from n_bins on.
+    min_duration : int or array-like of int of shape (n_labels,), default=1
+        Minimum duration of a segment, for all labels or for each.
+    max_duration : int, None or list of n_labels such, default=None
+        Maximum duration of a segment, for all labels or for each. None: no maximum.
+    split : float or array-like of shape (n_labels,), default=None
+        Score of a boundary between two adjacent segments with the same label, for all labels or for
+        each, in place of a transition. None: adjacent segments have different labels, so that a run
+        of equal labels is one segment.
+    classes, mask, start, end, n_jobs : optional
+        As in :func:`viterbi`.
+
+    Returns
+    -------
+    segments : list of tuple (start, stop, label), or list of such
+        The best segmentation. The positions of a segment are ``start`` to ``stop - 1``; the label
+        is a column number, or a label if there are `classes`.
+    value : float, or ndarray of shape (n_chains,)
+        The score of the segmentation. A chain without positions, which only lists may contain, has
+        no segments and the score 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes are inconsistent, a score is NaN or ``+inf``, a duration is invalid, or a chain
+        has no segmentation that the durations and forbidden labels and transitions allow; the
+        message names the chain.
+    TypeError
+        If a duration is not an integer.
+
+    See Also
+    --------
+    viterbi : The same without durations.
+    sstruct.spans.spans_of : Spans of a label sequence.
+
+    Notes
+    -----
+    The result is exact. The time is O(n_positions n_labels (n_labels + n_bins)), also without a
+    maximum duration: all durations of a bin have the same score, so that the best one is the
+    maximum in a moving window [1]_, in constant time per position, and a minimum or maximum
+    duration only moves the ends of windows. The memory in addition to the input is
+    O(n_positions n_labels).
+
+    Scores of a segment's nodes are differences of cumulative sums over positions. Segmentations
+    whose scores differ by less than the rounding errors of these sums count as equal; the score of
+    the result is computed without them.
+
+    References
+    ----------
+    .. [1] D. Lemire. Streaming maximum-minimum filter using no more than three comparisons per
+       element. Nordic Journal of Computing 13(4), 2006.
+
+    S. Sarawagi, W. W. Cohen. Semi-Markov conditional random fields for information extraction.
+    NIPS 2004, section 3.1.
+
+    Examples
+    --------
+    The best labels of single positions, and segments of at least 2 positions:
+
+    >>> from sstruct.inference import segment_viterbi
+    >>> scores = [[1.0, 0.0], [0.0, 0.5], [1.0, 0.0], [0.0, 2.0], [0.0, 1.0]]
+    >>> segment_viterbi(scores)
+    ([(0, 1, 0), (1, 2, 1), (2, 3, 0), (3, 5, 1)], 5.5)
+    >>> segment_viterbi(scores, min_duration=2)
+    ([(0, 3, 0), (3, 5, 1)], 5.0)
+
+    Segments of 1, of 2 and of more positions score 0, 0.5 and -2:
+
+    >>> segment_viterbi(scores, duration_scores=[[0, 0.5, -2]] * 2, classes=["rest", "walk"])
+    ([(0, 1, 'rest'), (1, 2, 'walk'), (2, 3, 'rest'), (3, 5, 'walk')], 6.0)
+    """
+    chains = Chains(node_scores)
+    scores = _SegmentScores(chains.n_labels, edge_scores, classes, mask, start, end)
+    if chains.n_labels is not None:
+        scores.set_durations(duration_scores, duration_bins, min_duration, max_duration, split)
+
+    def new_decoder():
+        decoder = SegmentDecoder(scores.bins, scores.least, scores.most)
+
+        def decode(node, name):
+            table = decoder.segments(node, scores.terms, scores.duration, scores.split, name)
+            if table[1] == -np.inf:
+                raise ValueError(_no_segmentation(name, len(node), scores))
+            return table
+
+        return decode
+
+    return chains.decoded(scores, new_decoder, n_jobs)
+
+
+class _SegmentScores(ChainScores):
+    """Scores of transitions, boundaries and durations."""
+
+    def set_durations(self, duration_scores, duration_bins, min_duration, max_duration, split):
+        """Validate the arguments of :func:`segment_viterbi` that chains do not have."""
+        K = self.n_labels
+        self.bins, self.duration = _bins(duration_bins), None
+        if duration_scores is not None:
+            table = real_array(duration_scores, "duration_scores")
+            width = len(self.bins) if self.bins is not None else max(table.shape[-1:] or (1,))
+            if table.shape != (K, width) or width == 0:
+                expected = (K, "n_bins" if self.bins is None else width)
+                raise ValueError(f"duration_scores must have shape {expected}, found {table.shape}")
+            self.duration = _scores(table, "duration_scores")
+        if self.bins is None:
+            self.bins = np.arange(1, 2 if self.duration is None else self.duration.shape[1] + 1)
+        self.least = _durations("min_duration", min_duration, K)
+        self.most = _durations("max_duration", max_duration, K, other=ANY_DURATION)
+        wrong = np.flatnonzero(self.least > self.most)
+        if len(wrong):
+            k = int(wrong[0])
+            raise ValueError(
+                f"min_duration is {self.least[k]} but max_duration is {self.most[k]} for label {k}"
+            )
+        self.split = None
+        if split is not None:
+            row = real_array(split, "split")
+            if row.shape not in ((), (K,)):
+                raise ValueError(f"split must be a number or have shape {(K,)}, found {row.shape}")
+            self.split = np.full(K, _scores(row, "split"))
+
+    def named(self, segments):
+        """Return the segments as a list of tuples with labels."""
+        segments = segments.reshape(-1, 3)  # that of a chain without positions is 1-D
+        labels = [plain(label) for label in super().named(segments[:, 2])]
+        return list(zip(segments[:, 0].tolist(), segments[:, 1].tolist(), labels))
+
+    def _table(self, edge_scores, allowed):
+        edge = super()._table(edge_scores, allowed)
+        if edge.ndim != 2:
+            raise ValueError(
+                f"edge_scores must have shape {(self.n_labels, self.n_labels)}, found {edge.shape}"
+            )
+        return _scores(edge, "edge_scores")
+
+    def _stored(self, edge_scores, allowed):
+        refuse_sparse(edge_scores, "edge_scores", "an array; use viterbi for sparse transitions")
+
+
+def _scores(values, name):
+    """Raise ValueError for NaN, +inf and finite scores whose sums may not be finite."""
+    with np.errstate(invalid="ignore"):
+        valid = np.isneginf(values) | (np.abs(values) <= LARGEST)
+    if not valid.all():
+        raise ValueError(
+            f"{name} must be at most {LARGEST:g}, or -inf, found {values[~valid].flat[0]}"
+        )
+    return values
+
+
+def _bins(duration_bins):
+    """Return the smallest duration of each bin as int64, or None."""
+    if duration_bins is None:
+        return None
+    bins = array_of(duration_bins, "duration_bins", "an array of integers")
+    if bins.dtype.kind not in "iu":
+        raise TypeError(f"duration_bins must be integers, found dtype {bins.dtype}")
+    increasing = bins.ndim == 1 and len(bins) > 0 and bins[0] == 1 and (bins[1:] > bins[:-1]).all()
+    if not increasing or bins[-1] > ANY_DURATION:
+        raise ValueError(
+            "duration_bins must be the smallest duration of each bin, increasing, the first one "
+            f"1; found {shortened(duration_bins)}"
+        )
+    return bins.astype(np.int64)
+
+
+def _durations(name, value, n_labels, other=None):
+    """Return the limit of the durations of each label as int64; None is `other`, if given."""
+    if value is None or is_integer(value):
+        values = [value] * n_labels
+    else:
+        refuse_sparse(value, name, f"an integer or {n_labels} integers")
+        values = listed(value, name, f"an integer or {n_labels} integers")
+        if len(values) != n_labels:
+            raise ValueError(f"{name} must have {n_labels} entries, found {len(values)}")
+    for item in values:
+        if not is_integer(item) and (item is not None or other is None):
+            expected = "integers" if other is None else "integers or None"
+            raise TypeError(f"{name} must be {expected}, found {shortened(item)}")
+        if item is not None and not 1 <= item <= ANY_DURATION:
+            raise ValueError(
+                f"{name} must be at least 1 and at most {ANY_DURATION}, found {shortened(item)}"
+            )
+    return np.array([other if item is None else item for item in values], dtype=np.int64)
+
+
+def _no_segmentation(name, length, scores):
+    least, most = scores.least.min(), scores.most.max()
+    limits = f"at least {least}" + (f" and at most {most}" if most < ANY_DURATION else "")
+    return (
+        f"{name} of {length} positions has no segmentation: segments have {limits} positions, and "
+        "all others are excluded by forbidden labels or transitions, or scores of -inf; allow "
+        "shorter or longer segments, or set `split`"
+    )
