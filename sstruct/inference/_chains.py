@@ -136,7 +136,7 @@ n_labels), default=None
     zero = missing == "zero" and sparse.issparse(edge_scores)
     if beam is not None and not zero:
         raise ValueError("beam requires a sparse matrix as edge_scores and missing='zero'")
-    chains = Chains(node_scores)
+    chains = ScoredChains(node_scores)
     scores = ChainScores(chains.n_labels, edge_scores, classes, mask, start, end, zero=zero)
     if not zero:
         return chains.decoded(scores, lambda: ChainDecoder(scores.terms).decode, n_jobs)
@@ -217,7 +217,7 @@ n_labels), default=None
     k = whole_number(k, "k")
     if k < 1:
         raise ValueError(f"k must be at least 1, found {k}")
-    chains = Chains(node_scores)
+    chains = ScoredChains(node_scores)
     scores = ChainScores(chains.n_labels, edge_scores, classes, mask, start, end)
 
     def decode(node, name):
@@ -226,7 +226,7 @@ n_labels), default=None
     return chains.decoded(scores, lambda: decode, n_jobs, values_are_lists=True)
 
 
-class Chains:
+class ScoredChains:
     """Node scores of one chain or of several, with their names in errors."""
 
     def __init__(self, node_scores):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import array_of, listed, real_array, refuse_sparse
+from sstruct._checks.arrays import real_array, refuse_sparse
 from sstruct._checks.magnitudes import LARGEST
-from sstruct._checks.parameters import is_integer
-from sstruct._checks.shown import plain, shortened
+from sstruct._checks.shown import plain
+from sstruct._input.durations import ANY_DURATION, duration_limits
+from sstruct._input.durations import duration_bins as as_bins
 from sstruct._oracles.segment._segment_decoder import SegmentDecoder
 from sstruct.inference._chain_scores import ChainScores, Mask
-from sstruct.inference._chains import Chains
-
-ANY_DURATION = np.iinfo(np.int64).max
+from sstruct.inference._chains import ScoredChains
 
 
 def segment_viterbi(
@@ -24,9 +23,9 @@ def segment_viterbi(
     edge_scores: ArrayLike | None = None,
     *,
     duration_scores: ArrayLike | None = None,
-    duration_bins: ArrayLike | None = None,
-    min_duration: int | Iterable[int] = 1,
-    max_duration: int | Iterable[int | None] | None = None,
+    duration_bins: ArrayLike | str | None = None,
+    min_duration: int | Iterable[int] | Mapping[Any, int] = 1,
+    max_duration: int | Iterable[int | None] | Mapping[Any, int | None] | None = None,
     split: ArrayLike | None = None,
     classes: Iterable[Any] | None = None,
     mask: Mask = None,
@@ -53,14 +52,15 @@ def segment_viterbi(
         Default: 0.
     duration_scores : array-like of shape (n_labels, n_bins), default=None
         Score of a segment with each label and bin of durations; ``-inf`` forbids it. Default: 0.
-    duration_bins : array-like of int of shape (n_bins,), default=None
+    duration_bins : array-like of int of shape (n_bins,) or "auto", default=None
         Smallest duration of each bin, increasing, the first one 1. The last bin also contains all
-        longer durations. By default, there is a bin for each duration from 1 to n_bins - 1, and the
-        last one contains those from n_bins on.
-    min_duration : int or array-like of int of shape (n_labels,), default=1
-        Minimum duration of a segment, for all labels or for each.
-    max_duration : int, None or list of n_labels such, default=None
-        Maximum duration of a segment, for all labels or for each. None: no maximum.
+        longer durations. ``"auto"``: 1, 2, 4, ..., 1024. None: a bin for each duration from 1 to
+        n_bins - 1, and the last one for those from n_bins on.
+    min_duration : int, array-like of int of shape (n_labels,) or dict, default=1
+        Minimum duration of a segment, for all labels, for each, or by label.
+    max_duration : int, None, list of n_labels such or dict, default=None
+        Maximum duration of a segment, for all labels, for each, or by label. None, and labels that
+        a dict does not contain: no maximum.
     split : float or array-like of shape (n_labels,), default=None
         Score of a boundary between two adjacent segments with the same label, for all labels or for
         each, in place of a transition. None: adjacent segments have different labels, so that a run
@@ -127,8 +127,8 @@ def segment_viterbi(
     >>> segment_viterbi(scores, duration_scores=[[0, 0.5, -2]] * 2, classes=["rest", "walk"])
     ([(0, 1, 'rest'), (1, 2, 'walk'), (2, 3, 'rest'), (3, 5, 'walk')], 6.0)
     """
-    chains = Chains(node_scores)
-    scores = _SegmentScores(chains.n_labels, edge_scores, classes, mask, start, end)
+    chains = ScoredChains(node_scores)
+    scores = _DurationScores(chains.n_labels, edge_scores, classes, mask, start, end)
     if chains.n_labels is not None:
         scores.set_durations(duration_scores, duration_bins, min_duration, max_duration, split)
 
@@ -146,13 +146,13 @@ def segment_viterbi(
     return chains.decoded(scores, new_decoder, n_jobs)
 
 
-class _SegmentScores(ChainScores):
+class _DurationScores(ChainScores):
     """Scores of transitions, boundaries and durations."""
 
     def set_durations(self, duration_scores, duration_bins, min_duration, max_duration, split):
         """Validate the arguments of :func:`segment_viterbi` that chains do not have."""
         K = self.n_labels
-        self.bins, self.duration = _bins(duration_bins), None
+        self.bins, self.duration = as_bins(duration_bins), None
         if duration_scores is not None:
             table = real_array(duration_scores, "duration_scores")
             width = len(self.bins) if self.bins is not None else max(table.shape[-1:] or (1,))
@@ -162,14 +162,8 @@ class _SegmentScores(ChainScores):
             self.duration = _scores(table, "duration_scores")
         if self.bins is None:
             self.bins = np.arange(1, 2 if self.duration is None else self.duration.shape[1] + 1)
-        self.least = _durations("min_duration", min_duration, K)
-        self.most = _durations("max_duration", max_duration, K, other=ANY_DURATION)
-        wrong = np.flatnonzero(self.least > self.most)
-        if len(wrong):
-            k = int(wrong[0])
-            raise ValueError(
-                f"min_duration is {self.least[k]} but max_duration is {self.most[k]} for label {k}"
-            )
+        labels = list(range(K)) if self.classes is None else self.classes.tolist()
+        self.least, self.most = duration_limits(min_duration, max_duration, labels)
         self.split = None
         if split is not None:
             row = real_array(split, "split")
@@ -204,42 +198,6 @@ def _scores(values, name):
             f"{name} must be at most {LARGEST:g}, or -inf, found {values[~valid].flat[0]}"
         )
     return values
-
-
-def _bins(duration_bins):
-    """Return the smallest duration of each bin as int64, or None."""
-    if duration_bins is None:
-        return None
-    bins = array_of(duration_bins, "duration_bins", "an array of integers")
-    if bins.dtype.kind not in "iu":
-        raise TypeError(f"duration_bins must be integers, found dtype {bins.dtype}")
-    increasing = bins.ndim == 1 and len(bins) > 0 and bins[0] == 1 and (bins[1:] > bins[:-1]).all()
-    if not increasing or bins[-1] > ANY_DURATION:
-        raise ValueError(
-            "duration_bins must be the smallest duration of each bin, increasing, the first one "
-            f"1; found {shortened(duration_bins)}"
-        )
-    return bins.astype(np.int64)
-
-
-def _durations(name, value, n_labels, other=None):
-    """Return the limit of the durations of each label as int64; None is `other`, if given."""
-    if value is None or is_integer(value):
-        values = [value] * n_labels
-    else:
-        refuse_sparse(value, name, f"an integer or {n_labels} integers")
-        values = listed(value, name, f"an integer or {n_labels} integers")
-        if len(values) != n_labels:
-            raise ValueError(f"{name} must have {n_labels} entries, found {len(values)}")
-    for item in values:
-        if not is_integer(item) and (item is not None or other is None):
-            expected = "integers" if other is None else "integers or None"
-            raise TypeError(f"{name} must be {expected}, found {shortened(item)}")
-        if item is not None and not 1 <= item <= ANY_DURATION:
-            raise ValueError(
-                f"{name} must be at least 1 and at most {ANY_DURATION}, found {shortened(item)}"
-            )
-    return np.array([other if item is None else item for item in values], dtype=np.int64)
 
 
 def _no_segmentation(name, length, scores):

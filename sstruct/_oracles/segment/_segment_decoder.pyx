@@ -5,7 +5,7 @@
 #     where gain[s] is the best score of everything before s, and of the transition, minus S[s].
 # (b) Durations of a bin have the same score. A bin of one duration has one candidate. The candidates of
 #     a wider bin are in a window of starts that moves by one with e. Its maximum is first in a queue of
-#     decreasing gains ([L12]), in constant time per node, however wide the bin is.
+#     decreasing gains (Lemire 2006), in constant time per node, however wide the bin is.
 # (c) A forbidden node of a label, or a forbidden step between two of its nodes, does not enter S. It
 #     limits the starts, so that S stays finite.
 # (d) The score of an edge between two nodes of a segment is edge[k, k], as in a chain, so that without
