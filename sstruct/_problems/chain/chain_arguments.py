@@ -101,11 +101,16 @@ class ChainModel:
 
 
 @lru_cache
-def chain_layout(
+def chain_layout(*sizes, **options):
+    """Return the WeightLayout of a chain model; arguments as of `chain_blocks`."""
+    return WeightLayout(chain_blocks(*sizes, **options))
+
+
+def chain_blocks(
     n_labels, n_features, bias, boundaries, transitions, n_edge_features, scored=False,
     n_groups=None,
 ):  # fmt: skip
-    """Return the WeightLayout of a chain model.
+    """Return the tables of weights of a chain model, see WeightLayout.
 
     n_features : number of features that are not scores of the labels
     scored : whether there are such scores
@@ -118,15 +123,13 @@ def chain_layout(
     if n_groups is not None:
         edge = WeightBlock(("group",), (n_groups,), (1,), padded_labels(n_groups))
     features = WeightBlock(("edge_feature", *pair), (G, K, K), (table, width, 1), G * table)
-    return WeightLayout(
-        {
-            **label_blocks(K, n_features, bias, scored),
-            "start": row if boundaries else (K,),
-            "end": row if boundaries else (K,),
-            "edge": edge if transitions else (K, K),
-            "edge_feature": features if G else (0, K, K),
-        }
-    )
+    return {
+        **label_blocks(K, n_features, bias, scored),
+        "start": row if boundaries else (K,),
+        "end": row if boundaries else (K,),
+        "edge": edge if transitions else (K, K),
+        "edge_feature": features if G else (0, K, K),
+    }
 
 
 def number_of_groups(groups):

@@ -1,0 +1,130 @@
+"""The problem of segments: the contract, on chains whose runs have durations."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sstruct._problems.chain.chain_arguments import ChainRanges
+from sstruct._problems.segment._segment_problem import NoSegmentationError, SegmentProblem
+from sstruct._problems.segment.segment_arguments import SegmentModel, runs_of
+from sstruct._testing import _problem_access as doors
+from tests.problems.flat import with_records
+from tests.problems.test_contract import STORAGES, check_against_definition, make_chains
+from tests.reference.brute_force import is_allowed
+from tests.reference.segments import durations_of, is_within
+
+
+def make_segments(rng, K, lengths, bins=(1, 2, 4), **options):
+    """As `make_chains`; `bins` may be None."""
+    made = make_chains(rng, K, lengths, **options)
+    arguments = made.arguments
+    starts, ends, labels = (arguments[key] for key in ("starts_here", "ends_here", "labels"))
+    most = rng.integers(2, 7, K)
+    least = np.minimum(rng.integers(1, 3, K), most)
+    allowed = [
+        [
+            y
+            for y in product(range(K), repeat=length)
+            if is_within(y, s, e, least, most) and is_allowed(y, made.model, s, e)
+        ]
+        for length, s, e in zip(lengths, starts, ends, strict=True)
+    ]
+    if not all(allowed):
+        return make_segments(rng, K, lengths, bins, **options)
+    for i, of_block in enumerate(allowed):
+        first = arguments["start"][i]
+        labels[first : first + lengths[i]] = of_block[rng.integers(len(of_block))]
+    limits = {"bins": None if bins is None else np.array(bins), "least": least, "most": most}
+    del arguments["copies_end"]
+    problem = SegmentProblem(
+        **with_records(arguments | limits, chains=ChainRanges, model=SegmentModel)
+    )
+
+    def phi(i, y):
+        count = durations_of(y, starts[i], ends[i], bins or (), K) if bins else np.empty(0)
+        return np.r_[made.phi(i, y), count]
+
+    w = np.r_[made.w, rng.integers(-4, 5, K * len(bins or ()))].astype(float)
+    return SimpleNamespace(
+        problem=problem,
+        phi=phi,
+        loss=made.loss,
+        w=w,
+        padded=problem.layout.padded(w),
+        public=problem.layout.public,
+        allowed=allowed,
+    )
+
+
+@pytest.mark.parametrize("K, lengths", [(1, (3, 2)), (2, (5, 2, 7)), (3, (4, 5)), (9, (3, 2))])
+@pytest.mark.parametrize("bins", [(1, 2, 4), (1,), None])
+@pytest.mark.parametrize("masked", [False, True])
+def test_contract(rng, K, lengths, bins, masked):
+    made = make_segments(rng, K, lengths, bins, masked=masked)
+    check_against_definition(made, rng)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cuts": False},
+        {"weighted": True},
+        {"scored": True},
+        {"tied": 2},
+        {"switches": (False, True, False)},
+        {"switches": (True, False, True)},
+        *({"storage": storage, "dtype": dtype} for storage, dtype in STORAGES),
+    ],
+    ids=str,
+)
+def test_contract_of_other_terms(rng, options):
+    for _ in range(5):
+        check_against_definition(make_segments(rng, 3, (4, 2, 5), **options), rng)
+
+
+def test_distances_of_many_differences(rng):
+    """Above a number of differences, distances are sums over planes."""
+    for length in (60, 70, 130):
+        labels = np.repeat(rng.integers(0, 2, length // 2), 2)
+        model = SegmentModel(
+            2, bins=np.array([1, 3, 8]), least=np.array([1, 1]), most=np.array([200, 200])
+        )
+        X = rng.integers(-3, 4, (length, 2)).astype(float)
+        problem = SegmentProblem(X, ChainRanges([0], [length]), model, labels.astype(np.int32))
+        code, other = labels.astype(np.int32), (1 - labels).astype(np.int32)
+        other[:7] = 0
+        out = np.zeros(problem.n_weights)
+        doors.scatter(problem, 0, [code, other], [1.0, -1.0], out)
+        assert doors.squared_distance(problem, 0, code, other) == out @ out
+
+
+def test_invalid_codes_and_blocks_without_a_segmentation(rng):
+    model = SegmentModel(2, least=np.array([2, 2]), most=np.array([3, 3]))
+    labels = np.array([0, 0, 0, 1, 1, 0, 0, 1], dtype=np.int32)
+    problem = SegmentProblem(np.ones((8, 1)), ChainRanges([0], [7]), model, labels)
+    problem.check_code(0, labels[:7])
+    for wrong in ([0, 1, 1, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 0, 0, 1]):
+        with pytest.raises(ValueError, match="which the limits of durations forbid"):
+            problem.check_code(0, np.array(wrong, dtype=np.int32))
+    short = SegmentProblem(np.ones((8, 1)), ChainRanges([0, 7], [7, 1]), model)
+    with pytest.raises(NoSegmentationError, match="block 1 of 1 nodes has no allowed segm") as info:
+        short.best_code(1, np.zeros(short.n_weights), 0.0)
+    assert info.value.block == 1
+    copies = ChainRanges([0, 3], [4, 4], copies_end=[True, False], ends_here=[False, True])
+    with pytest.raises(ValueError, match="cannot be cut into windows"):
+        SegmentProblem(np.ones((8, 1)), copies, model)
+    with pytest.raises(ValueError, match="limits of durations of 2 labels, expected 3"):
+        SegmentProblem(
+            np.ones((8, 1)), ChainRanges([0], [4]), SegmentModel(3, least=[1, 1], most=[2, 2])
+        )
+
+
+def test_runs_of_blocks():
+    labels = np.array([9, 0, 0, 1, 1, 1, 9, 2, 1])
+    first, stop, block = runs_of(labels, np.array([1, 4, 7]), np.array([3, 2, 2]))
+    assert first.tolist() == [1, 3, 4, 7, 8]
+    assert stop.tolist() == [3, 4, 6, 8, 9]
+    assert block.tolist() == [0, 0, 1, 2, 2]
+    assert [len(each) for each in runs_of(labels, np.array([]), np.array([]))] == [0, 0, 0]
