@@ -10,6 +10,7 @@ from sstruct.multiclass import MulticlassSSVM
 from sstruct.multilabel import MultilabelSSVM
 from sstruct.path import RegularizationPath, ssvm_path
 from sstruct.path_cv import PathCV
+from sstruct.segmentation import SegmentSSVM
 from sstruct.sequences import Sequences
 from sstruct.tree import TreeSSVM
 from sstruct.typed_graph import TypedGraphCRFSSVM
@@ -26,6 +27,7 @@ __all__ = [
     "MultilabelSSVM",
     "PathCV",
     "RegularizationPath",
+    "SegmentSSVM",
     "Sequences",
     "StructuredSVM",
     "TreeSSVM",

@@ -13,7 +13,7 @@ from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.parameters import check_number
 from sstruct._checks.types import ClassWeight, NumericArrayLike
 from sstruct._estimators.chain.chain_structure import ChainStructure, transition_weights
-from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
+from sstruct._estimators.chain.resolved_mask import without_functions
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
 from sstruct._export.export_method import ExportMixin
@@ -439,14 +439,7 @@ class ChainSSVM(ExportMixin, LabelingSSVM):
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _stored_parameters(self, attributes):
-        mask, transitions, stored = self.transition_mask, self.transitions, {}
-        if callable(mask) and not is_importable(mask):
-            resolved = ResolvedMask(attributes["classes_"], *attributes["_masks"])
-            stored["transition_mask"] = resolved
-        if callable(transitions) and not is_importable(transitions):
-            groups = attributes.get("transition_groups_")
-            stored["transitions"] = True if groups is None else groups
-        return stored
+        return without_functions(self.transition_mask, self.transitions, attributes)
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Predict the best labeling of each sequence, optionally given some known labels.

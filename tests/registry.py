@@ -241,9 +241,11 @@ def chains_with_edge_features(rng, n):
     return with_edge_features(X, rng), y
 
 
-def chains_of_any_kind(rng, n):
+def chains_of_any_kind(rng, n, with_edges=True):
     X, y = chains(rng, n)
     kind = rng.integers(9)
+    if not with_edges and kind > 5:
+        return X, y
     if kind > 5:
         X = with_edge_features(X, rng)
     if kind == 6:
@@ -261,6 +263,10 @@ def chains_of_any_kind(rng, n):
     if kind == 4:
         return X, [["ab"[label] for label in labels] for labels in y]
     return X, y
+
+
+def segments_of_any_kind(rng, n):
+    return chains_of_any_kind(rng, n, with_edges=False)
 
 
 def graphs_with(features):
@@ -393,6 +399,12 @@ _chain = COMMON | OF_LABELS | SLACK | SCORES | ALSO_GDMM | {
                         masks.bio_transitions),
     "window_size": ("auto", "auto", None, 1, 2),
 }  # fmt: skip
+_segment = {name: values for name, values in _chain.items() if name != "window_size"} | {
+    "solver": COMMON["solver"],
+    "duration_bins": ("auto", None, [1, 2], [1]),
+    "min_duration": (1, 1, 1, 1, [1, 1], {0: 1}, 2),
+    "max_duration": (None, None, 3, [3, None], {1: 4}),
+}
 _graph = COMMON | OF_LABELS | SLACK | SCORES | {
     "pairwise": ("potts", "full", 0.5),
     "inference": ("auto", "auto", "cut", "expansion", "max-sum", "fwmap"),
@@ -436,6 +448,20 @@ EXAMPLES = {
         _chain,
         refitted={"transitions": False},
         more=({"rescaling": "slack"},),
+    ),
+    "segments": Example(
+        sstruct.SegmentSSVM,
+        chains,
+        _segment,
+        make_varied=segments_of_any_kind,
+        checked=({}, {"rescaling": "slack"}),
+        checked_online=({"solver": "perceptron"},),
+        refitted={"duration_bins": [1, 2]},
+        more=(
+            {"duration_bins": None},
+            {"max_duration": 3, "pairwise_scale": "auto", "lam": "auto"},
+            {"class_scores": slice(0, 2)},
+        ),
     ),
     "graph": Example(
         sstruct.GraphCRFSSVM,

@@ -39,6 +39,7 @@ PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
 # For each file and class or function: the shared texts (later ones take precedence), and additions.
 TARGETS = {
     ("chain.py", "ChainSSVM"): ([Common], Chains),
+    ("segmentation.py", "SegmentSSVM"): ([Common], None),
     ("multilabel.py", "MultilabelSSVM"): ([Common], LabelSets),
     ("multiclass.py", "MulticlassSSVM"): ([Common], None),
     ("tree.py", "TreeSSVM"): ([Common], None),
@@ -69,6 +70,7 @@ OWN = {
         *("inference", "classes", "class_weight", "w_", "coef_", "intercept_", "classes_"),
         "n_features_in_",
     ),
+    ("segmentation.py", "SegmentSSVM"): ("References",),
     ("metrics/_scores.py", "flat_classification_report"): ("labels",),
 }
 

@@ -10,6 +10,7 @@ import re
 GROUPS = {
     "Model": (
         *("oracle", "parents", "edges", "connectivity", "pairwise", "inference"),
+        *("duration_bins", "min_duration", "max_duration"),
         *("transitions", "boundaries", "transition_mask", "class_scores", "fit_intercept"),
         *("bounds", "prior", "classes", "ignore_label"),
     ),

@@ -15,7 +15,7 @@ from scipy import sparse
 from sstruct import Sequences
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
-from tests.reference import brute_force
+from tests.reference import brute_force, segments
 from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Rounding, over the sum of the sizes of all terms.
@@ -137,8 +137,8 @@ def window_size(model):
 
     The objective with multipliers is compared with that of whole samples, a lower bound.
     """
-    is_whole = model.window_size == "auto" or is_coupled(model)  # "auto": all are short
-    return None if is_whole else model.window_size
+    size = getattr(model, "window_size", None)
+    return None if size == "auto" or is_coupled(model) else size  # "auto": all are short
 
 
 def chain_blocks(model, X, y, weights):
@@ -170,8 +170,36 @@ def chain_blocks(model, X, y, weights):
             part = truth[first:after]
             scale = 1 / (truth >= 0).sum() if divided else 1.0
             every, scores = scored(list(theta), edges, [edge] * (n - 1))
+            scores = scores + duration_scores(model, every, first == 0, last == len(x))
             loss = scale * cost[part[:own], every[:, :own]].sum(axis=1)
             yield scores, loss, place(part, (K,) * n), weight
+
+
+def duration_scores(model, every, starts, ends):
+    """Scores of the durations of labelings, -inf where not allowed; 0 for models without them."""
+    if not hasattr(model, "min_duration"):
+        return 0.0
+    classes, bins = model.classes_.tolist(), getattr(model, "duration_bins_", ())
+    least = limits_of(model.min_duration, classes, 1)
+    most = limits_of(model.max_duration, classes, np.inf)
+    out = np.zeros(len(every))
+    for row, labels in enumerate(every.tolist()):
+        if not segments.is_within(labels, starts, ends, least, most):
+            out[row] = -np.inf
+        elif len(bins):
+            count = segments.durations_of(labels, starts, ends, bins, len(classes))
+            out[row] = count @ model.duration_coef_.ravel()
+    return out
+
+
+def limits_of(given, classes, default):
+    """The limit of the durations of each label."""
+    if isinstance(given, dict):
+        given = [given.get(label) for label in classes]
+    given = given if isinstance(given, list) else [given] * len(classes)
+    if not all(limit is None or isinstance(limit, int) for limit in given):
+        raise UnreadError
+    return [default if limit is None else limit for limit in given]
 
 
 def edge_table(model, features):
@@ -420,6 +448,7 @@ def choice_blocks(model, X, y, weights):
 BLOCKS = {
     "chain": chain_blocks,
     "chain with edge features": chain_blocks,
+    "segments": chain_blocks,
     "graph": graph_blocks,
     "adjacency": graph_blocks,
     "featured graph": graph_blocks,

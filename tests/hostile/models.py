@@ -56,13 +56,14 @@ def attack(case):
         return
     uses = [
         ("predict", lambda: tampered.predict(X)),
-        ("decision_function", lambda: tampered.decision_function(X)),
         ("score", lambda: tampered.score(X, y)),
         ("w_", lambda: tampered.w_),
         ("to_frame", lambda: tampered.to_frame()),
         ("coef_", lambda: (tampered.coef_, tampered.intercept_, tampered.edge_coef_)),
         ("fit", lambda: _fit(tampered, X, y)),
     ]
+    if hasattr(model, "decision_function"):
+        uses.append(("decision_function", lambda: tampered.decision_function(X)))
     if hasattr(model, "predict_top_k"):
         uses.append(("predict_top_k", lambda: tampered.predict_top_k(X, 2)))
     if name not in ("rows", "typed graph"):

@@ -17,6 +17,7 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
+    SegmentSSVM,
     Sequences,
     StructuredSVM,
     TreeSSVM,
@@ -77,6 +78,8 @@ assert_type(model.predict(X, y_partial=[None] * len(X)), np.ndarray)
 best: dict[str, Any] = model.get_params()
 ends = ChainSSVM(transition_mask=bioes_transitions)
 ChainSSVM(class_weight={"B": 2.0}).fit(X, y, sample_weight=[np.ones(3), np.ones(2)])
+walks: SegmentSSVM = SegmentSSVM(min_duration={"B": 2}, max_duration=[5, None]).fit(X, y)
+assert_type(walks.predict_spans(X), list[list[tuple[int, int, Any]]])
 graphs: GraphCRFSSVM = GraphCRFSSVM(pairwise="contrast").fit([], [])
 grids: GridCRFSSVM = GridCRFSSVM(connectivity=8).fit([], [])
 assert_type(grids.decision_function(np.zeros((2, 3, 4, 1))), np.ndarray)

@@ -49,6 +49,8 @@ class ChainStructure(Windowed, NodeStructure):
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
     fits_partitions = refuses_lengths = has_distribution = has_spans = True
+    # The class of the training data, and the name of the decoder.
+    labeled, decoder = LabeledChains, "viterbi"
 
     def check(self):
         super().check()
@@ -64,7 +66,7 @@ class ChainStructure(Windowed, NodeStructure):
 
     def train(self, X, y, sample_weight, completion=None, model=None):
         nodes = self.pack(X, model)
-        data = LabeledChains(self, nodes, y, sample_weight, completion)
+        data = self.labeled(self, nodes, y, sample_weight, completion)
         if self.solver_name == "gdmm" and nodes.n_edge_features:
             raise ValueError(
                 "edge features are not supported by solver='gdmm', which searches one table of "
@@ -85,7 +87,7 @@ class ChainStructure(Windowed, NodeStructure):
             data.total_weight,
             data.trained,
             data.data(),
-            Inference("viterbi"),
+            Inference(self.decoder),
             {
                 "n_features_in_": nodes.n_features,
                 "feature_names_in_": nodes.feature_names,
@@ -100,6 +102,7 @@ class ChainStructure(Windowed, NodeStructure):
                 "n_edge_features_in_": nodes.n_edge_features or None,
                 "edge_feature_names_in_": nodes.edge_names,
                 "_class_scores": data.class_scores,
+                **data.attributes,
             },
             features=data.scalable,
             empty=nodes.empty,
@@ -235,17 +238,24 @@ class ChainStructure(Windowed, NodeStructure):
         if np.count_nonzero(length) < len(length):
             start, length = start[length > 0], length[length > 0]
         chains = ChainRanges(start, length)
-        terms = model._bias, model._boundaries, model._transitions
-        groups = model.get("transition_groups_")
-        chain_model = ChainModel(len(model.classes_), *terms, *model._masks, groups)
-        return chain_problem(
+        return self.new_problem(
             nodes,
             scored_rows(nodes.flat, model.get("_class_scores")),
             chains,
-            chain_model,
+            self.chain_model(model),
             known=known,
             states_per_label=n_states,
         )
+
+    def chain_model(self, model):
+        """Return the ChainModel of a FittedModel."""
+        terms = model._bias, model._boundaries, model._transitions
+        groups = model.get("transition_groups_")
+        return ChainModel(len(model.classes_), *terms, *model._masks, groups)
+
+    def new_problem(self, *arguments, **options):
+        """Return the problem of chains; arguments as of `chain_problem`."""
+        return chain_problem(*arguments, **options)
 
     def _decoded(self, model, nodes, known=None, n_states=1):
         """Return the labels of all nodes."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from sstruct._estimators.chain.chain_samples import chain_problem
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.class_scores import score_columns
@@ -122,38 +121,40 @@ class LabeledChains:
         self.masks = completion.spread(edge), completion.spread(boundary, axes=(1,))
         self.groups = completion.spread(self.groups)
 
-    def problem(self, structure):
-        """Return the problem."""
+    def ranges(self):
+        """Return the ChainRanges of the blocks."""
         offsets = self.nodes.offsets
-        rows = self.rows
-        if self.class_scores is not None:
-            rows = scored_rows(self.nodes.flat, self.class_scores, compress=True)
         ends_here = self.start + self.length == offsets[self._sample + 1]
         if self.copies_end is not None:
             ends_here &= ~self.copies_end
-        return chain_problem(
+        starts_here = self.start == offsets[self._sample]
+        return ChainRanges(self.start, self.length, starts_here, ends_here, self.copies_end)
+
+    def problem(self, structure):
+        """Return the problem."""
+        rows = self.rows
+        if self.class_scores is not None:
+            rows = scored_rows(self.nodes.flat, self.class_scores, compress=True)
+        return structure.new_problem(
             self.nodes,
             rows,
-            ChainRanges(
-                self.start,
-                self.length,
-                self.start == offsets[self._sample],
-                ends_here,
-                self.copies_end,
-            ),
-            ChainModel(
-                len(self.classes),
-                structure.fit_intercept,
-                structure.boundaries,
-                structure.has_transitions,
-                *self.masks,
-                self.groups,
-            ),
+            self.ranges(),
+            self.model(structure),
             self.codes,
             cost=self._cost,
             loss_scale=self._loss_scale,
             node_weight=self._node_weight,
         )
+
+    def model(self, structure):
+        """Return the ChainModel."""
+        terms = structure.fit_intercept, structure.boundaries, structure.has_transitions
+        return ChainModel(len(self.classes), *terms, *self.masks, self.groups)
+
+    @property
+    def attributes(self):
+        """Fitted attributes that plain chains do not have."""
+        return {}
 
     @property
     def scalable(self):

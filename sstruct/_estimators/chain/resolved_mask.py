@@ -58,3 +58,19 @@ def is_importable(function):
     except Exception:  # pickling an object may raise anything
         return False
     return True
+
+
+def without_functions(mask, transitions, attributes):
+    """Return the parameters to store in place of functions that cannot be imported.
+
+    mask, transitions : the parameters `transition_mask` and `transitions`
+    attributes : fitted attributes
+    """
+    stored = {}
+    if callable(mask) and not is_importable(mask):
+        resolved = ResolvedMask(attributes["classes_"], *attributes["_masks"])
+        stored["transition_mask"] = resolved
+    if callable(transitions) and not is_importable(transitions):
+        groups = attributes.get("transition_groups_")
+        stored["transitions"] = True if groups is None else groups
+    return stored

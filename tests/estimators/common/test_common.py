@@ -43,7 +43,7 @@ def is_checked_online(check, estimator):
     Two copies of a sample are two of their steps, not a step of twice the length. And the check of
     n_features_in_ passes `classes` to the first call of partial_fit only for classifiers.
     """
-    is_chain = type(estimator).__name__ == "ChainSSVM"
+    is_chain = type(estimator).__name__ in ("ChainSSVM", "SegmentSSVM")
     return name_of(check) not in WEIGHT_CHECKS and not (
         name_of(check) == "check_n_features_in_after_fitting" and is_chain
     )

@@ -1,0 +1,81 @@
+"""Labels of nodes from spans that users pass as y, and spans of predicted labels."""
+
+import numpy as np
+
+from sstruct._checks.parameters import is_integer
+from sstruct._checks.shown import plain, shortened
+from sstruct._input.labels import check_label
+from sstruct._problems.segment.segment_arguments import runs_of
+
+
+def without_spans(y, lengths):
+    """Return y with the labels of nodes in place of spans; y itself if it has no spans.
+
+    Parameters
+    ----------
+    y : as passed to ``fit``
+        Spans are lists of tuples (start, stop, label), the first with start 0; see `has_spans`.
+    lengths : ndarray of shape (n,)
+        Numbers of nodes.
+    """
+    items = list(y) if isinstance(y, list | tuple) else []
+    if len(items) != len(lengths) or not any(map(has_spans, items)):
+        return y
+    out = []
+    for i, item in enumerate(items):
+        if not has_spans(item) and lengths[i] > 0:
+            raise ValueError(
+                f"y[{i}] has no spans (start, stop, label), but other samples do; found "
+                f"{shortened(item)}"
+            )
+        out.append(_labels_of(item, i, lengths[i]))
+    return out
+
+
+def has_spans(item):
+    """Return whether a sample of y is a list of spans, the first of which starts at 0."""
+    # The first item alone decides in most cases. Subclasses of lists may have any length.
+    if not isinstance(item, list | tuple) or not isinstance(next(iter(item), None), tuple):
+        return False
+    spans = [tuple(span) if isinstance(span, tuple) else () for span in item]
+    return (
+        all(len(span) == 3 for span in spans)
+        and all(is_integer(bound) for span in spans for bound in span[:2])
+        and spans[0][0] == 0
+        and spans[0][1] > 0
+    )
+
+
+def _labels_of(spans, i, length):
+    """Return a list with the label of each node."""
+    labels, before = [], None
+    if sum(stop - start for start, stop, _ in spans) != length:
+        raise ValueError(f"X[{i}] has {length} nodes, but the spans of y[{i}] do not cover them")
+    for number, (start, stop, label) in enumerate(spans):
+        if start != len(labels) or stop <= start:
+            raise ValueError(
+                f"y[{i}] has the span {shortened((start, stop, label))} after node {len(labels)}; "
+                "each span must start where the one before it stops"
+            )
+        check_label(label, f"y[{i}] at node {start}")
+        if number > 0 and label == before:
+            raise ValueError(
+                f"y[{i}] has two adjacent spans with label {shortened(label)} at node {start}; "
+                "join them, since adjacent segments have different labels"
+            )
+        labels += [label] * (int(stop) - int(start))
+        before = label
+    return labels
+
+
+def spans_of_samples(codes, offsets, classes):
+    """Return a list of (start, stop, label) of each sample, given the codes of all nodes."""
+    out = [[] for _ in range(len(offsets) - 1)]
+    some = np.flatnonzero(np.diff(offsets))
+    first, stop, block = runs_of(codes, offsets[some], np.diff(offsets)[some])
+    sample = some[block]
+    begin = offsets[sample]
+    labels = [plain(label) for label in classes[codes[first]]]
+    for i, *span in zip(sample.tolist(), (first - begin).tolist(), (stop - begin).tolist(), labels):
+        out[i].append(tuple(span))
+    return out

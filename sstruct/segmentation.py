@@ -1,0 +1,458 @@
+"""SegmentSSVM: max-margin segmentation of sequences, with durations."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sstruct._checks.arguments import explains_arguments
+from sstruct._estimators.chain.chain_structure import transition_weights
+from sstruct._estimators.chain.resolved_mask import without_functions
+from sstruct._estimators.core.base import LabelingSSVM
+from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
+from sstruct._estimators.segment.label_spans import spans_of_samples
+from sstruct._estimators.segment.segment_structure import SegmentStructure
+
+__all__ = ["SegmentSSVM"]
+
+Limit = int | Sequence[int | None] | Mapping[Any, int | None] | None
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class SegmentSSVM(LabelingSSVM):
+    r"""Structured SVM for segments of sequences: labels of nodes, and durations of their runs.
+
+    Divides a sequence, such as a recording of a sensor, into segments with one label each. The
+    score of a segmentation is that of :class:`ChainSSVM` for the labels of the nodes, plus a weight
+    of the duration of each segment, by its label. Durations can also have a minimum and a maximum,
+    which predictions always satisfy. Training minimizes
+
+    .. math::
+
+        P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
+        \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
+
+    over the allowed segmentations y, where :math:`\langle w, \phi(x, y) \rangle` is the score of y,
+    :math:`L_i` is the `loss` and :math:`s_i` the weight of sample i. A segment is a longest run of
+    equal labels, so that adjacent segments have different labels, and its duration is the number of
+    its nodes. Without weights and limits of durations, this is the model of :class:`ChainSSVM`.
+
+    Parameters
+    ----------
+    duration_bins : array-like of int of shape (n_bins,), "auto" or None, default="auto"
+        Durations that share a weight for each label: the smallest duration of each bin, increasing,
+        the first one 1. The last bin also contains all longer durations. ``"auto"``: 1, 2, 4, ...,
+        1024. None: durations have no weights.
+    min_duration : int, list of K int or dict, default=1
+        Minimum duration of a segment, in nodes: for all labels, for each in the order of
+        ``classes_``, or by label; labels that a dict does not contain have the minimum 1. Labels in
+        training must satisfy it.
+    max_duration : int, None, list of K such or dict, default=None
+        Maximum duration of a segment, as `min_duration`. None: no maximum.
+    transitions : bool, array-like of int of shape (K, K) or callable, default=True
+        Weights of the pairs of labels of neighboring nodes. True: one for each pair. False: none.
+        Otherwise groups of pairs, which share a weight: an array with the group of each pair, from
+        0 on without gaps, or -1 for pairs without a weight, in the order of ``classes_``, whose
+        rows are the first and columns the second label; or a function of two labels that returns a
+        group, such as a string, or None for pairs without a weight. It is called for the labels of
+        the fit, except for pairs that `transition_mask` forbids. For chunk labels use
+        :func:`sstruct.masks.bio_kinds`. If each pair has its own group, in order, the fit is the
+        same as with True. The weights of edge
+        features are not affected. When a fitted model is saved, a function that cannot be imported,
+        such as a lambda, is replaced by the array.
+    boundaries : bool, default=True
+        Whether each label has a start and an end weight.
+    transition_mask : array-like of bool of shape (K, K), callable or None, default=None
+        Allowed transitions, in training and prediction: an array in the order of ``classes_``,
+        whose rows are the first and columns the second label; or a function of two labels that
+        returns a bool, with None for the start and the end of a chain. For chunk labels use
+        :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`. When a
+        fitted model is saved, a function that cannot be imported, such as a lambda, is replaced by
+        a function with the same results for the labels of the fit.
+    class_scores : slice, list, tuple or None, default=None
+        Columns of X that are scores of the classes from another model, such as logits or
+        log-probabilities; higher is better. Exactly one column per class, in the order of
+        ``classes_``: a slice, or a list or array of column numbers or names. These K columns share
+        one weight, ``class_scores_weight_``, instead of K weights each: it multiplies the k-th
+        column in the score of class k. It is learned, at least 0, and regularized like the weights
+        of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
+        ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
+        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
+        :doc:`/how_to/given_scores`.
+    fit_intercept : bool, default=True
+        Whether each label has a bias (intercept), which is regularized like all weights.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
+    classes : array-like or None, default=None
+        All labels, sorted. If None, the labels that occur in training.
+    ignore_label : object, default=None
+        Label of nodes whose label is unknown. Such nodes, and nodes whose label is None, NaN or
+        masked, are ignored in training (the sequence is split there), in the loss and in ``score``,
+        but are still predicted. Segments next to them may continue there, so that their duration is
+        unknown: in training they have no duration weight and no minimum. If None, all labels must
+        be known, and a missing one raises an error. Use -1 for label arrays padded with -1.
+    lam : float or "auto", default="auto"
+        Regularization strength, positive. All weights are regularized, including intercepts.
+        ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
+        of nodes per sample, and V the sum of the variances of node features; features on a much
+        larger scale than the others have less influence on V. For label sets, it is 0.6 V / n,
+        multiplied by 7.5 / n^(1/3) for n > 422 samples. If `loss` is divided by the number of
+        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
+        ``1 / (lam * n)``.
+    pairwise_scale : float or "auto", default="auto"
+        Size r of the pairwise features (transitions, starts, ends, intercepts and edge features)
+        relative to node features. The regularizer is ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for the
+        weights u of node features and all other weights v, so a larger r regularizes v less.
+        Dividing node features by r and `lam` by r^2 has the same effect. Fitted weights and
+        `bounds` refer to the features in X and to pairwise features of size 1. ``"auto"`` is 0.5
+        times the root mean square norm of node features. With it, ``lam="auto"`` is V / n,
+        multiplied by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on
+        the scale of X. For ``"perceptron"`` and ``"pa"``, it is 1. ``partial_fit`` keeps the value
+        of the first call.
+    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
+        Cost of a wrong labeling.
+
+        - ``"hamming-count"``: the number of wrong nodes.
+        - ``"hamming"``: the fraction of wrong nodes.
+        - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
+          of N nodes with that label and the K labels that occur.
+        - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
+        - an array (K, K): the mean cost of the nodes, rows the true label, columns the predicted
+          one; nonnegative, with a zero diagonal.
+
+        Arrays are in the order of ``classes_``. Nodes without a known label do not count.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
+        doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
+        N / (K N_k), if N_k of N nodes have label k, for K labels that occur.
+    rescaling : {"margin", "slack"}, default="margin"
+        Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
+        the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
+        [6]_.
+    search : {"auto", "bisecting", "binary"}, default="auto"
+        Search of ``rescaling="slack"`` for the most violated labeling. ``"auto"`` is
+        ``"bisecting"``, which may miss the most violated labeling but bounds its violation, so
+        ``objective_`` is an upper bound. ``"binary"`` is similar but requires more calls of the
+        decoder.
+    solver : str or solver object, default="auto"
+        The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
+        default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
+        ``"auto"`` is ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is
+        the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and
+        ``"cutting-plane"`` [5]_ minimize the same objective; the last three are intended for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and require ``lam="auto"``. They
+        are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
+        two solvers support `warm_start` and `checkpoint`.
+    tol : float, default=1e-2
+        Tolerance of the stopping criterion: stop once the relative duality gap,
+        (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap with one additional
+        oracle call per sample. A certificate is also computed when the estimated gap falls below
+        `tol`. For ``"fw"`` and ``"cutting-plane"``, each pass is a certificate.
+    max_iter : int, default=1000
+        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
+        10 `max_iter` rounds.
+    max_time : float or None, default=None
+        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
+        ``"cutting-plane"``: one and a quadratic program).
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate is computed for the returned weights. Supported by
+        ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and perceptrons.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by
+        `random_state`, unless `X_val` and `y_val` are passed to ``fit``. Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Continue from the previous fit, for example after changing `lam` or adding samples.
+        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
+        have dual weights. The first samples must be the samples of the previous fit in the same
+        order. Sample weights may change, but not from or to 0. Different data and new classes raise
+        an error; pass all `classes` before the first fit.
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved periodically. If the file exists, the fit
+        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
+        of a different fit raises an error. It is removed when a fit converges. If the file cannot
+        be written during the fit, a warning is issued and the fit continues. Concurrent fits
+        require different files.
+    n_jobs : int or None, default=None
+        Number of threads for training and prediction; -1 uses all processors. Results do not depend
+        on it.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for results that are bitwise reproducible on the same machine and build, unless
+        `max_time` is set.
+    verbose : int, default=0
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
+        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        the stream is closed, the fit continues without output.
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
+        ``class_scores_weight_``), ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``
+        and ``duration_coef_``, as far as they are enabled. Each access returns a copy.
+    coef_ : ndarray of shape (K, n_features)
+        Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
+        column with the scores of a class has ``class_scores_weight_`` in the row of this class and
+        0 in the others.
+    class_scores_weight_ : float
+        The weight of the class scores. Only available if `class_scores` is set.
+    intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
+        Weights of labels; zero if disabled by the parameter.
+    edge_coef_ : ndarray of shape (K, K)
+        Weight of each transition between neighboring nodes; rows are the first, columns the second
+        label. The diagonal has the weights of steps inside a segment.
+    transition_groups_ : ndarray of int of shape (K, K)
+        Group of each transition, -1 if it has no weight. Only available if `transitions` has
+        groups; see :class:`ChainSSVM`.
+    duration_coef_ : ndarray of shape (K, n_bins)
+        Weight of a segment with each label and bin of durations.
+    duration_bins_ : ndarray of int of shape (n_bins,)
+        Smallest duration of each bin. Only available if durations have weights.
+    classes_ : ndarray of shape (K,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X has names.
+    lam_ : float
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which do not use it.
+    pairwise_scale_ : float
+        The value of `pairwise_scale` that was used.
+    solver_ : str
+        Name of the solver that was used.
+    n_iter_ : int
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls divided by n.
+    n_oracle_calls_ : int
+        Number of oracle calls, excluding certificates. ``partial_fit`` counts all previous calls.
+    objective_, dual_objective_, dual_gap_ : float
+        The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
+        their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
+        valid bound.
+    status_ : str
+        Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
+        EARLY_STOPPED: the validation score no longer improved, or the returned weights have a
+        better score than the weights within `tol`; INTERRUPTED: by Ctrl-C; STALLED: no further
+        progress is possible, because of rounding or because the decoder is not exact; ROUNDING:
+        rounding errors may exceed `tol`, so the duality gap is not certified.
+    converged_ : bool
+        Whether ``status_`` is CONVERGED.
+    inference_ : str
+        The decoder in training: ``"segment viterbi (exact)"``, or with slack rescaling, for
+        example, ``"segment viterbi, bisecting search (bounded)"``.
+    history_ : dict of ndarrays
+        Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
+        oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
+        primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
+        sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
+        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
+        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
+        of samples in the pass with a positive loss. `early_stopping` adds validation_score; the
+        last row then has the certificate of ``w_``.
+
+    See Also
+    --------
+    ChainSSVM : The same without durations.
+    sstruct.inference.segment_viterbi : The decoder.
+    sstruct.metrics.segment_f1_score : F1 score of segments.
+
+    Notes
+    -----
+    A pass over the data takes O(sum of L (nnz + K (K + n_bins))) operations for sequences of L
+    nodes with nnz nonzero features and K labels, for any maximum duration [7]_. Sequences are
+    not cut into windows, so that training on many sequences is faster than on few long ones.
+
+    Rows of X that are a sample each, as for 2-D X, have one segment of one node.
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
+    .. [7] S. Sarawagi, W. W. Cohen. Semi-Markov Conditional Random Fields for Information
+       Extraction. NIPS 2004.
+
+    Examples
+    --------
+    >>> from sstruct import SegmentSSVM
+    >>> X = [[[0.0], [0.2], [2.0], [1.8], [2.2], [0.1]], [[2.0], [2.0], [1.9], [0.0], [0.2]]]
+    >>> y = [["rest"] * 2 + ["walk"] * 3 + ["rest"], ["walk"] * 3 + ["rest"] * 2]
+    >>> model = SegmentSSVM(min_duration={"walk": 3}, lam=0.01, random_state=0).fit(X, y)
+    >>> model.predict_spans([[[0.1], [2.0], [0.0], [2.1], [1.9], [2.0]]])
+    [[(0, 3, 'rest'), (3, 6, 'walk')]]
+    """
+
+    _structure_class = SegmentStructure
+
+    coef_ = node_weights("Node weights.")
+    class_scores_weight_ = scores_weight("Weight of the class scores.")
+    intercept_ = named_weights("intercept", "Bias of each label.")
+    start_coef_ = named_weights("start", "Weight of each label at the start of a sequence.")
+    end_coef_ = named_weights("end", "Weight of each label at the end of a sequence.")
+    duration_coef_ = named_weights("duration", "Weight of each label and bin of durations.")
+
+    rescaling: str = "margin"
+    search: str = "auto"
+    class_weight: Any = None
+    class_scores: Any = None
+    duration_bins: ArrayLike | str | None = "auto"
+    min_duration: Limit = 1
+    max_duration: Limit = None
+    transitions: bool | ArrayLike | Callable[[Any, Any], Any] = True
+    boundaries: bool = True
+    transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
+    ignore_label: Any = None
+    pairwise_scale: float | str = "auto"
+    pairwise_scale_: float = field(init=False)
+    transition_groups_: np.ndarray = field(init=False)
+    duration_bins_: np.ndarray = field(init=False)
+
+    @property
+    def edge_coef_(self) -> np.ndarray:
+        """Weight of each transition, rows from, columns to."""
+        _, model = self._fitted()
+        return transition_weights(model)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model to labeled sequences.
+
+        Parameters
+        ----------
+        X : list of arrays of shape (L_i, n_features)
+            As in :class:`ChainSSVM`, without edge features. Pass a single sequence, such as a
+            recording, as a list of one array: ``fit([X], [y])``.
+        y : list of label sequences, or list of lists of spans
+            The label of each node, as in :class:`ChainSSVM`; a segment is a longest run of equal
+            labels. Or the spans of each sequence, a list of tuples ``(start, stop, label)``, each
+            starting where the one before it stops.
+        sample_weight : array-like of shape (n,), or list of n arrays (L_i,), optional
+            Nonnegative weights of samples, or of nodes in the loss, as in :class:`ChainSSVM`.
+        X_val, y_val : as X and y, optional
+            Validation samples for `early_stopping`, which are not used in training. If None,
+            `validation_fraction` of the samples is set aside. Labels not seen in training count as
+            errors.
+        sample_weight_val : as for ``score``, optional
+            Weights of the validation samples in the score.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter are invalid, or a segment in y has a duration that
+            `min_duration` or `max_duration` does not allow. The message names the sample, and the
+            estimator remains unchanged.
+
+        Warns
+        -----
+        UserWarning
+            If each sequence has one node, so that no transitions are learned, or if sequences are
+            empty.
+        """
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
+
+    def _stored_parameters(self, attributes):
+        return without_functions(self.transition_mask, self.transitions, attributes)
+
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Predict the labels of the best segmentation of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples; a single sequence is a list of one array. 2-D only if X was 2-D in ``fit``.
+        y_partial : list of label sequences, optional
+            Known labels; the others are predicted given these. For each sample, an array with an
+            entry per node: the label, or None, NaN, `ignore_label` or -1 (unless that is a class)
+            if unknown; or None instead of an array if all are unknown. For 2-D X, an entry per row.
+
+        Returns
+        -------
+        ndarray
+            For lists, a 1-D object array of label arrays, which are empty for empty sequences; for
+            X of shape (n, L, n_features), an array of shape (n, L); for 2-D X, of shape (n,). With
+            `y_partial`, the best segmentations that contain the known labels.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data are invalid, or a sequence has no allowed segmentation, for example because
+            it is shorter than `min_duration`; the message names the sample.
+        """
+        structure, model = self._fitted()
+        nodes = structure.pack(X, model)
+        known = structure.known_codes(model, nodes, y_partial)
+        return nodes.like_input(model.classes_[structure.decode(model, nodes, known)])
+
+    def predict_spans(self, X: Any) -> list[list[tuple[int, int, Any]]]:
+        """Predict the segments of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples.
+
+        Returns
+        -------
+        list of list of tuple (start, stop, label)
+            The segments of each sequence, in order; the labels of ``predict`` at the nodes from
+            ``start`` to ``stop - 1`` are ``label``.
+
+        See Also
+        --------
+        sstruct.metrics.segment_f1_score : F1 score of segments.
+
+        Examples
+        --------
+        >>> from sstruct import SegmentSSVM
+        >>> X, y = [[[2.0], [1.0], [-1.0]]], [[(0, 2, "a"), (2, 3, "b")]]
+        >>> model = SegmentSSVM(random_state=0).fit(X, y)
+        >>> model.predict_spans([[[3.0], [-2.0], [-1.0], [-1.0]]])
+        [[(0, 1, 'a'), (1, 4, 'b')]]
+        """
+        structure, model = self._fitted()
+        nodes = structure.pack(X, model)
+        codes = structure.decode(model, nodes)
+        return spans_of_samples(codes, nodes.offsets, model.classes_)
