@@ -278,7 +278,7 @@ class SegmentSSVM(LabelingSSVM):
     nodes with nnz nonzero features and K labels, for any maximum duration [7]_. Sequences are
     not cut into windows, so that training on many sequences is faster than on few long ones.
 
-    Rows of X that are a sample each, as for 2-D X, have one segment of one node.
+    See :doc:`/how_to/segments`.
 
     References
     ----------

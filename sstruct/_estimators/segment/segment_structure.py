@@ -22,6 +22,8 @@ class SegmentStructure(ChainStructure):
     labeled, decoder = LabeledSegments, "segment viterbi"
     # Sequences are not cut into windows, in which durations would be unknown.
     window_size = None
+    # Methods of chains that do not consider durations.
+    exported = max_marginals = top_k = distribution = None
 
     def check(self):
         super().check()
