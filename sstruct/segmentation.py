@@ -1,13 +1,16 @@
 """SegmentSSVM: max-margin segmentation of sequences, with durations."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.types import ClassWeight, NumericArrayLike
 from sstruct._estimators.chain.chain_structure import transition_weights
 from sstruct._estimators.chain.resolved_mask import without_functions
 from sstruct._estimators.core.base import LabelingSSVM
@@ -316,18 +319,18 @@ class SegmentSSVM(LabelingSSVM):
     end_coef_ = named_weights("end", "Weight of each label at the end of a sequence.")
     duration_coef_ = named_weights("duration", "Weight of each label and bin of durations.")
 
-    rescaling: str = "margin"
-    search: str = "auto"
-    class_weight: Any = None
+    rescaling: Literal["margin", "slack"] = "margin"
+    search: Literal["auto", "bisecting", "binary"] = "auto"
+    class_weight: ClassWeight | None = None
     class_scores: Any = None
-    duration_bins: ArrayLike | str | None = "auto"
+    duration_bins: NumericArrayLike | Literal["auto"] | None = "auto"
     min_duration: Limit = 1
     max_duration: Limit = None
-    transitions: bool | ArrayLike | Callable[[Any, Any], Any] = True
+    transitions: bool | NumericArrayLike | Callable[[Any, Any], Any] = True
     boundaries: bool = True
-    transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
+    transition_mask: NumericArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
-    pairwise_scale: float | str = "auto"
+    pairwise_scale: float | Literal["auto"] = "auto"
     pairwise_scale_: float = field(init=False)
     transition_groups_: np.ndarray = field(init=False)
     duration_bins_: np.ndarray = field(init=False)

@@ -33,7 +33,6 @@ from sstruct._input.labels import object_array
 from sstruct._input.ragged import NoNodesError, is_of_nodes
 from sstruct.calibration._held_out import HeldOutMetaEstimator
 from sstruct.chain import ChainSSVM
-from sstruct.custom import StructuredSVM
 from sstruct.spans import Scheme
 
 VALID = {
@@ -68,7 +67,7 @@ class ConformalSSVM(HeldOutMetaEstimator):
         :class:`~sklearn.frozen.FrozenEstimator`, a fitted one, which is not fitted again: all
         samples passed to ``fit`` are then held-out samples, and must not have been used for its
         training (split conformal prediction). Labelings and spans require :class:`ChainSSVM`; nodes
-        any estimator except :class:`StructuredSVM`. A pipeline contains this estimator as its last
+        any estimator with ``decision_function``. A pipeline contains this estimator as its last
         step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. Test samples of different splits may overlap, and need not
@@ -276,7 +275,7 @@ class ConformalSSVM(HeldOutMetaEstimator):
 
     def _is_supported(self, estimator):
         if self.target == "nodes":
-            return isinstance(estimator, BaseSSVM) and not isinstance(estimator, StructuredSVM)
+            return isinstance(estimator, BaseSSVM) and hasattr(estimator, "decision_function")
         return isinstance(estimator, ChainSSVM)
 
     def _supported(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ def segment_viterbi(
     edge_scores: ArrayLike | None = None,
     *,
     duration_scores: ArrayLike | None = None,
-    duration_bins: ArrayLike | str | None = None,
+    duration_bins: ArrayLike | Literal["auto"] | None = None,
     min_duration: int | Iterable[int] | Mapping[Any, int] = 1,
     max_duration: int | Iterable[int | None] | Mapping[Any, int | None] | None = None,
     split: ArrayLike | None = None,

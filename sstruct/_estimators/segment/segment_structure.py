@@ -4,7 +4,8 @@ import numpy as np
 
 from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.core.structure import SOLVERS, NodeStructure
-from sstruct._estimators.segment.label_spans import has_spans, without_spans
+from sstruct._estimators.segment.label_spans import has_spans as are_spans
+from sstruct._estimators.segment.label_spans import without_spans
 from sstruct._estimators.segment.segment_state import SEGMENT_STATE
 from sstruct._estimators.segment.segment_training import LabeledSegments
 from sstruct._input.durations import check_limits, duration_bins
@@ -24,6 +25,7 @@ class SegmentStructure(ChainStructure):
     window_size = None
     # Methods of chains that do not consider durations.
     exported = max_marginals = top_k = distribution = None
+    has_distribution = has_spans = False
 
     def check(self):
         super().check()
@@ -45,7 +47,7 @@ class SegmentStructure(ChainStructure):
 
     def distinct_labels(self, y):
         return super().distinct_labels(
-            [[label for _, _, label in own] if has_spans(own) else own for own in y]
+            [[label for _, _, label in own] if are_spans(own) else own for own in y]
         )
 
     def describe(self, attributes):
