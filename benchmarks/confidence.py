@@ -120,6 +120,11 @@ def of_temperature(model, held_out, test):
     p = calibrated.predict_proba(test[0])
     if isinstance(model, MultilabelSSVM):
         return event_scores(np.maximum(p, 1 - p).ravel(), (np.ravel(p) > 0.5) == np.ravel(test[1]))
+    if isinstance(model, TreeSSVM):
+        tables = [table for tables in p for table in tables]
+        states = np.concatenate([np.ravel(labels) for labels in test[1]])
+        best = np.array([(table.max(), table.argmax()) for table in tables])[states >= 0]
+        return event_scores(best[:, 0], best[:, 1] == states[states >= 0])
     p = np.concatenate(p)
     right = model.classes_[p.argmax(axis=1)] == np.concatenate(test[1])
     return event_scores(p.max(axis=1), right)
