@@ -66,7 +66,7 @@ from sstruct import MultilabelSSVM, datasets
 from sstruct._estimators.core import lam_from_scale
 from sstruct._estimators.label_set.interactions import mutual_information
 from sstruct._input import losses
-from sstruct.calibration import TunedThresholdSSVM, _tuned_thresholds
+from sstruct.calibration import TunedThresholdSSVM, _held_out
 
 FETCH = {
     "yeast": datasets.fetch_yeast,
@@ -199,7 +199,7 @@ def compare(name, arguments):
 
 # Rules --------------------------------------------------------------------------------------------
 
-fit_rows = _tuned_thresholds._fit_rows
+fit_rows = _held_out._fit_rows
 KEYS = ("part", "data", "rule", "seed")
 COLUMNS = ("micro F1", "macro F1", "Hamming loss", "sample F1", "cpu_seconds")
 TOLERATED = 0.03  # of Hamming loss, in the shortfall
@@ -269,7 +269,7 @@ def compare_rules(arguments):
         fits = {}
         for rule in dict.fromkeys(("LinearSVC", *arguments.rules)):
             of_rule = fits.setdefault(rule.partition("+")[0], {})
-            _tuned_thresholds._fit_rows = partial(shared_fit, of_rule)
+            _held_out._fit_rows = partial(shared_fit, of_rule)
             row = dict(zip(KEYS, (part, name, rule, seed))) | rule_row(rule, task, arguments)
             print(*row.values(), sep="  ", flush=True)
             command = f"python benchmarks/multilabel.py --data {name!r} --rules {rule} {how}"

@@ -178,6 +178,7 @@ def structure():
 # Questions of the chart and their answers: estimators, with the page of each.
 ROWS = [
     ("A sequence: words, time steps", "ChainSSVM"),
+    ("Segments with durations", "SegmentSSVM"),
     ("An image, a label for each pixel", "GridCRFSSVM"),
     ("A graph: superpixels, molecules", "GraphCRFSSVM"),
     ("A graph with types of nodes", "TypedGraphCRFSSVM"),
@@ -188,6 +189,7 @@ ROWS = [
 THEN = [
     ("Some labels are hidden", "LatentSSVM"),
     ("You need probabilities", "calibration.CalibratedSSVM"),
+    ("You need sets with a guarantee", "calibration.ConformalSSVM"),
     ("Choose the regularization", "PathCV"),
 ]
 

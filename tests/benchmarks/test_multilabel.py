@@ -71,7 +71,7 @@ def test_tuned_rules_share_their_fits(benchmark, monkeypatch, tmp_path, capsys):
         return fit(*given)
 
     monkeypatch.setattr(benchmark, "fit_rows", fit_rows)
-    monkeypatch.setattr(benchmark._tuned_thresholds, "_fit_rows", fit_rows)
+    monkeypatch.setattr(benchmark._held_out, "_fit_rows", fit_rows)
     rules = ["default", "default+f1_micro", "default+f1_macro", "asymmetric+f1_samples"]
     given = ["--data", "yeast", "--rules", *rules, "--test", "--output", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", ["multilabel.py", *given])

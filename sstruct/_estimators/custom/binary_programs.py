@@ -228,7 +228,7 @@ class MILPOracle(BaseEstimator):
         mip_rel_gap: float = 0.0,
         max_time: float | None = None,
         max_nodes: int | None = None,
-    ):
+    ) -> None:
         self.mip_rel_gap, self.max_time, self.max_nodes = mip_rel_gap, max_time, max_nodes
 
     # An encoded labeling is an array (2, n_variables) of the values and their costs, since `loss`
