@@ -8,7 +8,7 @@ Each workload (`workload_data.py`) is a data set, an sstruct estimator with defa
 the metrics of its task. A seed draws the split, or the made data. Methods:
 
     default             the sstruct estimator, with max_time=--limit
-    PathCV              the same in PathCV(cv=3), with --path-cv
+    PathCV              the same in PathCV with three folds, with --path-cv
     LogisticRegression, LinearSVC
                         one classifier for all nodes, or for each label of a label set; for trees
                         one for each joint, which chooses the cell of the highest score
@@ -48,6 +48,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, hamming_loss, jaccard_score
+from sklearn.model_selection import KFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain
 from sklearn.naive_bayes import GaussianNB
@@ -287,7 +288,9 @@ def methods_of(task, path_cv=False):
     """Return name and estimator of each method that applies to a task."""
     methods = {"default": lambda: clone(task.model)}
     if path_cv:
-        methods["PathCV"] = lambda: PathCV(clone(task.model), cv=3)
+        # Some sets are sorted.
+        folds = KFold(3, shuffle=True, random_state=0)
+        methods["PathCV"] = lambda: PathCV(clone(task.model), cv=folds)
     methods |= BASELINES[type(task.model)]
     if type(task.model) is ChainSSVM:
         if sparse.issparse(task.X[0]):
@@ -307,8 +310,6 @@ def fitted(method, make, task, limit):
     model = make()
     if method == "default":
         model.set_params(max_time=limit)
-    elif method == "PathCV":
-        model.estimator.set_params(max_time=limit)
     before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     begin = time.process_time()
     with warnings.catch_warnings(record=True) as caught:

@@ -19,6 +19,8 @@ from sstruct._solvers.path.segment import Segment
 __all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]
 
 KAPPA = 0.9
+# Part of lam="auto" down to which a path continues.
+SHARE_OF_AUTO = 0.1
 
 
 class RegularizationPath(AlongLambda):
@@ -93,7 +95,7 @@ class RegularizationPath(AlongLambda):
         self.kappa = kappa
         solver = sweep.solver(1.0)
         least = None if lam_min is None else lam_min / sweep.unit
-        self._take(solver.path(eps, kappa, least), sweep)
+        self._take(solver.path(eps, kappa, least, SHARE_OF_AUTO * sweep.auto_lam), sweep)
         self._hinge_at_zero = solver.hinge_at_zero
         self.lam_end_ = lam_min if solver.end == least else sweep.unit * solver.end
         self.guarantee_ = "certified" if self._exact else "approximate"
@@ -223,7 +225,8 @@ def ssvm_path(
         The gap at breakpoints is at most `kappa` times `eps`; below 1. With smaller values there
         are fewer breakpoints, but each takes more time. If None, 0.9.
     lam_min : float, default=None
-        Smallest lambda of interest. If None, 1e-4 times the first breakpoint. The path ends earlier
+        Smallest lambda of interest. If None, 1e-4 times the first breakpoint or, if it is smaller
+        and the estimator has ``lam="auto"``, a tenth of that lambda. The path ends earlier
         if the mean hinge loss decreases to `eps`, since the weights are then valid for all smaller
         values.
     sample_weight : as in the estimator's ``fit``, default=None

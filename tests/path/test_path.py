@@ -351,6 +351,17 @@ def test_default_end_is_a_ten_thousandth_of_the_first_breakpoint(rng):
     assert path.lam_end_ in (0, pytest.approx(1e-4 * path.lams_[0]))
 
 
+def test_the_default_end_is_below_auto(rng):
+    # Features with a large mean and a small variance, on which only "auto" depends.
+    X, y = 20 + 0.05 * rng.standard_normal((40, 2)), np.arange(40) % 4 == 0
+    auto = MulticlassSSVM(random_state=0).fit(X, y).lam_
+    path = ssvm_path(MulticlassSSVM(random_state=0), X, y, eps=0.3)
+    assert path.lam_end_ == pytest.approx(0.1 * auto)
+    assert path.lam_end_ < 0.5e-4 * path.lams_[0]
+    path = ssvm_path(MulticlassSSVM(random_state=0, lam=auto), X, y, eps=0.3)
+    assert path.lam_end_ == pytest.approx(1e-4 * path.lams_[0])
+
+
 def test_all_smaller_lambdas_where_the_hinge_loss_vanishes(rng):
     X, y = make_sequences(n_samples=20, noise=0.1, random_state=0)
     path = ssvm_path(ChainSSVM(random_state=0), X, y)

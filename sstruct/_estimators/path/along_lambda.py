@@ -76,6 +76,8 @@ class Sweep:
         self.options = chosen_options(self.structure, chosen, self.problem, training.n_threads)
         # Gap and breakpoints refer to the last iterate, not to an average.
         self.options.average = self.options.pass_average = False
+        # The value of lam="auto" for the solver, if the estimator has it.
+        self.auto_lam = training.solver_lam if isinstance(self.structure.lam, str) else np.inf
         self.unit = training.pairwise_scale**2  # lambda of the user divided by lambda of the solver
 
     def check_zero(self):

@@ -132,7 +132,7 @@ class PathSolver(FrankWolfeFit):
         """Number of oracle calls, including certificates, each of which is a pass."""
         return self.state.n_oracle_calls + self.n_certificates * self.problem.n_blocks
 
-    def path(self, eps, kappa, lam_min):
+    def path(self, eps, kappa, lam_min, usual=np.inf):
         """Generate the points of an eps-approximate path, starting at the largest lambda.
 
         Parameters
@@ -142,7 +142,9 @@ class PathSolver(FrankWolfeFit):
         kappa : float
             Largest gap at breakpoints, as a share of eps; below 1.
         lam_min : float or None
-            Lambda at which the path may end; by default 1e-4 times the first lambda.
+            Lambda at which the path may end; by default `usual`, or 1e-4 times the first lambda if
+            that is smaller.
+        usual : float
 
         Yields
         ------
@@ -151,7 +153,7 @@ class PathSolver(FrankWolfeFit):
         point = self._first(eps, kappa * eps, lam_min or 0.0)
         self.kept = point.w, point.hinge, self._square(point.w), point.exact
         if lam_min is None:
-            lam_min = 1e-4 * point.lam
+            lam_min = min(1e-4 * point.lam, usual)
         while not self._is_rounding(point, eps):
             yield point
             lam = point.breakpoint(eps)
