@@ -398,8 +398,23 @@ def test_a_sequence_without_an_allowed_labeling_is_ignored():
     mask = {(None, 0), (0, 1), (1, None)}
     estimator = chain(transition_mask=lambda a, b: (a, b) in mask, classes=[0, 1])
     estimator.fit(X[:2], [[0, 1], [0, 1]])
-    model = split(estimator, X, [[0, 1], [0, 1], [0]])
-    assert model._n_conformity_samples == 2
+    for target in ("labelings", "nodes"):
+        model = split(estimator, X, [[0, 1], [0, 1], [0]], target=target)
+        assert model._n_conformity_samples == 2
+        assert (model.conformity_scores_ == 0).all()
+    sets, _ = model.predict_set(X, confidence_level=0.5)
+    assert [rows.sum() for rows in sets] == [2, 2, 0]
+
+
+def test_unknown_labels_of_label_sets_are_ignored():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, (40, 3))
+    X = y + rng.standard_normal((40, 3))
+    estimator = MultilabelSSVM(random_state=0).fit(X, y)
+    hidden = np.where(rng.random(y.shape) < 0.3, np.nan, y)
+    model = split(estimator, X, hidden, target="nodes")
+    gaps = np.maximum(0, np.where(y == 1, -1, 1) * estimator.decision_function(X))
+    np.testing.assert_array_equal(model.conformity_scores_, np.sort(gaps[~np.isnan(hidden)]))
 
 
 def test_weights(fitted):

@@ -50,48 +50,23 @@ def true_label_gaps(structure, model, X, y):
     """Return the gap of each known label, and its sample.
 
     ``inf`` for labels not seen in the fit. For label sets, the gap of each label being on or off.
+    Labels of samples without a possible labeling count as unknown.
     """
     samples = structure.pack(X, model)
-    codes, weights = structure.truth(model, samples, y, None)
-    scores, start = _flat_scores(structure, model, samples)
-    known = weights.reshape(*weights.shape, *[1] * (codes.ndim - weights.ndim))
-    known = np.broadcast_to(known > 0, codes.shape).ravel()
-    sample, codes = _sample_of(samples, codes), codes.ravel().astype(np.intp)
-    gaps = np.full(len(codes), np.inf)
-    seen = codes >= 0
-    if len(codes):
-        best = np.maximum.reduceat(scores, start[:-1])
-        gaps[seen] = best[seen] - scores[start[:-1][seen] + codes[seen]]
-    return gaps[known], sample[known]
-
-
-def _flat_scores(structure, model, samples):
-    """Return the max-marginals of all labels of all nodes, and the start of each node."""
-    rows = hasattr(structure, "label_scores")
-    scores = (structure.label_scores if rows else structure.max_marginals)(model, samples)
-    if scores.ndim == 1:  # trees, whose parts have different numbers of states
-        return scores, np.append(samples.start[:, :-1].ravel(), samples.start[-1:, -1])
-    if isinstance(model.classes_, list | tuple):  # types of nodes, each with its labels
-        n_labels = np.array([len(own) for own in model.classes_])[samples.types]
-        scores = np.where(np.arange(scores.shape[1]) < n_labels[:, np.newaxis], scores, -np.inf)
-    n_labels = scores.shape[-1]
-    return scores.ravel(), np.arange(scores.size // n_labels + 1) * n_labels
-
-
-def _sample_of(samples, codes):
-    """Return the sample of each label; codes : as from ``Structure.truth``."""
-    if codes.ndim == 2:  # label sets, poses
-        return np.repeat(np.arange(len(samples)), codes.shape[1])
-    if hasattr(samples, "samples"):  # types of nodes
-        return samples.samples
-    nodes = getattr(samples, "nodes", samples)
-    return np.repeat(np.arange(len(nodes)), nodes.lengths)
+    observed = structure.observed(model, samples, y)
+    nodes = structure.distribution(model, samples, exact=False)
+    best, of_truth = nodes.best_scores(), nodes.given(observed.codes).best_scores()
+    with np.errstate(invalid="ignore"):  # both are -inf if no labeling is possible
+        gaps = np.where(observed.unseen, np.inf, best - of_truth)
+    known = (observed.unseen | (observed.codes >= 0)) & (best > -np.inf)
+    return gaps[known], observed.sample[known]
 
 
 def labels_within(scores, threshold):
     """Return masks of the labels whose gap is at most a threshold, in the form of max-marginals."""
     if isinstance(scores, np.ndarray) and scores.dtype != object:
-        return scores.max(axis=-1, keepdims=True, initial=-np.inf) - scores <= threshold
+        with np.errstate(invalid="ignore"):  # all are -inf if no labeling is possible
+            return scores.max(axis=-1, keepdims=True, initial=-np.inf) - scores <= threshold
     masks = [labels_within(each, threshold) for each in scores]
     return masks if isinstance(scores, list) else PerSample.of(masks)
 

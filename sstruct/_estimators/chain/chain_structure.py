@@ -8,6 +8,7 @@ from sstruct._estimators.chain.chain_distribution import ChainDistribution
 from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
 from sstruct._estimators.chain.chain_training import LabeledChains
+from sstruct._estimators.core.distribution import IndependentNodes
 from sstruct._estimators.core.structure import CHAIN_SOLVERS, NodeStructure, Structure
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.core.windowed import Windowed
@@ -224,6 +225,9 @@ class ChainStructure(Windowed, NodeStructure):
         return ranked
 
     def distribution(self, model, nodes, exact=True):
+        if not exact:
+            return IndependentNodes(self.max_marginals(model, nodes))
+
         def problem_given(codes):
             return self._decoder(model, nodes, codes) if nodes.offsets[-1] else None
 

@@ -129,6 +129,12 @@ class IndependentNodes:
         other.scores = np.where((codes < 0) | (codes == label), self.scores, -np.inf)
         return other
 
+    def best_scores(self):
+        """Return the highest score of each node, shape (n_nodes,)."""
+        if not len(self.start):
+            return np.empty(0)
+        return np.maximum.reduceat(self.scores, self.start)
+
     def log_partition(self, scale):
         """Return log Z of each node, -inf if no label is possible; shape (n_nodes,)."""
         if not len(self.start):
@@ -155,7 +161,7 @@ class IndependentNodes:
 
     def _terms(self, scale):
         """Return the highest finite score of each node, and the exponentials relative to it."""
-        highest = np.maximum.reduceat(self.scores, self.start)
+        highest = self.best_scores()
         highest = np.where(highest > -np.inf, highest, 0)
         with np.errstate(under="ignore", over="ignore"):
             return highest, np.exp(scale * (self.scores - highest[self.node]))
