@@ -281,7 +281,10 @@ class ConformalSSVM(HeldOutMetaEstimator):
     def _supported(self):
         if self.target == "nodes":
             return "an estimator of sstruct with decision_function"
-        return f"a ChainSSVM for target={self.target!r}, which has predict_top_k"
+        return (
+            f"a ChainSSVM for target={self.target!r} (others support target='nodes' if they have "
+            "decision_function)"
+        )
 
     @reads_one_fit
     def predict_set(

@@ -74,10 +74,16 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         check_splitter(self.cv)
         name, estimator = type(self).__name__, inner_estimator(self.estimator)
         if isinstance(estimator, Pipeline):
-            raise TypeError(
-                f"estimator must be {self._supported()}, found a Pipeline; make {name} the last "
-                f"step of the pipeline, as in make_pipeline(transformer, {name}({self._example}()))"
+            advice = (
+                f"make {name} the last step of the pipeline, as in make_pipeline(transformer, "
+                f"{name}({self._example}()))"
             )
+            if estimator is not self.estimator:
+                advice = (
+                    f"use {name}(FrozenEstimator(pipeline[-1])), and pipeline[:-1].transform(X) as "
+                    "X in all of its methods"
+                )
+            raise TypeError(f"estimator must be {self._supported()}, found a Pipeline; {advice}")
         if not self._is_supported(estimator):
             kind = ValueError if isinstance(estimator, BaseEstimator) else TypeError
             raise kind(f"estimator must be {self._supported()}, found {shortened(estimator)}")

@@ -65,7 +65,8 @@ def mean_loss(held_out, exact):
     if total == 0:
         raise NoNodesError(
             "no held-out sample of positive weight has a known label at a node in a labeling that "
-            "the model allows; the temperature requires at least one"
+            "the model allows; the temperature requires at least one (labels not in classes_ count "
+            "as unknown)"
         )
     factor = sum(np.count_nonzero(each.weights) for each in held_out) / total
     return lambda scale: factor * sum(each.loss(scale) for each in held_out)
