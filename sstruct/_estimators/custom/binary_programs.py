@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,7 +87,13 @@ class BinaryProgram:
             j = int(np.argmax(costs < 0))
             raise ValueError(f"costs must be at least 0, found {costs[j]} at {j}")
         given = self.constraints
-        given = [given] if isinstance(given, LinearConstraint) else list(given)
+        if isinstance(given, LinearConstraint):
+            given = [given]
+        elif not isinstance(given, Iterable):
+            raise TypeError(
+                "constraints must be a scipy.optimize.LinearConstraint or a sequence of these, "
+                f"found {shortened(given)}"
+            )
         rows = [_rows(each, k, n) for k, each in enumerate(given)]
         empty = sparse.csr_array((0, n)), np.empty(0), np.empty(0)
         matrices, lower, upper = zip(empty, *rows, strict=True)
@@ -163,6 +170,12 @@ def _rows(constraint, k, n):
                 f"found shape {bound.shape}"
             )
         bounds.append(np.broadcast_to(bound, matrix.shape[0]))
+    wrong = np.flatnonzero(bounds[0] > bounds[1])
+    if len(wrong):
+        row = wrong[0]
+        raise ValueError(
+            f"{name} has lb {bounds[0][row]:g} above ub {bounds[1][row]:g} in row {row}"
+        )
     return sparse.csr_array(matrix), *bounds
 
 
@@ -380,6 +393,11 @@ class MILPOracle(BaseEstimator):
             As for :meth:`argmax`.
         """
         self._check(x)
+        if x.features.shape[1] != len(w):
+            raise ValueError(
+                f"features of the BinaryProgram have {x.features.shape[1]} columns, expected "
+                f"{len(w)}, the number of weights"
+            )
         # The loss is linear: its value at 0, plus the change with each value of 1.
         value, constant = x.features @ w, 0.0
         if y_true is not None:

@@ -123,14 +123,15 @@ class PythonOracleAdapter(OracleAdapter):
         return self._best_labelings(samples, w, n_jobs)
 
     def _best_labelings(self, samples, w, n_jobs, truths=None):
-        n_tasks = min(n_workers(n_jobs), len(samples))
+        n_tasks, rows = min(n_workers(n_jobs), len(samples)), range(len(samples))
         if n_tasks == 1:
-            return best_labelings(self.oracle, samples, w, truths)
+            return best_labelings(self.oracle, samples, w, rows, truths)
+        parts = [slice(k, None, n_tasks) for k in range(n_tasks)]
         found = Parallel(n_jobs=n_jobs)(
             delayed(best_labelings)(
-                self.oracle, samples[k::n_tasks], w, None if truths is None else truths[k::n_tasks]
+                self.oracle, samples[k], w, rows[k], None if truths is None else truths[k]
             )
-            for k in range(n_tasks)
+            for k in parts
         )
         return [found[i % n_tasks][i // n_tasks] for i in range(len(samples))]
 

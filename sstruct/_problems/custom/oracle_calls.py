@@ -85,14 +85,26 @@ def real_loss(found, what):
     return float(found)
 
 
-def best_labelings(oracle, samples, w, truths=None):
-    """Return the labelings with the largest score, plus the loss if true labelings are given."""
+def best_labelings(oracle, samples, w, rows, truths=None):
+    """Return the labelings with the largest score, plus the loss if true labelings are given.
+
+    rows : indices of the samples in the user's data, for error messages
+    """
     found = []
-    for i, x in enumerate(samples):
-        at = oracle.potentials(x, w) if hasattr(oracle, "potentials") else w
-        more = {} if truths is None else {"y_true": truths[i]}
-        found.append(oracle.argmax(x, at, **more))
+    for k, (x, i) in enumerate(zip(samples, rows, strict=True)):
+        at = called(oracle, i, "potentials", x, w) if hasattr(oracle, "potentials") else w
+        more = {} if truths is None else {"y_true": truths[k]}
+        found.append(called(oracle, i, "argmax", x, at, **more))
     return found
+
+
+def called(oracle, i, name, *args, **keywords):
+    """Call a method for sample i of the user's data; add a note to an exception raised in it."""
+    try:
+        return getattr(oracle, name)(*args, **keywords)
+    except Exception as error:
+        error.add_note(f"raised by {name} of the oracle at X[{i}]")
+        raise
 
 
 class OracleCalls:
@@ -198,12 +210,7 @@ class OracleCalls:
         return f"X[{self.rows[i]}]: {name}"
 
     def _call(self, i, name, *args, **keywords):
-        """Call a method; add a note to an exception raised in it."""
-        try:
-            return getattr(self.oracle, name)(*args, **keywords)
-        except Exception as error:
-            error.add_note(f"raised by {name} of the oracle at X[{self.rows[i]}]")
-            raise
+        return called(self.oracle, self.rows[i], name, *args, **keywords)
 
     def features(self, i, labeling):
         """Return phi(x_i, y) as an array or, if stored sparsely, as index and value."""

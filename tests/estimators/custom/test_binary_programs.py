@@ -235,6 +235,8 @@ FREE = np.eye(3)
     ((FREE, [1]), TypeError, r"constraints\[0\] must be a scipy.optimize.LinearConstraint"),
     ((FREE, LinearConstraint([[1, 1]])), ValueError, r"constraints\[0\].A must have 3 columns"),
     ((FREE, LinearConstraint(np.full((1, 3), np.inf))), ValueError, r"constraints\[0\].A has inf"),
+    ((FREE, None), TypeError, "constraints must be a scipy.optimize.LinearConstraint or a seq"),
+    ((FREE, LinearConstraint(FREE, [0, 2, 0], 1)), ValueError, "lb 2 above ub 1 in row 1"),
     ((FREE, [LinearConstraint(FREE, np.nan)]), ValueError, r"constraints\[0\].lb .*without NaN"),
 ], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_invalid_programs_raise(arguments, error, match):
@@ -274,6 +276,13 @@ def test_other_samples_and_programs_without_solution_raise():
     )
     with pytest.raises(ValueError, match="the constraints of a sample have no solution"):
         MILPOracle().argmax(x, np.ones(3))
+    model = fit([BinaryProgram(FREE)] * 2, [[1, 0, 0]] * 2)
+    for n_jobs in (None, 2):
+        model.set_params(n_jobs=n_jobs)
+        for wrong in (x, BinaryProgram(np.ones((3, 4)))):
+            with pytest.raises(ValueError, match=r"no solution|have 4 columns") as caught:
+                model.predict([BinaryProgram(FREE), wrong])
+            assert caught.value.__notes__ == ["raised by argmax of the oracle at X[1]"]
 
 
 @pytest.mark.parametrize("found, error", [
