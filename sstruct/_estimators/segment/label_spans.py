@@ -18,8 +18,17 @@ def without_spans(y, lengths):
     lengths : ndarray of shape (n,)
         Numbers of nodes.
     """
-    items = list(y) if isinstance(y, list | tuple) else []
-    if len(items) != len(lengths) or not any(map(has_spans, items)):
+    is_list = isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object)
+    items = list(y) if is_list else []
+    if len(items) != len(lengths):
+        return y
+    for i, item in enumerate(items):
+        if are_triples(item) and not has_spans(item) and len(item) != lengths[i] > 0:
+            raise ValueError(
+                f"y[{i}] is {shortened(item)}, expected {lengths[i]} labels, or spans: tuples "
+                "(start, stop, label) with integers start and stop, the first with start 0"
+            )
+    if not any(map(has_spans, items)):
         return y
     out = []
     for i, item in enumerate(items):
@@ -46,16 +55,23 @@ def has_spans(item):
     )
 
 
+def are_triples(item):
+    """Return whether a sample of y has three values per row, such as spans in another form."""
+    if isinstance(item, np.ndarray):
+        return item.ndim == 2 and item.shape[1] == 3
+    if not isinstance(item, list | tuple) or not isinstance(next(iter(item), None), list | tuple):
+        return False
+    return all(isinstance(part, list | tuple) and len(part) == 3 for part in item)
+
+
 def _labels_of(spans, i, length):
     """Return a list with the label of each node."""
-    labels, before = [], None
-    if sum(stop - start for start, stop, _ in spans) != length:
-        raise ValueError(f"X[{i}] has {length} nodes, but the spans of y[{i}] do not cover them")
+    end, before = 0, None
     for number, (start, stop, label) in enumerate(spans):
-        if start != len(labels) or stop <= start:
+        if start != end or stop <= start:
             raise ValueError(
-                f"y[{i}] has the span {shortened((start, stop, label))} after node {len(labels)}; "
-                "each span must start where the one before it stops"
+                f"y[{i}] has the span {shortened((start, stop, label))} after node {end}; each "
+                "span must start where the one before it stops, and stop later"
             )
         check_label(label, f"y[{i}] at node {start}")
         if number > 0 and label == before:
@@ -63,9 +79,13 @@ def _labels_of(spans, i, length):
                 f"y[{i}] has two adjacent spans with label {shortened(label)} at node {start}; "
                 "join them, since adjacent segments have different labels"
             )
-        labels += [label] * (int(stop) - int(start))
-        before = label
-    return labels
+        end, before = stop, label
+    if end != length:
+        raise ValueError(
+            f"X[{i}] has {length} nodes, but the spans of y[{i}] do not cover them: the last one "
+            f"stops at {end}"
+        )
+    return [label for start, stop, label in spans for _ in range(start, stop)]
 
 
 def spans_of_samples(codes, offsets, classes):

@@ -117,10 +117,10 @@ def test_spans_as_labels():
     y = [["a", "a", "b", "b", "b", "a"], ["b", "b", "b"], []]
     spans = [[(0, 2, "a"), (2, 5, "b"), (5, 6, "a")], [(0, 3, "b")], []]
     fits = []
-    for target in (y, spans):
+    for target in (y, spans, np.array(spans, dtype=object)):
         with pytest.warns(UserWarning, match="without nodes"):
             fits.append(SegmentSSVM(random_state=0).fit(X, target))
-    np.testing.assert_array_equal(fits[0].w_, fits[1].w_)
+        np.testing.assert_array_equal(fits[0].w_, fits[-1].w_)
     assert fits[0].score(X, spans) == fits[0].score(X, y)
 
 
@@ -130,7 +130,12 @@ def test_spans_as_labels():
         ([(0, 2, "a"), (3, 5, "b")], r"y\[0\] has the span \(3, 5, 'b'\) after node 2"),
         ([(0, 4, "a"), (4, 4, "b")], r"y\[0\] has the span \(4, 4, 'b'\) after node 4"),
         ([(0, 2, "a"), (2, 4, "a")], r"y\[0\] has two adjacent spans with label 'a' at node 2"),
+        ([(0, 3, "a"), (2, 3, "b")], r"y\[0\] has the span \(2, 3, 'b'\) after node 3"),
         ([(0, 2, "a"), (2, 3, "b")], r"X\[0\] has 4 nodes, but the spans of y\[0\] do not"),
+        ([(1, 4, "a")], r"y\[0\] is \[\(1, 4, 'a'\)\], expected 4 labels, or spans: tuples"),
+        ([(0.0, 4.0, "a")], r"y\[0\] is .* expected 4 labels, or spans"),
+        ([[0, 2, "a"], [2, 4, "b"]], r"y\[0\] is .* expected 4 labels, or spans"),
+        (np.array([[0, 2, 0], [2, 4, 1]]), r"y\[0\] is array[^e]* expected 4 labels, or spans"),
         ([(0, 2, "a"), (2, 10**12, "b")], r"X\[0\] has 4 nodes, but the spans of"),
     ],
 )
