@@ -214,6 +214,8 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
     def _drawn(cls, right, probability, event, **options):
         """Return the display, with names of the axes that state the event."""
         import_pyplot(cls.__name__)
+        if "pos_label" in options:
+            raise TypeError(f"{cls.__name__} has no parameter pos_label; use label for one label")
         # Marginals may exceed 1 by rounding errors.
         display = super().from_predictions(
             right.astype(int), probability.clip(0, 1), pos_label=1, **options

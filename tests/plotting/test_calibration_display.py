@@ -64,3 +64,9 @@ def test_unknown_label(fitted):
     model, X, y = fitted
     with pytest.raises(ValueError, match="label 9 is not among labels"):
         CalibrationDisplay.from_estimator(model, X, y, label=9)
+
+
+def test_pos_label(fitted):
+    model, X, y = fitted
+    with pytest.raises(TypeError, match="no parameter pos_label; use label"):
+        CalibrationDisplay.from_estimator(model, X, y, pos_label=1)
