@@ -9,7 +9,7 @@ from scipy.stats import beta, binom
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -587,6 +587,8 @@ def test_damaged_states(fitted, changes, message):
         (chain(), {"scheme": "x"}, ValueError, "scheme must be one of"),
         (chain(), {"suffix": 1}, ValueError, "suffix must be one of"),
         (chain(), {"cv": 1}, ValueError, "cv=1 cannot split"),
+        (chain(), {"cv": KFold}, TypeError, "an instance of a splitter, found the class KFold"),
+        (chain(), {"cv": StratifiedKFold()}, ValueError, "found several; use KFold"),
         (chain(), {"n_jobs": 0}, ValueError, "n_jobs must be"),
         (chain(), {"target": "spans"}, ValueError, r"classes_\[0\] is 0"),
     ],

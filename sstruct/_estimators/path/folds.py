@@ -65,12 +65,16 @@ def splits_of(cv, is_classifier, X, y, groups):
         with np.errstate(invalid="ignore"):  # scikit-learn casts y before it validates it
             return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
     except (TypeError, ValueError, NotImplementedError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"cv={shortened(cv)} cannot split X and y: {brief(error)}") from error
+        kind, reason = TypeError if isinstance(error, TypeError) else ValueError, brief(error)
+        if "Stratified" in type(cv).__name__ and _are_sequences(y):
+            reason = "it requires one label per sample of y, found several; use KFold or GroupKFold"
+        raise kind(f"cv={shortened(cv)} cannot split X and y: {reason}") from error
 
 
 def check_splitter(cv):
     """Raise TypeError if `cv` has a method split, but is not a splitter."""
+    if isinstance(cv, type):
+        raise TypeError(f"cv must be an instance of a splitter, found the class {cv.__name__}")
     if isinstance(cv, bytes | bytearray):
         raise TypeError(f"cv must be a number of folds or a splitter, found {shortened(cv)}")
 
