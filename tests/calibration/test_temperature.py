@@ -56,5 +56,13 @@ def test_scores_without_information(truth):
     np.testing.assert_allclose(np.exp(scores / T), 1)
 
 
+@pytest.mark.parametrize("truth, message", [(0, "no errors"), (1, "do not predict")])
+def test_one_sample_with_two_labelings(truth, message):
+    scores = np.array([[1.0, 0.0]])
+    T, warning = fit_temperature(categorical(scores, np.array([truth])))
+    assert message in warning
+    np.testing.assert_allclose(np.exp(scores / T), 1)
+
+
 def test_single_outcomes_need_no_temperature():
     assert fit_temperature(lambda scale: 0.0) == (1.0, None)

@@ -40,10 +40,12 @@ def fit_temperature(loss):
         if not value < lowest:
             break
         middle, lowest = middle + step, value
-    if uniform <= math.log(2):  # nearly all samples have one labeling
+    if uniform < math.log(2) * (1 - LEAST_GAIN):  # nearly all samples have one labeling
         return 1.0, None
     if lowest <= PERFECT:
-        half = brentq(lambda t: at(t) - math.log(2), -LARGEST, middle, xtol=TOLERANCE)
+        # A single sample with two labelings has a probability of 1/2 only at the limit.
+        target = min(math.log(2), uniform)
+        half = brentq(lambda t: at(t) - target, -LARGEST, middle, xtol=TOLERANCE)
         return math.exp(-half), (
             "the model makes no errors on the held-out samples, so that the likelihood increases "
             "as the temperature decreases; at temperature_, the held-out labels have a joint "
