@@ -120,7 +120,8 @@ class ConformalSSVM(HeldOutMetaEstimator):
 
     .. math::
 
-        \min \left\{ t \ge 0 : \frac{1}{n + 1} \left( \sum_i w_i L_i(t) + 1 \right) \le \alpha \right\}
+        \min \left\{ t \ge 0 :
+        \frac{1}{n + 1} \left( \sum_i w_i L_i(t) + 1 \right) \le \alpha \right\}
 
     The weights w are the sample weights, scaled to a mean of 1; a new sample has weight 1. For
     labelings without weights, this is the quantile of split conformal prediction [2]_. If

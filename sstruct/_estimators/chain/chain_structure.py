@@ -24,6 +24,7 @@ from sstruct._problems.chain._sparse import LEAST_LABELS, decode_sparse, sparse_
 from sstruct._problems.chain.chain_arguments import (
     ChainModel,
     ChainRanges,
+    NoLabelingError,
     number_of_groups,
     weights_of_pairs,
 )
@@ -52,6 +53,8 @@ class ChainStructure(Windowed, NodeStructure):
     fits_partitions = refuses_lengths = has_distribution = has_spans = True
     # The class of the training data, and the name of the decoder.
     labeled, decoder = LabeledChains, "viterbi"
+    # Beginning of the error for a sequence without an allowed labeling.
+    nothing_allowed = "transition_mask forbids every labeling of"
 
     def check(self):
         super().check()
@@ -219,7 +222,10 @@ class ChainStructure(Windowed, NodeStructure):
         some = np.flatnonzero(nodes.lengths)
         if len(some):
             k = min(int(k), np.iinfo(np.intp).max)
-            found = chain_top_k(self._decoder(model, nodes, known), model._w, k)
+            try:
+                found = chain_top_k(self._decoder(model, nodes, known), model._w, k)
+            except NoLabelingError as error:
+                raise self._no_labeling(error, nodes, known) from None
             for i, pair in zip(some.tolist(), found):
                 ranked[i] = pair
         return ranked
@@ -269,9 +275,18 @@ class ChainStructure(Windowed, NodeStructure):
         # Asking joblib takes as long as decoding a short sequence.
         threads = 1 if problem.n_blocks == 1 else n_threads(self.n_jobs)
         transitions = _as_sparse(problem.layout, vars(model))
-        if transitions is None:
-            return decode(problem, w, threads)
-        return decode_sparse(problem, w, transitions, threads)
+        try:
+            if transitions is None:
+                return decode(problem, w, threads)
+            return decode_sparse(problem, w, transitions, threads)
+        except NoLabelingError as error:
+            raise self._no_labeling(error, nodes, known) from None
+
+    def _no_labeling(self, error, nodes, known):
+        """Return the error for a sequence without an allowed labeling."""
+        i = int(np.flatnonzero(nodes.lengths)[error.block])
+        given = "" if known is None else ", with its known labels"
+        return ValueError(f"{self.nothing_allowed} X[{i}], which has {error.length} nodes{given}")
 
 
 def transition_weights(model):

@@ -10,8 +10,9 @@ from sstruct._estimators.segment.segment_state import SEGMENT_STATE
 from sstruct._estimators.segment.segment_training import LabeledSegments
 from sstruct._input.durations import check_limits, duration_bins
 from sstruct._input.threads import n_threads
+from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._decode import decode
-from sstruct._problems.segment._segment_problem import NoSegmentationError, SegmentProblem
+from sstruct._problems.segment._segment_problem import SegmentProblem
 from sstruct._problems.segment.segment_arguments import SegmentModel
 
 
@@ -26,6 +27,7 @@ class SegmentStructure(ChainStructure):
     # Methods of chains that do not consider durations.
     exported = max_marginals = top_k = distribution = None
     has_distribution = has_spans = False
+    nothing_allowed = "min_duration, max_duration and transition_mask forbid every segmentation of"
 
     def check(self):
         super().check()
@@ -75,10 +77,5 @@ class SegmentStructure(ChainStructure):
         problem = self._decoder(model, nodes, known, n_states)
         try:
             return decode(problem, model._w, n_threads(self.n_jobs))
-        except NoSegmentationError as error:
-            i = int(np.flatnonzero(nodes.lengths)[error.block])
-        given = " that agrees with the known labels" if known is not None else ""
-        raise ValueError(
-            f"X[{i}] has {nodes.lengths[i]} nodes, and no segmentation{given} that min_duration, "
-            "max_duration and transition_mask of the fit allow"
-        ) from None
+        except NoLabelingError as error:
+            raise self._no_labeling(error, nodes, known) from None

@@ -46,6 +46,7 @@ from sstruct._problems.core.node_arguments import (
     check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks)
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.chain_arguments import (
+    NoLabelingError,
     check_copies, check_groups, error_counts, number_of_groups, penalties, table_work)
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -355,7 +356,7 @@ cdef class ChainProblem(BlockProblem):
             self.bounds_of_edges(w), code, &self.best[0], &self.origin[0])
         if answer.value == -INFINITY:
             with gil:
-                raise ValueError(f"block {i}: the masks forbid every labeling of {L} positions")
+                raise NoLabelingError(i, L)
         n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
         answer.work = 100 + 20 * L + self.nodes.potential_work(w, n_values) + (
             VECTOR_WORK * self.KP * L * self.n_added)
@@ -673,7 +674,7 @@ def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k
 
     Raises
     ------
-    ValueError
+    NoLabelingError
         If the masks forbid every labeling of a block.
     """
     problem._check_weights(w)
@@ -694,8 +695,7 @@ def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k
                     &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge,
                     problem.edge_step, NULL, k)
             if m == 0:
-                raise ValueError(
-                    f"block {i}: the masks forbid every labeling of {problem.length[i]} positions")
+                raise NoLabelingError(i, problem.length[i])
             ranked.append(ranked_arrays(ranking, m))
     finally:
         problem.track(NULL)

@@ -11,6 +11,24 @@ from sstruct._problems.core.node_arguments import filled, of_blocks, padded
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, label_blocks, label_row
 
 
+class NoLabelingError(ValueError):
+    """A block has no labeling that masks and known labels allow.
+
+    Parameters
+    ----------
+    block : int
+    length : int
+        Its number of nodes.
+    """
+
+    def __init__(self, block, length):
+        super().__init__(block, length)
+        self.block, self.length = block, length
+
+    def __str__(self):
+        return f"block {self.block}: the masks forbid every labeling of {self.length} positions"
+
+
 @dataclass(frozen=True)
 class ChainRanges:
     """The rows that form chains.

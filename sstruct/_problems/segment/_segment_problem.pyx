@@ -20,23 +20,13 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 
 import numpy as np
 
+from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.segment.segment_arguments import FIRST_BIN, number_of_bins
 
 
-class NoSegmentationError(ValueError):
-    """A block has no labeling that limits of durations, masks and known labels allow.
-
-    Parameters
-    ----------
-    block : int
-    length : int
-        Its number of nodes.
-    """
-
-    def __init__(self, block, length):
-        super().__init__(block, length)
-        self.block, self.length = block, length
+class NoSegmentationError(NoLabelingError):
+    """A block has no labeling that limits of durations, masks and known labels allow."""
 
     def __str__(self):
         return f"block {self.block} of {self.length} nodes has no allowed segmentation"

@@ -275,8 +275,9 @@ def test_a_mask_that_allows_no_labeling_is_refused_in_prediction():
     mask = np.array([[False, True], [False, False]])
     estimator = ChainSSVM(lam=0.1, transition_mask=mask).fit([np.eye(2)], [["a", "b"]])
     assert estimator.predict([np.eye(2)])[0].tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match="masks forbid every labeling of 3 positions"):
-        estimator.predict([np.eye(2), np.ones((3, 2))])
+    for predict in (estimator.predict, lambda X: estimator.predict_top_k(X, 2)):
+        with pytest.raises(ValueError, match=r"every labeling of X\[2\], which has 3 nodes"):
+            predict([np.eye(2), np.empty((0, 2)), np.ones((3, 2))])
 
 
 def test_numbers_of_other_types_are_taken_and_messages_name_the_bound_there_is():
