@@ -46,6 +46,7 @@ import warnings
 from functools import partial
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -269,8 +270,8 @@ def compare_rules(arguments):
         fits = {}
         for rule in dict.fromkeys(("LinearSVC", *arguments.rules)):
             of_rule = fits.setdefault(rule.partition("+")[0], {})
-            _held_out._fit_rows = partial(shared_fit, of_rule)
-            row = dict(zip(KEYS, (part, name, rule, seed))) | rule_row(rule, task, arguments)
+            with patch.object(_held_out, "_fit_rows", partial(shared_fit, of_rule)):
+                row = dict(zip(KEYS, (part, name, rule, seed))) | rule_row(rule, task, arguments)
             print(*row.values(), sep="  ", flush=True)
             command = f"python benchmarks/multilabel.py --data {name!r} --rules {rule} {how}"
             table.put(row | origin(f"{command} --seeds {seed}", arguments.load))
