@@ -181,6 +181,11 @@ class AlongLambda(CheckedState):
         self.gaps_ = self.history_.get("gap", np.empty(0))
         if status is not Status.CONVERGED:
             limit, advice = _limit(sweep.structure, status)
+            if not self._exact and status in (Status.MAX_ITER, Status.STALLED):
+                advice = (
+                    f"{advice[:-1]}. The decoder is not exact, so that the gap may stay above eps: "
+                    "choose lam by PathCV with lams, or by GridSearchCV."
+                )
             ended = f"{what} ended early ({status.value}): {limit}"
             unscaled = None
             if status is not Status.STALLED:
