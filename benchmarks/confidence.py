@@ -25,6 +25,7 @@ confidence.csv in --output, with means over splits. Needs SSTRUCT_DATA.
 import argparse
 import os
 from functools import cache, partial
+from tempfile import TemporaryDirectory
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -161,10 +162,11 @@ def of_crfsuite(train, test):
     trainer = pycrfsuite.Trainer(verbose=False, params={"c2": 1.0})
     for X, y in zip(*train, strict=True):
         trainer.append(pycrfsuite.ItemSequence(X), [str(label) for label in y])
-    path = f"/tmp/confidence_{os.getpid()}.crfsuite"
-    trainer.train(path)
     tagger = pycrfsuite.Tagger()
-    tagger.open(path)
+    with TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.crfsuite")
+        trainer.train(path)
+        tagger.open(path)
     labels, best, right = tagger.labels(), [], []
     for X, y in zip(*test, strict=True):
         tagger.set(pycrfsuite.ItemSequence(X))
@@ -172,7 +174,6 @@ def of_crfsuite(train, test):
             p = [tagger.marginal(other, t) for other in labels]
             best.append(max(p))
             right.append(labels[int(np.argmax(p))] == label)
-    os.unlink(path)
     return event_scores(np.array(best), np.array(right))
 
 
