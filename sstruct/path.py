@@ -85,6 +85,8 @@ class RegularizationPath(AlongLambda):
 
     _fitted_state = PATH_STATE
 
+    _if_not_exact = ", so that the gap may stay above eps: choose lam by PathCV or GridSearchCV"
+
     lam_end_: float
     guarantee_: str
     kappa: float

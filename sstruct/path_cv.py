@@ -56,6 +56,8 @@ __all__ = ["PathCV"]
 
 Estimator = TypeVar("Estimator", bound=BaseSSVM)
 
+# Values of lam relative to the one of the estimator, for decoders without exact gaps.
+FACTORS = 30.0 ** np.linspace(1, -1, 11)
 VALID_VALUES = {
     "warm_start": ("primal", "dual", False),
     "rule": ("best", "one-se"),
@@ -95,7 +97,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]
     lam_min : float or None, default=None
         Smallest lambda of interest, as in :func:`sstruct.ssvm_path`.
     lams : array-like of shape (m,) or None, default=None
-        Values to choose from. If None, all values from infinity to `lam_min`.
+        Values to choose from. If None, all values from infinity to `lam_min` or, if decoding is not
+        exact, 11 values from 30 times the value of `lam` to a thirtieth of it.
     warm_start : {"primal", "dual", False}, default="primal"
         With `lams`, the state that a fit continues from: weights or dual weights of the previous
         fit, or nothing.
@@ -480,12 +483,15 @@ def _path_and_scores(train, test, search, scorer, weights=None):
         X and y.
     """
     sweep = Sweep(search.estimator, *train, weights)
-    if search.lams is None:
+    lams = search.lams
+    if lams is None and not sweep.exact:  # a path requires gaps of at most eps
+        lams = sweep.training.lam * FACTORS
+    if lams is None:
         options = path_options(search.eps, search.kappa, search.lam_min)
         path = RegularizationPath(sweep, *options)
         end, certified = path.lam_end_, path.certified_
     else:
-        path = LambdaGrid(sweep, search.lams, float(search.eps), search.warm_start)
+        path = LambdaGrid(sweep, lams, float(search.eps), search.warm_start)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
     try:
         scores = scores_along(path, scorer, test)

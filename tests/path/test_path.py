@@ -477,6 +477,6 @@ def test_the_estimator_is_left_alone(rng):
 def test_a_path_with_an_approximate_decoder_that_ends_early_recommends_lams():
     X, y = make_grids(n_samples=6, n_labels=3, random_state=0)
     model = GridCRFSSVM(pairwise="potts", max_iter=2, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=r"decoder is not exact.*PathCV with lams"):
+    with pytest.warns(ConvergenceWarning, match=r"decoder is not exact.*choose lam by PathCV"):
         path = ssvm_path(model, X, y, eps=0.01)
     assert path.guarantee_ == "approximate"

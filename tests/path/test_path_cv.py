@@ -13,9 +13,9 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sstruct import ChainSSVM, MulticlassSSVM, PathCV, Sequences, ssvm_path
+from sstruct import ChainSSVM, GridCRFSSVM, MulticlassSSVM, PathCV, Sequences, ssvm_path
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
-from sstruct.datasets import make_sequences
+from sstruct.datasets import make_grids, make_sequences
 from sstruct.metrics import flat_f1_score, make_flat_scorer
 from sstruct.preprocessing import PerNode
 
@@ -283,3 +283,16 @@ def test_a_search_that_finds_nothing_leaves_no_trace():
     with pytest.raises(ValueError, match="scoring returned NaN for every lambda"):
         search.fit(X, y)
     assert vars(search) == before
+
+
+@pytest.mark.parametrize("lam", ["auto", 5.0])
+def test_decoders_that_are_not_exact_have_a_grid_around_lam(lam):
+    X, y = make_grids(n_samples=8, n_labels=3, random_state=0)
+    model = GridCRFSSVM(pairwise="potts", lam=lam, random_state=0)
+    search = PathCV(model, cv=2).fit(X, y)
+    centers = [model.fit(X[half], y[half]).lam_ for half in (slice(4, None), slice(4))]
+    assert search.lam_end_ == pytest.approx(max(centers) / 30)
+    expected = np.unique(np.outer(centers, 30.0 ** np.linspace(1, -1, 11)).round(9))[::-1]
+    expected = expected[expected >= search.lam_end_ * (1 - 1e-6)]
+    np.testing.assert_allclose(search.cv_results_["param_lam"], expected, rtol=1e-6)
+    assert not search.certified_

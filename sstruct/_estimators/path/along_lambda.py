@@ -140,6 +140,9 @@ class AlongLambda(CheckedState):
     ``_certificate(lam)``, which returns primal and dual objective.
     """
 
+    # Advice for a gap that stays above eps.
+    _if_not_exact = ", so that the gap may stay above eps"
+
     eps: float
     lams_: np.ndarray
     ws_: CompactRows
@@ -182,10 +185,7 @@ class AlongLambda(CheckedState):
         if status is not Status.CONVERGED:
             limit, advice = _limit(sweep.structure, status)
             if not self._exact and status in (Status.MAX_ITER, Status.STALLED):
-                advice = (
-                    f"{advice[:-1]}. The decoder is not exact, so that the gap may stay above eps: "
-                    "choose lam by PathCV with lams, or by GridSearchCV."
-                )
+                advice = f"{advice} The decoder is not exact{self._if_not_exact}."
             ended = f"{what} ended early ({status.value}): {limit}"
             unscaled = None
             if status is not Status.STALLED:
