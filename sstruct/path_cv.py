@@ -56,8 +56,8 @@ __all__ = ["PathCV"]
 
 Estimator = TypeVar("Estimator", bound=BaseSSVM)
 
-# Values of lam relative to the one of the estimator, for decoders without exact gaps.
-FACTORS = 30.0 ** np.linspace(1, -1, 11)
+# Range of a default grid: from the lam of the estimator times this number to lam divided by it.
+WIDEST = 30
 VALID_VALUES = {
     "warm_start": ("primal", "dual", False),
     "rule": ("best", "one-se"),
@@ -98,7 +98,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]
         Smallest lambda of interest, as in :func:`sstruct.ssvm_path`.
     lams : array-like of shape (m,) or None, default=None
         Values to choose from. If None, all values from infinity to `lam_min` or, if decoding is not
-        exact, 11 values from 30 times the value of `lam` to a thirtieth of it.
+        exact, 11 values from 30 times the value of `lam` to a thirtieth of it or `lam_min`.
     warm_start : {"primal", "dual", False}, default="primal"
         With `lams`, the state that a fit continues from: weights or dual weights of the previous
         fit, or nothing.
@@ -485,7 +485,8 @@ def _path_and_scores(train, test, search, scorer, weights=None):
     sweep = Sweep(search.estimator, *train, weights)
     lams = search.lams
     if lams is None and not sweep.exact:  # a path requires gaps of at most eps
-        lams = sweep.training.lam * FACTORS
+        least = sweep.training.lam / WIDEST if search.lam_min is None else search.lam_min
+        lams = np.geomspace(max(WIDEST * sweep.training.lam, least), least, 11)
     if lams is None:
         options = path_options(search.eps, search.kappa, search.lam_min)
         path = RegularizationPath(sweep, *options)
