@@ -15,8 +15,9 @@ samples. Then, on the test samples:
   ("crfsuite", L2 coefficient 1);
 * for all splits, the coverage and the mean size of the sets of ConformalSSVM at 90 and 95 %:
   "labelings" and "nodes", whose coverage is the mean over samples of the fraction of covered nodes,
-  and the fraction of complete sets. At most 100 labelings are listed; a labeling also counts as
-  covered if its score belongs to an incomplete set, and `listed` is the fraction of listed ones.
+  and the fraction of complete sets; the same with allow_empty=True. At most 100 labelings are
+  listed; a labeling also counts as covered if its score belongs to an incomplete set, and `listed`
+  is the fraction of listed ones.
 
 Methods that an estimator does not support are skipped. Each set and method is a row of
 confidence.csv in --output, with means over splits. Needs SSTRUCT_DATA.
@@ -177,19 +178,21 @@ def of_crfsuite(train, test):
     return event_scores(np.array(best), np.array(right))
 
 
-def of_sets(model, held_out, test, target):
+def of_sets(model, held_out, test, target, allow_empty):
     """Return coverage and mean size of prediction sets."""
     fitted = ConformalSSVM(FrozenEstimator(model), target=target).fit(*held_out)
     X, y = test
     out = {}
     for level in LEVELS:
-        sets, is_complete = fitted.predict_set(X, confidence_level=level)
+        how = {"confidence_level": level, "allow_empty": allow_empty}
+        sets, is_complete = fitted.predict_set(X, **how)
         text, listed = f"{100 * level:.0f}", None
         if target == "labelings":
             listed = sequence_coverage_score(y, sets)
             own = fitted.conformity_scores_, fitted._shares, fitted._n_conformity_samples
             gaps = ConformalSSVM(FrozenEstimator(model)).fit(X, y).conformity_scores_
-            covered = np.mean(gaps <= HeldOutScores(*own).threshold(level))
+            least = -np.inf if allow_empty else 0.0
+            covered = np.mean(gaps <= HeldOutScores(*own).threshold(level, least))
             size = sequence_mean_width_score(sets)
         elif isinstance(model, TreeSSVM):
             known = [
@@ -223,9 +226,10 @@ def of_split(name, seed, with_probabilities):
     labels = [taken(y, part) for part in parts]
     data = list(zip(rows, labels, strict=True))
     model = kind(random_state=0).fit(*data[0])
-    methods = {
-        target: partial(of_sets, model, *data[1:], target) for target in ("labelings", "nodes")
-    }
+    methods = {}
+    for target in ("labelings", "nodes"):
+        methods[target] = partial(of_sets, model, *data[1:], target, False)
+        methods[f"{target}, allow_empty"] = partial(of_sets, model, *data[1:], target, True)
     if with_probabilities:
         methods["temperature"] = partial(of_temperature, model, *data[1:])
         methods["isotonic"] = partial(of_isotonic, model, *data[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
@@ -9,15 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.parameters import FLAG, Range, check_values
+from sstruct._checks.warn import warn_user
 from sstruct._compat import safe_indexing
 from sstruct._estimators.calibration.conformity import (
     SpanGaps,
+    gaps_of_ranked,
     labeling_gaps,
     labels_within,
-    ranked_labelings,
     true_label_gaps,
 )
-from sstruct._estimators.calibration.risk_control import HeldOutScores
+from sstruct._estimators.calibration.risk_control import ROUNDING, HeldOutScores
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fitted_state import (
     Array,
@@ -31,7 +33,7 @@ from sstruct._estimators.path.folds import n_samples_of
 from sstruct._input.label_schemes import LETTERS
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import NoNodesError, is_of_nodes
-from sstruct.calibration._held_out import HeldOutMetaEstimator
+from sstruct.calibration._held_out import HeldOutPredictor
 from sstruct.chain import ChainSSVM
 from sstruct.spans import Scheme
 
@@ -41,18 +43,19 @@ VALID = {
     "k": Range(least=1, whole=True),
     "scheme": tuple(LETTERS),
     "suffix": FLAG,
+    "allow_empty": FLAG,
 }
 
 
 def _check_scores(state):
     """Raise Unexpected unless the scores are sorted, without NaN."""
     scores = state["conformity_scores_"]
-    if np.isnan(scores).any() or (scores < 0).any() or (scores[:-1] > scores[1:]).any():
-        refuse("conformity_scores_", scores, "nonnegative ascending numbers")
+    if np.isnan(scores).any() or (scores[:-1] > scores[1:]).any():
+        refuse("conformity_scores_", scores, "ascending numbers")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConformalSSVM(HeldOutMetaEstimator):
+class ConformalSSVM(HeldOutPredictor):
     r"""Predict sets that contain the truth with a given probability (conformal prediction).
 
     A set contains all labelings, labels of a node or spans whose scores are close to the best one.
@@ -100,7 +103,9 @@ class ConformalSSVM(HeldOutMetaEstimator):
         The estimator, fitted to all samples, or a copy of the frozen one.
     conformity_scores_ : ndarray of shape (m,)
         Ascending; for each true labeling, label or span of the held-out samples, the score of the
-        best labeling minus the score of the best one that agrees with it; ``inf`` if there is none.
+        best other labeling minus the score of the best one that agrees with it: minus its margin if
+        it is predicted. ``inf`` or ``-inf`` if the second or first one does not exist. For spans,
+        predicted ones have 0.
     classes_ : ndarray of shape (K,)
         Labels of the estimator.
     n_features_in_ : int
@@ -126,8 +131,15 @@ class ConformalSSVM(HeldOutMetaEstimator):
     The weights w are the sample weights, scaled to a mean of 1; a new sample has weight 1. For
     labelings without weights, this is the quantile of split conformal prediction [2]_. If
     :math:`\alpha < 1 / (n + 1)`, or too many scores are infinite, the threshold is infinite. Sets
-    always contain the prediction, and grow with the confidence level. Elements whose score equals
-    the threshold are included.
+    grow with the confidence level. Elements whose score equals the threshold are included.
+
+    **Empty sets.** Sets always contain the prediction, unless :meth:`predict_set` is called with
+    ``allow_empty=True``. If predictions are correct more often than the confidence level, sets of
+    the prediction only are therefore correct too often: for 90 %, the sets of nodes of digit dates
+    cover 99 % of the true digits. With ``allow_empty=True``, t can be negative, and a prediction
+    whose margin over the second-best label or labeling is smaller than -t has an empty set, so that
+    the coverage is close to the level. An empty set marks an uncertain prediction, not an
+    impossible one. MAPIE's LAC sets can be empty in the same way.
 
     **Guarantee.** With a FrozenEstimator and without sample weights, the loss of a new sample is at
     most :math:`\alpha` on average over held-out and new samples, if all of them are exchangeable,
@@ -227,6 +239,11 @@ class ConformalSSVM(HeldOutMetaEstimator):
         ValueError, TypeError
             If the estimator does not support `target`, the data or a parameter are invalid, or no
             held-out sample of positive weight has a known label. The object remains unchanged.
+
+        Warns
+        -----
+        UserWarning
+            If the threshold for `confidence_level` is infinite.
         """
         self._check()
         X, y = self._samples(X, y)
@@ -250,6 +267,8 @@ class ConformalSSVM(HeldOutMetaEstimator):
                 "_n_conformity_samples": int(held_out.n_samples),
             }
         )
+        if held_out.threshold(self.confidence_level) == np.inf:
+            warn_user(self._why_infinite(held_out))
         return self
 
     def _scores(self, estimator, X, y, sample_weight):
@@ -270,6 +289,24 @@ class ConformalSSVM(HeldOutMetaEstimator):
         used = weights[samples] > 0
         return scores[used], samples[used], weights
 
+    def _why_infinite(self, held_out):
+        """Return the warning that the threshold is infinite."""
+        level, n_samples = self.confidence_level, held_out.n_samples
+        found = f"no set has confidence_level={level:g}: "
+        if held_out.allowed(level) < 0:
+            needed = math.ceil(level / (1 - level) - ROUNDING)
+            return found + (
+                f"it requires at least {needed} held-out samples, found {n_samples}; fit with more "
+                "samples, or use a lower level"
+            )
+        unlisted = np.count_nonzero(held_out.scores == np.inf)
+        what = {"nodes": "labels"}.get(self.target, self.target)
+        advice = " or a larger k" if self.target == "spans" else ""
+        return found + (
+            f"{unlisted} of {len(held_out.scores)} true {what} of held-out samples are impossible "
+            f"for the model or not found by it; use a lower level{advice}"
+        )
+
     def _check(self):
         check_values(vars(self), VALID)
         super()._check()
@@ -289,7 +326,7 @@ class ConformalSSVM(HeldOutMetaEstimator):
 
     @reads_one_fit
     def predict_set(
-        self, X: Any, *, confidence_level: float | None = None
+        self, X: Any, *, confidence_level: float | None = None, allow_empty: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Predict sets of labelings, labels or spans.
 
@@ -299,6 +336,9 @@ class ConformalSSVM(HeldOutMetaEstimator):
             Samples.
         confidence_level : float, default=None
             Between 0 and 1. By default, the parameter of this object.
+        allow_empty : bool, default=False
+            Whether sets of uncertain predictions may be empty, so that sets do not contain the
+            truth more often than requested; see the notes of the class. Not supported for spans.
 
         Returns
         -------
@@ -315,10 +355,12 @@ class ConformalSSVM(HeldOutMetaEstimator):
             samples, or use a lower level.
         """
         level = self.confidence_level if confidence_level is None else confidence_level
-        check_values({"confidence_level": level}, VALID)
+        check_values({"confidence_level": level, "allow_empty": allow_empty}, VALID)
+        if allow_empty and self.target == "spans":
+            raise ValueError("allow_empty=True is not supported for target='spans'; use False")
         structure, model = self.estimator_._fitted()
         scores = self.conformity_scores_, self._shares, self._n_conformity_samples
-        threshold = HeldOutScores(*scores).threshold(level)
+        threshold = HeldOutScores(*scores).threshold(level, -np.inf if allow_empty else 0.0)
         if self.target == "nodes":
             if hasattr(structure, "label_scores"):
                 scores = structure.label_scores(model, structure.pack(X, model))
@@ -342,12 +384,14 @@ class ConformalSSVM(HeldOutMetaEstimator):
         while len(left):
             # Most samples have few labelings, so that only the others are decoded with a larger k.
             k, rest = min(8 * k, self.k), []
-            ranked = ranked_labelings(structure, model, samples, k)
-            for i, (codes, gaps) in zip(left.tolist(), ranked, strict=True):
-                inside = gaps <= threshold
-                ended = not inside.all() or len(gaps) < k
+            # The gap of the best labeling depends on the second one.
+            ranked = structure.top_k(model, samples, max(k, 2))
+            for i, (codes, scores) in zip(left.tolist(), ranked, strict=True):
+                inside = gaps_of_ranked(scores) <= threshold
+                ended = not inside.all() or len(inside) < k
                 if not ended and k < self.k:
                     rest.append(i)
+                codes, inside = codes[: self.k], inside[: self.k]
                 sets[i] = model.classes_[codes[inside, 0] if one_node else codes[inside]]
                 is_complete[i] = ended and threshold < np.inf
             left = np.array(rest, dtype=np.intp)

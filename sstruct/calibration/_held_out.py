@@ -38,7 +38,7 @@ from sstruct._input.threads import check_n_jobs
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
-    """Base class: an estimator, splits, and the methods of the estimator fitted to all samples.
+    """Base class: an estimator, splits, and methods of the estimator fitted to all samples.
 
     A subclass implements ``fit``, declares further attributes in ``_fitted_state`` and its
     estimators in ``_supported``.
@@ -155,30 +155,6 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return state
 
     @reads_one_fit
-    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Predict with the estimator.
-
-        Parameters
-        ----------
-        X : as in :meth:`fit`
-            Samples.
-        y_partial : as in the estimator's ``predict``, optional
-            Known labels.
-
-        Returns
-        -------
-        As the estimator's ``predict``.
-            The predictions.
-        """
-        if y_partial is None:
-            return self.estimator_.predict(X)
-        if "y_partial" not in signature(self.estimator_.predict).parameters:
-            raise TypeError(
-                f"{type(self.estimator_).__name__} does not support y_partial, which must be None"
-            )
-        return self.estimator_.predict(X, y_partial)
-
-    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the scores of the estimator.
 
@@ -228,6 +204,34 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
     def feature_names_in_(self) -> np.ndarray:
         """Names of the features, if X has names."""
         return self._require_fitted().estimator_.feature_names_in_
+
+
+class HeldOutPredictor(HeldOutMetaEstimator):
+    """Base class: meta-estimators with the predictions of the estimator."""
+
+    @reads_one_fit
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Predict with the estimator.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples.
+        y_partial : as in the estimator's ``predict``, optional
+            Known labels.
+
+        Returns
+        -------
+        As the estimator's ``predict``.
+            The predictions.
+        """
+        if y_partial is None:
+            return self.estimator_.predict(X)
+        if "y_partial" not in signature(self.estimator_.predict).parameters:
+            raise TypeError(
+                f"{type(self.estimator_).__name__} does not support y_partial, which must be None"
+            )
+        return self.estimator_.predict(X, y_partial)
 
 
 def inner_estimator(estimator):

@@ -25,7 +25,7 @@ from sstruct._estimators.core.fitted_state import (
 from sstruct._estimators.core.missing_methods import AvailableIf
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._solvers.core.seed import random_of
-from sstruct.calibration._held_out import HeldOutMetaEstimator, inner_estimator
+from sstruct.calibration._held_out import HeldOutPredictor, inner_estimator
 from sstruct.spans import Scheme
 
 SUPPORTED = (
@@ -55,7 +55,7 @@ def _has_spans(calibrated):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CalibratedSSVM(HeldOutMetaEstimator):
+class CalibratedSSVM(HeldOutPredictor):
     r"""Add calibrated probabilities to a structured SVM, by temperature scaling.
 
     The scores of a fitted model define a distribution over the labelings of a sample,

@@ -1,6 +1,7 @@
 """ConformalSSVM: sets by enumeration, coverage of simulated data, scikit-learn's conventions."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -83,26 +84,41 @@ def every(estimator, x):
     return labels[0], scores[0]
 
 
+def gaps_of(scores):
+    """Return the best score of other labels, or labelings, minus each score, for each row."""
+    others = [np.delete(scores, k, axis=-1).max(axis=-1, initial=-np.inf)
+              for k in range(scores.shape[-1])]  # fmt: skip
+    return np.stack(others, axis=-1) - scores
+
+
 # Sets equal their definition ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
-def test_labelings_equal_enumeration(fitted, level):
+@pytest.mark.parametrize("allow_empty", [False, True])
+@pytest.mark.parametrize("level", [0.15, 0.3, 0.5, 0.8, 0.95])
+@pytest.mark.parametrize("k", [1, 2, 10**6])
+def test_labelings_equal_enumeration(fitted, level, allow_empty, k):
     estimator, X, y = fitted
-    model = split(estimator, X, y, k=10**6)
+    model = split(estimator, X, y, k=k)
     gaps = []
     for x, labels in zip(X, y, strict=True):
         rows, scores = every(estimator, x)
-        gaps.append(scores.max() - scores[(rows == labels).all(axis=1)].item())
-    np.testing.assert_array_equal(model.conformity_scores_, np.sort(gaps))
-    t = definition(lambda t: sum(g > t for g in gaps), [0, *gaps], level, len(gaps))
-    sets, is_complete = model.predict_set(X, confidence_level=level)
+        gaps.append(gaps_of(scores)[(rows == labels).all(axis=1)].item())
+    np.testing.assert_allclose(model.conformity_scores_, np.sort(gaps), atol=1e-12)
+    gaps = model.conformity_scores_
+    t = definition(lambda t: sum(gaps > t), gaps if allow_empty else [0, *gaps], level, len(gaps))
+    t = t if allow_empty else max(t, 0)
+    sets, is_complete = model.predict_set(X, confidence_level=level, allow_empty=allow_empty)
     for x, found in zip(X, sets, strict=True):
         rows, scores = every(estimator, x)
-        np.testing.assert_array_equal(found, rows[scores >= scores.max() - t])
+        expected = rows[gaps_of(scores) <= t + 1e-12]
+        np.testing.assert_array_equal(found, expected[:k])
+    if k < 10**6:
+        return
     assert is_complete.all()
     covered = [(found == labels).all(axis=1).any() for found, labels in zip(sets, y, strict=True)]
-    assert sum(covered) == np.ceil(level * (len(X) + 1))
+    rank = np.ceil(level * (len(X) + 1))
+    assert sum(covered) == (rank if allow_empty else max(rank, sum(gaps <= 0)))
 
 
 def test_more_labelings_than_k(fitted):
@@ -128,24 +144,26 @@ def test_the_set_of_all_labelings_is_complete(fitted):
     assert is_complete.all()
 
 
-@pytest.mark.parametrize("level", [0.6, 0.9])
-def test_nodes_equal_the_definition(fitted, level):
+@pytest.mark.parametrize("allow_empty", [False, True])
+@pytest.mark.parametrize("level", [0.3, 0.6, 0.9])
+def test_nodes_equal_the_definition(fitted, level, allow_empty):
     estimator, X, y = fitted
     model = split(estimator, X, y, target="nodes")
     scores = estimator.decision_function(X)
-    gaps = [
-        s.max(axis=1) - s[np.arange(len(labels)), labels]
-        for s, labels in zip(scores, y, strict=True)
-    ]
+    gaps = [covers(gaps_of(s), labels) for s, labels in zip(scores, y, strict=True)]
+    np.testing.assert_array_equal(model.conformity_scores_, np.sort(np.concatenate(gaps)))
 
     def losses(t):
         return sum((own > t).mean() for own in gaps)
 
-    t = definition(losses, [0, *np.concatenate(gaps)], level, len(X))
-    sets, is_complete = model.predict_set(X, confidence_level=level)
+    t = definition(losses, np.concatenate(gaps), level, len(X))
+    t = t if allow_empty else max(t, 0)
+    sets, is_complete = model.predict_set(X, confidence_level=level, allow_empty=allow_empty)
     for s, found in zip(scores, sets, strict=True):
-        np.testing.assert_array_equal(found, s >= s.max(axis=1, keepdims=True) - t)
+        np.testing.assert_array_equal(found, gaps_of(s) <= t)
     assert is_complete.all()
+    if level == 0.3:
+        assert (~np.concatenate(sets).any(axis=1)).any() == allow_empty
 
 
 @pytest.mark.parametrize("k", [3, 10**6])
@@ -155,9 +173,9 @@ def test_spans_equal_the_definition(k):
     X = [np.eye(5)[c] + 0.6 * rng.standard_normal((len(c), 5)) for c in codes]
     y = [TAGS[c].tolist() for c in codes]
     estimator = chain().fit(X[:30], y[:30])
-    model = split(estimator, X[30:], y[30:], target="spans", k=k)
+    model = split(estimator, X[30:], y[30:], target="spans", k=k, confidence_level=0.5)
 
-    def gaps_of(x):
+    def gaps_of_spans(x):
         found = {}
         rows, scores = estimator.predict_top_k([x], k)
         for labels, score in zip(rows[0], scores[0], strict=True):
@@ -166,7 +184,7 @@ def test_spans_equal_the_definition(k):
         return found
 
     gaps = [
-        [gaps_of(x).get(span, np.inf) for span in spans_of(labels)]
+        [gaps_of_spans(x).get(span, np.inf) for span in spans_of(labels)]
         for x, labels in zip(X[30:], y[30:], strict=True)
     ]
 
@@ -180,10 +198,12 @@ def test_spans_equal_the_definition(k):
         t = definition(losses, [0, *flat], level, len(gaps))
         sets, is_complete = model.predict_set(X[:30], confidence_level=level)
         for x, found in zip(X[:30], sets, strict=True):
-            assert found == sorted(span for span, gap in gaps_of(x).items() if gap <= t)
+            assert found == sorted(span for span, gap in gaps_of_spans(x).items() if gap <= t)
         assert is_complete.all() == (t < np.inf)
     empty = model.predict_set([X[0], np.empty((0, 5))])[0]
     assert empty[1] == []
+    with pytest.raises(ValueError, match="allow_empty=True is not supported for target='spans'"):
+        model.predict_set(X, allow_empty=True)
 
 
 def test_cross_conformal_scores_come_from_the_models_of_the_splits(data):
@@ -203,18 +223,21 @@ def test_cross_conformal_scores_come_from_the_models_of_the_splits(data):
 # Coverage of new samples --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("noise", [0.8, 0.3])
 @pytest.mark.parametrize("target", ["labelings", "nodes"])
-def test_the_coverage_of_simulated_samples(target):
+def test_the_coverage_of_simulated_samples(target, noise):
     # For labelings without ties, the coverage given the held-out samples follows Beta(k, n + 1 - k)
     # with k = ceil(0.9 (n + 1)), so that the number of covered samples is beta-binomial.
+    # With little noise, most predictions are correct, and the coverage requires empty sets.
     rng = np.random.default_rng(0)
-    estimator = chain().fit(*sequences(rng, 60, lengths=(3, 6)))
+    draw = partial(sequences, rng, noise=noise, lengths=(3, 6))
+    estimator = chain().fit(*draw(60))
     n, m, repetitions = 49, 50, 60
     risks = []
     for _ in range(repetitions):
-        model = split(estimator, *sequences(rng, n, lengths=(3, 6)), target=target)
-        X, y = sequences(rng, m, lengths=(3, 6))
-        sets, _ = model.predict_set(X)
+        model = split(estimator, *draw(n), target=target)
+        X, y = draw(m)
+        sets, _ = model.predict_set(X, allow_empty=noise < 0.5)
         if target == "labelings":
             missed = [not (s == labels).all(axis=1).any() for s, labels in zip(sets, y)]
         else:
@@ -302,7 +325,7 @@ def test_rows():
     model = split(estimator, X[100:200], y[100:200], target="nodes")
     sets, _ = model.predict_set(X[200:])
     assert sets.shape == (100, 2)
-    gaps = np.sort(np.maximum(0, np.where(y == 1, -1, 1) * estimator.decision_function(X))[100:200])
+    gaps = np.sort((np.where(y == 1, -1, 1) * estimator.decision_function(X))[100:200])
     np.testing.assert_allclose(model.conformity_scores_, gaps, atol=1e-12)
     assert covers(sets, y[200:]).mean() > 0.8
     crossed = ConformalSSVM(MulticlassSSVM(random_state=0), target="nodes").fit(X, y)
@@ -322,6 +345,11 @@ def test_label_sets():
     t = definition(lambda t: (gaps > t).mean(axis=1).sum(), [0, *gaps.flat], 0.9, 60)
     expected = np.stack([d[140:] <= t, d[140:] >= -t], axis=-1)
     np.testing.assert_array_equal(sets, expected)
+    sets, _ = model.predict_set(X[140:], confidence_level=0.3, allow_empty=True)
+    gaps = np.where(y == 1, -d, d)[80:140]
+    t = definition(lambda t: (gaps > t).mean(axis=1).sum(), gaps.flat, 0.3, 60)
+    assert t < 0
+    np.testing.assert_array_equal(sets, np.stack([d[140:] <= t, d[140:] >= -t], axis=-1))
 
 
 def test_poses_and_types_of_nodes_equal_their_max_marginals():
@@ -337,8 +365,8 @@ def test_poses_and_types_of_nodes_equal_their_max_marginals():
                 if issubclass(example.estimator, TypedGraphCRFSSVM):
                     own = np.searchsorted(estimator.classes_[t], own)
                 codes = np.ravel(own)
-                gaps += (rows.max(axis=1) - rows[np.arange(len(rows)), codes]).tolist()
-        model = split(estimator, X, y, target="nodes")
+                gaps += covers(gaps_of(rows), codes).tolist()
+        model = split(estimator, X, y, target="nodes", confidence_level=0.5)
         np.testing.assert_array_equal(model.conformity_scores_, np.sort(gaps))
 
 
@@ -352,12 +380,13 @@ def test_masks_and_unseen_labels_have_infinite_scores(data):
     for target in ("labelings", "nodes"):
         own = [labels.copy() for labels in y]
         own[3][0] = 7
-        fitted = split(model, X, own, target=target)
+        fitted = split(model, X, own, target=target, confidence_level=0.1)
         changes = [bool((labels != labels[0]).any()) for labels in own]
         changes[3] = True
         expected = sum(changes) if target == "labelings" else 1
-        assert np.isinf(fitted.conformity_scores_).sum() == expected
-    many = split(model, X, own)
+        assert (fitted.conformity_scores_ == np.inf).sum() == expected
+    with pytest.warns(UserWarning, match=f"{sum(changes)} of 60 true labelings .* lower level"):
+        many = split(model, X, own)
     sets, is_complete = many.predict_set(X, confidence_level=0.99)
     assert not is_complete.any()
     assert [len(rows) for rows in sets] == [3] * len(X)
@@ -373,7 +402,7 @@ def test_unknown_labels_agree_with_every_label(fitted):
     for x, labels in zip(X[1:], hidden[1:], strict=True):
         rows, scores = every(estimator, x)
         agree = ((rows == labels) | (labels == -1)).all(axis=1)
-        gaps.append(scores.max() - scores[agree].max())
+        gaps.append(gaps_of(scores)[agree].min())
     np.testing.assert_allclose(model.conformity_scores_, np.sort(gaps), atol=1e-12)
     of_nodes = split(estimator, X, hidden, target="nodes")
     assert len(of_nodes.conformity_scores_) == sum((labels >= 0).sum() for labels in hidden)
@@ -399,11 +428,12 @@ def test_a_sequence_without_an_allowed_labeling_is_ignored():
     estimator = chain(transition_mask=lambda a, b: (a, b) in mask, classes=[0, 1])
     estimator.fit(X[:2], [[0, 1], [0, 1]])
     for target in ("labelings", "nodes"):
-        model = split(estimator, X, [[0, 1], [0, 1], [0]], target=target)
+        model = split(estimator, X, [[0, 1], [0, 1], [0]], target=target, confidence_level=0.5)
         assert model._n_conformity_samples == 2
-        assert (model.conformity_scores_ == 0).all()
-    sets, _ = model.predict_set(X, confidence_level=0.5)
-    assert [rows.sum() for rows in sets] == [2, 2, 0]
+        assert (model.conformity_scores_ == -np.inf).all()  # there is no other labeling
+    for allow_empty in (False, True):
+        sets, _ = model.predict_set(X, allow_empty=allow_empty)
+        assert [rows.sum() for rows in sets] == [2, 2, 0]
 
 
 def test_unknown_labels_of_label_sets_are_ignored():
@@ -413,7 +443,7 @@ def test_unknown_labels_of_label_sets_are_ignored():
     estimator = MultilabelSSVM(random_state=0).fit(X, y)
     hidden = np.where(rng.random(y.shape) < 0.3, np.nan, y)
     model = split(estimator, X, hidden, target="nodes")
-    gaps = np.maximum(0, np.where(y == 1, -1, 1) * estimator.decision_function(X))
+    gaps = np.where(y == 1, -1, 1) * estimator.decision_function(X)
     np.testing.assert_array_equal(model.conformity_scores_, np.sort(gaps[~np.isnan(hidden)]))
 
 
@@ -441,11 +471,12 @@ def test_weights(fitted):
 
 def test_too_few_samples(fitted):
     estimator, X, y = fitted
-    model = split(estimator, X[:8], y[:8], k=5)
+    with pytest.warns(UserWarning, match="requires at least 9 held-out samples, found 8"):
+        model = split(estimator, X[:8], y[:8], k=5)
     sets, is_complete = model.predict_set(X[:3])
     assert [len(rows) for rows in sets] == [min(5, 3 ** len(x)) for x in X[:3]]
     assert not is_complete.any()
-    assert split(estimator, X[:8], y[:8]).predict_set(X[:3], confidence_level=0.8)[1].all()
+    assert split(estimator, X[:8], y[:8], confidence_level=0.8).predict_set(X[:3])[1].all()
 
 
 def test_sets_grow_with_the_level_and_contain_the_prediction(fitted):
@@ -507,7 +538,8 @@ def test_methods_of_the_estimator(fitted):
     assert (model.classes_.tolist(), model.n_features_in_) == ([0, 1, 2], 3)
     rows, labels = np.eye(2), [0, 1]
     inner = MulticlassSSVM().fit(rows, labels)
-    assert split(inner, rows, labels, target="nodes").predict(rows).tolist() == labels
+    model = split(inner, rows, labels, target="nodes", confidence_level=0.5)
+    assert model.predict(rows).tolist() == labels
 
 
 def test_habits(data):
@@ -544,9 +576,8 @@ def test_files(data, wrap):
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"conformity_scores_": np.array([2.0, 1.0])}, "nonnegative ascending"),
-        ({"conformity_scores_": np.array([0.0, np.nan])}, "nonnegative ascending"),
-        ({"conformity_scores_": np.array([-1.0, 0.0])}, "nonnegative ascending"),
+        ({"conformity_scores_": np.array([2.0, 1.0])}, "ascending numbers"),
+        ({"conformity_scores_": np.array([0.0, np.nan])}, "ascending numbers"),
         ({"conformity_scores_": np.zeros(3)}, "_shares"),
         ({"_shares": np.array([1.0, np.inf])}, "_shares"),
         ({"_n_conformity_samples": 0}, "_n_conformity_samples is 0"),
@@ -555,7 +586,7 @@ def test_files(data, wrap):
 )
 def test_damaged_states(fitted, changes, message):
     estimator, X, y = fitted
-    model = split(estimator, X[:2], y[:2])
+    model = split(estimator, X[:2], y[:2], confidence_level=0.5)
     with pytest.raises(ValueError, match=message):
         ConformalSSVM(chain()).__setstate__(model.__getstate__() | changes)
 

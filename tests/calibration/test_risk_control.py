@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sstruct._estimators.calibration.risk_control import HeldOutScores
 
-VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, np.inf)
+VALUES = (-np.inf, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, np.inf)
 samples_with_scores = st.lists(st.lists(st.sampled_from(VALUES), max_size=4), min_size=1)
 
 
@@ -31,9 +31,11 @@ def held_out(scores, weights):
 def test_the_threshold_is_the_smallest_with_a_small_risk(scores, percent, data):
     n = len(scores)
     weights = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
-    found = held_out(scores, weights).threshold(percent / 100)
+    least = data.draw(st.sampled_from((-np.inf, -0.75, 0.0)))
+    found = held_out(scores, weights).threshold(percent / 100, least)
     alpha = 1 - Fraction(percent, 100)
-    fine = [t for t in VALUES[:-1] if risk(scores, weights, t) <= alpha]
+    values = sorted({least, *VALUES[:-1]})
+    fine = [t for t in values if t >= least and risk(scores, weights, t) <= alpha]
     assert found == (fine[0] if fine else np.inf)
 
 

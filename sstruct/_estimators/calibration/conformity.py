@@ -7,18 +7,19 @@ from sstruct._input.label_schemes import LabelCodes, Spans
 from sstruct._input.labels import is_label
 from sstruct._input.per_sample import PerSample
 
-# Design: every conformity score is a gap: the score of the best labeling minus the score of the
-# best labeling that agrees with the labels in question. It is 0 for the predicted labels. Gaps of
-# the true labels are compared with a threshold, and the same gaps of all candidates define the
-# prediction set.
+# Design: every conformity score is a gap: the score of the best labeling with other labels minus
+# the score of the best labeling that agrees with the labels in question. For predicted labels it is
+# minus their margin; for others, the distance from the best score. Gaps of the true labels are
+# compared with a threshold, and the same gaps of all candidates define the prediction set. With a
+# negative threshold, it is empty if the margin is too small.
 
 
 def labeling_gaps(structure, model, X, y):
     """Return the gap of the true labeling of each sample, and whether any of its labels is known.
 
     The gap is that of the best labeling that agrees with the known labels, ``inf`` if it does not
-    exist: a label was not seen in the fit, or a mask forbids it. Samples without a possible
-    labeling count as unknown.
+    exist: a label was not seen in the fit, or a mask forbids it; ``-inf`` if there is no other
+    labeling. Samples without a possible labeling count as unknown.
     """
     samples = structure.pack(X, model)
     codes, weights = structure.truth(model, samples, y, None)
@@ -33,32 +34,43 @@ def labeling_gaps(structure, model, X, y):
     used = is_known & ~impossible
     if used.any():
         some = structure.pack(safe_indexing(X, np.flatnonzero(used)), model)
-        best, of_truth = (
-            np.array([scores[0] for _, scores in structure.top_k(model, some, 1, known)])
-            for known in (None, codes[used[of_nodes]])
-        )
-        gaps[used] = np.maximum(best - of_truth, 0)
+        codes = codes[used[of_nodes]]
+        of_truth = [scores[0] for _, scores in structure.top_k(model, some, 1, codes)]
+        ranked = structure.top_k(model, some, 2)
+        best = np.array([scores[0] for _, scores in ranked])
+        agrees = (codes < 0) | (codes == np.concatenate([labels[0] for labels, _ in ranked]))
+        is_predicted = np.logical_and.reduceat(agrees, some.offsets[:-1])
+        of_predicted = [gaps_of_ranked(scores)[0] for _, scores in ranked]
+        gaps[used] = np.where(is_predicted, of_predicted, np.maximum(best - of_truth, 0))
     return gaps, is_known
 
 
-def ranked_labelings(structure, model, samples, k):
-    """Return the codes of the k best labelings of each sample, and their gaps, ascending."""
-    return [(codes, scores[0] - scores) for codes, scores in structure.top_k(model, samples, k)]
+def gaps_of_ranked(scores):
+    """Return the gap of each of the best labelings, given their scores in decreasing order.
+
+    That of the best one is valid if there are two scores, or no other labeling.
+    """
+    gaps = scores[0] - scores
+    gaps[0] = -gaps[1] if len(gaps) > 1 else -np.inf
+    return gaps
 
 
 def true_label_gaps(structure, model, X, y):
     """Return the gap of each known label, and its sample.
 
-    ``inf`` for labels not seen in the fit. For label sets, the gap of each label being on or off.
-    Labels of samples without a possible labeling count as unknown.
+    ``inf`` for labels not seen in the fit, ``-inf`` for the only possible label. For label sets,
+    the gap of each label being on or off. Labels of samples without a possible labeling count as
+    unknown.
     """
     samples = structure.pack(X, model)
     observed = structure.observed(model, samples, y)
     nodes = structure.distribution(model, samples, exact=False)
-    best, of_truth = nodes.best_scores(), nodes.given(observed.codes).best_scores()
+    others, of_truth = (
+        nodes.given(observed.codes, excluded).best_scores() for excluded in (True, False)
+    )
     with np.errstate(invalid="ignore"):  # both are -inf if no labeling is possible
-        gaps = np.where(observed.unseen, np.inf, best - of_truth)
-    known = (observed.unseen | (observed.codes >= 0)) & (best > -np.inf)
+        gaps = np.where(observed.unseen, np.inf, others - of_truth)
+    known = (observed.unseen | (observed.codes >= 0)) & (nodes.best_scores() > -np.inf)
     return gaps[known], observed.sample[known]
 
 
@@ -66,7 +78,13 @@ def labels_within(scores, threshold):
     """Return masks of the labels whose gap is at most a threshold, in the form of max-marginals."""
     if isinstance(scores, np.ndarray) and scores.dtype != object:
         with np.errstate(invalid="ignore"):  # all are -inf if no labeling is possible
-            return scores.max(axis=-1, keepdims=True, initial=-np.inf) - scores <= threshold
+            best = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+            if threshold >= 0:
+                return best - scores <= threshold
+            # Only the best label has a negative gap: minus its distance from the second one.
+            several = scores.shape[-1] > 1
+            second = np.partition(scores, -2, axis=-1)[..., -2:-1] if several else -np.inf
+            return (scores == best) & (second - best <= threshold)
     masks = [labels_within(each, threshold) for each in scores]
     return masks if isinstance(scores, list) else PerSample.of(masks)
 
@@ -99,14 +117,14 @@ class SpanGaps:
         kinds : list
             All types.
         """
-        ranked = ranked_labelings(self.structure, self.model, samples, k)
-        counts = np.array([len(gaps) for _, gaps in ranked], dtype=np.intp)
+        ranked = self.structure.top_k(self.model, samples, k)
+        counts = np.array([len(scores) for _, scores in ranked], dtype=np.intp)
         lengths = np.repeat(samples.lengths, counts)
         offsets = np.append(0, np.cumsum(lengths))
         labels = np.concatenate([codes.ravel() for codes, _ in ranked] or [[]]).astype(np.intp)
         spans = Spans(self.codes[labels], offsets, self.table, "repair", None)
         labeling, sample = spans.sequence(), np.repeat(np.arange(len(ranked)), counts)
-        gaps = np.concatenate([gaps for _, gaps in ranked] or [[]])[labeling]
+        gaps = np.concatenate([scores[0] - scores for _, scores in ranked] or [[]])[labeling]
         rows = _rows_of(spans, labeling, sample)
         order = np.lexsort((gaps, *rows.T[::-1]))
         rows, first = np.unique(rows[order], axis=0, return_index=True)

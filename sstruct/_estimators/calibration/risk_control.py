@@ -16,7 +16,7 @@ class HeldOutScores:
     Attributes
     ----------
     scores : ndarray of shape (m,)
-        Ascending; ``inf`` is missed at every threshold.
+        Ascending; ``inf`` is missed at every threshold, ``-inf`` at none.
     shares : ndarray of shape (m,)
         Weight of the sample of each score, divided by the number of scores of the sample.
     n_samples : int
@@ -47,19 +47,23 @@ class HeldOutScores:
         order = order[shares[order] > 0]
         return cls(scores[order], shares[order], n_samples)
 
-    def threshold(self, confidence_level):
-        """Return the smallest threshold at least 0 whose risk is at most 1 - confidence_level.
+    def allowed(self, confidence_level):
+        """Return the allowed sum of losses; if it is negative, there are too few samples."""
+        return (1 - confidence_level + ROUNDING) * (self.n_samples + 1) - 1
+
+    def threshold(self, confidence_level, least=0.0):
+        """Return the smallest threshold >= least whose risk is at most 1 - confidence_level.
 
         The risk is (sum_i w_i loss_i + 1) / (n + 1): the fraction of misses in each sample, with a
         further sample whose true labels are all missed. ``inf`` if no threshold is sufficient.
         """
-        allowed = (1 - confidence_level + ROUNDING) * (self.n_samples + 1) - 1
+        allowed = self.allowed(confidence_level)
         if allowed < 0:
             return np.inf
         values, first = np.unique(self.scores, return_index=True)
         # The sum of shares with at least a score; missed[k] are those above values[k - 1].
         tail = np.append(np.cumsum(self.shares[::-1])[::-1], 0.0)
         missed = np.append(tail[first], 0.0)
-        values = np.append(0.0, values)  # a threshold below the smallest score
+        values = np.append(least, values)  # below the smallest score, all are missed
         fine = np.flatnonzero(missed <= allowed)
-        return max(float(values[fine[0]]), 0.0)
+        return max(float(values[fine[0]]), least)

@@ -122,11 +122,15 @@ class IndependentNodes:
         sizes = np.diff(start, append=len(self.scores))
         self.node = np.repeat(np.arange(len(start)), sizes)
 
-    def given(self, codes):
-        """Return the distribution of the labels that agree with known codes, -1 if unknown."""
+    def given(self, codes, excluded=False):
+        """Return the distribution of the labels that agree with known codes, -1 if unknown.
+
+        excluded : whether the codes are the only labels without probability instead
+        """
         other, codes = copy(self), np.asarray(codes)[self.node]
         label = np.arange(len(self.scores)) - self.start[self.node]
-        other.scores = np.where((codes < 0) | (codes == label), self.scores, -np.inf)
+        allowed = (codes < 0) | ((codes == label) != excluded)
+        other.scores = np.where(allowed, self.scores, -np.inf)
         return other
 
     def best_scores(self):
