@@ -110,9 +110,10 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     are computed with 100, 10 or 1 additional positive rows per label, with the average scores of
     all labels, so that thresholds of rare labels stay near the shared one. Each of these ways is
     scored by cross-validation over the splits, and the best one is used. There is no tuning unless
-    it increases this score by more than its standard error (jackknife over the splits). Maxima are
-    exact, micro F1 by Dinkelbach's method over all labels together; only thresholds per label for
-    the sample F1 score are a local maximum, found label by label.
+    it increases this score by more than twice its standard error: the larger one of jackknives over
+    the splits and over 20 groups of rows. Maxima are exact, micro F1 by Dinkelbach's method over
+    all labels together; only thresholds per label for the sample F1 score are a local maximum,
+    found label by label.
 
     Tuning for macro F1 can reduce micro F1 and increase the Hamming loss.
 

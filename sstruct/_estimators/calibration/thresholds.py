@@ -15,6 +15,11 @@ SCORING = ("f1_micro", "f1_macro", "f1_samples")
 STRENGTHS = (100, 10, 1)
 MOST_PARTS = 10
 MOST_SWEEPS = 20
+# Thresholds are tuned if the gain is more than this number of standard errors. On random parts of
+# seven data sets, 8 of 250 tunings decreased the score on other rows with 1, and 1 of 221 with 2.
+LEAST_ERRORS = 2
+# Groups of rows for the standard error.
+ROW_GROUPS = 20
 
 
 def set_f1_score(scoring, sets, predicted, weights):
@@ -228,7 +233,7 @@ def choose_thresholds(scoring, scores, sets, weights, parts, consistent):
     score, untuned : float
         Of the rule, with thresholds from other parts, and of thresholds of 0.
     """
-    names = np.unique(parts)
+    names, part_of_row = np.unique(parts, return_inverse=True)
     rules = tuned_thresholds(scoring, scores, sets, weights)
     predicted = np.empty((len(rules), *sets.shape), dtype=bool)
     for part in names:
@@ -240,13 +245,19 @@ def choose_thresholds(scoring, scores, sets, weights, parts, consistent):
     def measured(rule, rows=slice(None)):
         return set_f1_score(scoring, sets[rows], predicted[rule, rows], weights[rows])
 
+    def standard_error(groups):
+        """Return the standard error of the gain of the best rule, by the jackknife."""
+        n_groups = groups.max() + 1
+        without = [groups != group for group in range(n_groups)]
+        gains = np.array([measured(best, rows) - measured(0, rows) for rows in without])
+        return np.sqrt((n_groups - 1) * gains.var())
+
     found = [measured(rule) for rule in range(len(rules))]
     best = int(np.argmax(found))
-    # Tune only if the gain is more than one standard error, estimated by the jackknife.
-    without = [parts != part for part in names]
-    gains = np.array([measured(best, rows) - measured(0, rows) for rows in without])
-    error = np.sqrt((len(names) - 1) * gains.var())
-    if found[best] - found[0] <= error:
+    # A few parts estimate the error badly, but include that of the thresholds.
+    rows = np.arange(len(sets)) % min(ROW_GROUPS, len(sets))
+    error = max(standard_error(rows), standard_error(part_of_row))
+    if found[best] - found[0] <= LEAST_ERRORS * error:
         best = 0
     return rules[best], found[best], found[0]
 
