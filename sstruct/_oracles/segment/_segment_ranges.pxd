@@ -1,0 +1,34 @@
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+
+from sstruct._kernels._storage cimport Storage
+
+
+cdef class SegmentRanges(Storage):
+    cdef readonly Py_ssize_t n_labels, n_bins
+    # Ranges of durations that share a score, ascending, by label.
+    cdef const int64_t[::1] range_at, least, most, bin
+    # The current sequence.
+    cdef Py_ssize_t L, KP
+    cdef const double* theta         # L x KP, of the nodes, with the scores of both ends; -inf forbids
+    cdef const double* edge          # K x KP, or NULL: 0
+    cdef const double* duration      # K x n_bins, or NULL: 0
+    cdef double scale, shift         # factor of all scores; sum of the highest score of each node
+    cdef double* total               # K x (L + 1): sums of the scores of the nodes before each one
+    cdef double* step                # K x K: of a segment of label k after one of label j, at k K + j
+    cdef double* stay                # K: of two neighboring nodes of a segment
+    cdef unsigned char* single       # K: whether segments have one node
+
+    cdef int load(
+        self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
+        const double* duration, double scale) except -1 nogil
+
+    cdef inline bint is_forbidden(self, Py_ssize_t l, Py_ssize_t k) noexcept nogil:
+        """Return whether label k is forbidden at node l."""
+        return self.theta[l * self.KP + k] == -INFINITY
+
+    cdef inline double duration_score(self, Py_ssize_t k, Py_ssize_t r) noexcept nogil:
+        """Return the scaled score of the durations of range r, one of label k."""
+        if self.duration == NULL:
+            return 0
+        return self.scale * self.duration[k * self.n_bins + self.bin[r]]

@@ -1,0 +1,75 @@
+# Design:
+# (a) The score of a segment of label k from node s to e - 1 is
+#         total[e] - total[s] - stay + duration score of e - s,
+#     where total[e] sums the scores of the label's nodes before e, each with a step inside a segment.
+# (b) The highest score of each node is subtracted, and its sum is kept as `shift`. So sums remain
+#     small where the model is confident, and with them the rounding errors of their differences.
+# (c) Forbidden nodes do not enter `total`; whoever reads it must not let a segment contain one.
+"""Scores of a sequence of segments, for sums, max-marginals and rankings of segmentations."""
+
+import numpy as np
+
+from sstruct._kernels._interruption cimport look_after
+
+
+cdef class SegmentRanges(Storage):
+    """Durations with the same score, and the scores of one sequence at a time.
+
+    Parameters
+    ----------
+    bins : int64 ndarray of shape (n_bins,)
+        The smallest duration of each bin, increasing, the first one 1. The last bin has no end.
+    least, most : int64 ndarray of shape (K,)
+        The range of durations of each label, ``1 <= least <= most``.
+    """
+
+    def __init__(self, bins, least, most):
+        bins, least, most = [
+            np.ascontiguousarray(each, dtype=np.int64) for each in (bins, least, most)]
+        if bins.ndim != 1 or len(bins) == 0 or bins[0] != 1 or (np.diff(bins) < 1).any():
+            raise ValueError(f"bins must be increasing durations, the first one 1; found {bins}")
+        if least.ndim != 1 or least.shape != most.shape or (least < 1).any() or (least > most).any():
+            raise ValueError(f"durations must have 1 <= least <= most; found {least} and {most}")
+        self.n_labels, self.n_bins = len(least), len(bins)
+        # All bins of all labels, without durations that a label does not have.
+        first = np.maximum(bins, least[:, np.newaxis])
+        last = np.minimum(np.append(bins[1:] - 1, np.iinfo(np.int64).max), most[:, np.newaxis])
+        label, bin_ = np.nonzero(first <= last)
+        self.range_at = np.searchsorted(label, np.arange(len(least) + 1)).astype(np.int64)
+        self.least, self.most = first[label, bin_], last[label, bin_]
+        self.bin = bin_.astype(np.int64)
+
+    cdef int load(
+            self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
+            const double* duration, double scale) except -1 nogil:
+        """Set the scores of a sequence, which must remain valid."""
+        cdef Py_ssize_t l, j, k, K = self.n_labels, at
+        cdef double highest
+        self.theta, self.L, self.KP, self.edge = theta, L, KP, edge
+        self.duration, self.scale, self.shift = duration, scale, 0
+        self.grow(<void**> &self.total, (L + 1) * K, sizeof(double))
+        self.grow(<void**> &self.step, K * K, sizeof(double))
+        self.grow(<void**> &self.stay, K, sizeof(double))
+        self.grow(<void**> &self.single, K, sizeof(unsigned char))
+        for k in range(K):
+            for j in range(K):
+                self.step[k * K + j] = -INFINITY if j == k else (
+                    scale * edge[j * KP + k] if edge != NULL else 0)
+            self.stay[k] = scale * edge[k * KP + k] if edge != NULL else 0
+            self.single[k] = self.stay[k] == -INFINITY
+            if self.single[k]:
+                self.stay[k] = 0
+            self.total[k * (L + 1)] = 0
+        for l in range(L):
+            highest = -INFINITY
+            for k in range(K):
+                highest = max(highest, theta[l * KP + k])
+            highest = highest if highest > -INFINITY else 0
+            self.shift += scale * highest
+            for k in range(K):
+                at = k * (L + 1) + l
+                self.total[at + 1] = self.total[at] + self.stay[k]
+                if not self.is_forbidden(l, k):
+                    self.total[at + 1] += scale * (theta[l * KP + k] - highest)
+            look_after(5.0 * K)
+        return 0

@@ -1,0 +1,156 @@
+# Design:
+# (a) The scores of a SegmentProblem, for sums over segmentations and for max-marginals: both have the
+#     interface of sums, so that `sum_blocks` of _problems/core runs them in threads.
+# (b) Blocks are whole sequences, so that all durations are known.
+"""Sums, max-marginals and rankings of the segmentations of all blocks."""
+
+from libc.math cimport INFINITY, exp
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._kernels._random cimport Random
+from sstruct._oracles.segment._segment_ranking cimport SegmentRanking
+from sstruct._oracles.segment._segment_sweeps cimport SegmentSweeps
+from sstruct._problems.chain._chain_problem cimport ChainProblem
+from sstruct._problems.core._block_problem cimport BlockProblem, WrappedProblem
+
+import numpy as np
+
+from sstruct._oracles.segment._segment_ranking import ranked_arrays
+from sstruct._problems.segment._segment_problem import NoSegmentationError, SegmentProblem
+from sstruct._problems.segment.segment_arguments import FIRST_BIN, number_of_bins
+
+
+cdef class SegmentSums(WrappedProblem):
+    """The segmentations of all blocks of a SegmentProblem.
+
+    Parameters
+    ----------
+    problem : SegmentProblem
+        For decoding whole sequences: without labels and known labels.
+    maxima : bool
+        Whether sums are maxima: ``log_partition`` returns the best score and ``probabilities`` writes
+        max-marginals.
+    """
+
+    cdef ChainProblem chains
+    cdef SegmentSweeps sweeps
+    cdef Py_ssize_t n_bins, duration_at
+
+    def __init__(self, problem, maxima=False):
+        super().__init__(problem)
+        if not isinstance(problem, SegmentProblem):
+            raise TypeError(f"expected a SegmentProblem, found {type(problem).__name__}")
+        self.chains = problem
+        if not (np.all(self.chains.starts_here) and np.all(self.chains.ends_here)):
+            raise ValueError("sums over segmentations require whole sequences")
+        if self.chains.states_per_label != 1:
+            raise ValueError("sums over segmentations require one state per label")
+        model = self.chains.arguments["model"]
+        bins = FIRST_BIN if model.bins is None else model.bins
+        self.sweeps = SegmentSweeps(bins, model.least, model.most, maxima)
+        self.n_bins = number_of_bins(model.bins)
+        self.duration_at = self._layout.starts["duration"]
+
+    cpdef BlockProblem fork(self):
+        return SegmentSums(self.problem.fork(), self.sweeps.maxima)
+
+    cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
+        return self.chains.length[i]
+
+    cdef Py_ssize_t n_values(self, Py_ssize_t i) noexcept nogil:
+        return self.chains.length[i] * self.chains.n_labels
+
+    cdef void track(self, const double* w) noexcept nogil:
+        self.chains.track(w)
+
+    cdef double log_partition(
+            self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
+        cdef Py_ssize_t l, k, L = self.chains.length[i]
+        self.chains.potentials(i, w, 0.0)
+        for l in range(L if known != NULL else 0):
+            for k in range(self.chains.n_labels if known[l] >= 0 else 0):
+                if k != known[l]:
+                    self.chains.theta[l * self.chains.KP + k] = -INFINITY
+        return self.sweeps.forward(
+            &self.chains.theta[0], L, self.chains.KP, self.chains.edge,
+            w + self.duration_at if self.n_bins > 0 else NULL, scale)
+
+    cdef int probabilities(self, double* out) except -1 nogil:
+        self.sweeps.backward()
+        return self.sweeps.marginals(out)
+
+    cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
+        return self.sweeps.sample(random, labels)
+
+    def of_segments(self, const double[::1] w, double scale, segments):
+        """Return the probability of each segment; the maximum of the scores if `maxima`.
+
+        segments : ndarray of int of shape (n_segments, 4)
+            Rows of block, start, stop and label, in the order of blocks.
+        """
+        self._check_weights(w)
+        rows = np.ascontiguousarray(segments, dtype=np.int64).reshape(-1, 4)
+        block, start, stop, label = rows.T
+        lengths = np.asarray(self.chains.length)
+        if ((block < 0) | (block >= self.n_blocks) | (np.diff(block, prepend=0) < 0)).any() or (
+                (start < 0) | (stop <= start) | (stop > lengths[block])
+                | (label < 0) | (label >= self.chains.n_labels)).any():
+            raise ValueError("segments must be rows (block, start, stop, label) in the order of blocks")
+        cdef const int64_t[:, ::1] row = rows
+        out = np.empty(len(rows))
+        cdef double[::1] values = out
+        cdef Py_ssize_t r, i = -1
+        cdef double total = -INFINITY
+        self.chains.track(&w[0])
+        try:
+            with nogil:
+                for r in range(row.shape[0]):
+                    if row[r, 0] != i:
+                        i = row[r, 0]
+                        total = self.log_partition(i, &w[0], scale, NULL)
+                        if total > -INFINITY:
+                            self.sweeps.backward()
+                    values[r] = -INFINITY if total == -INFINITY else self.sweeps.log_segment(
+                        row[r, 1], row[r, 2], row[r, 3])
+                    if not self.sweeps.maxima:
+                        values[r] = exp(values[r] - total) if total > -INFINITY else 0
+        finally:
+            self.chains.track(NULL)
+        return out
+
+
+def segment_top_k(SegmentSums segments not None, const double[::1] w, Py_ssize_t k):
+    """Return the best segmentations of each block at w.
+
+    Returns
+    -------
+    list of (codes, values), one per block
+        ndarrays of shape (m, L) of int32 and (m,), best first; m is k, or the number of allowed
+        segmentations if that is smaller.
+
+    Raises
+    ------
+    NoSegmentationError
+        If a block has no allowed segmentation.
+    """
+    segments._check_weights(w)
+    cdef ChainProblem chains = segments.chains
+    model = chains.arguments["model"]
+    bins = FIRST_BIN if model.bins is None else model.bins
+    cdef SegmentRanking ranking = SegmentRanking(bins, model.least, model.most)
+    cdef const double* duration = &w[0] + segments.duration_at if segments.n_bins > 0 else NULL
+    cdef Py_ssize_t i, m
+    ranked = []
+    chains.track(&w[0])
+    try:
+        for i in range(chains.n_blocks):
+            with nogil:
+                chains.potentials(i, &w[0], 0.0)
+                m = ranking.rank(
+                    &chains.theta[0], chains.length[i], chains.KP, chains.edge, duration, k)
+            if m == 0:
+                raise NoSegmentationError(i, chains.length[i])
+            ranked.append(ranked_arrays(ranking, m))
+    finally:
+        chains.track(NULL)
+    return ranked

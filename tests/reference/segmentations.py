@@ -1,0 +1,84 @@
+"""Small random problems of segments, with the scores of all segmentations by enumeration."""
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+
+from sstruct._problems.chain.chain_arguments import ChainRanges
+from sstruct._problems.segment._segment_problem import SegmentProblem
+from sstruct._problems.segment.segment_arguments import SegmentModel
+from tests.reference.segments import runs
+
+
+@dataclass(frozen=True)
+class Segmentations:
+    """Sequences of at most some nodes, with weights.
+
+    labelings : for each sequence, an array (m, L) of the allowed labelings, maybe empty
+    scores : for each sequence, the scores of these (m,)
+    """
+
+    problem: SegmentProblem
+    w: np.ndarray
+    labelings: list
+    scores: list
+
+    @classmethod
+    def random(cls, rng, most_nodes=6, n=3, scale=2.0):
+        K = rng.integers(1, 4)
+        lengths = rng.integers(1, most_nodes + 1, n)
+        edge_mask = boundary_mask = bins = None
+        if rng.random() < 0.5:
+            edge_mask = rng.random((K, K)) < 0.7
+        if rng.random() < 0.5:
+            boundary_mask = rng.random((2, K)) < 0.8
+        if rng.random() < 0.8:
+            bins = np.r_[1, 1 + np.cumsum(rng.integers(1, 3, rng.integers(0, 4)))]
+        least = rng.integers(1, 4, K) * (rng.random(K) < 0.4)
+        least = np.maximum(least, 1)
+        most = np.where(rng.random(K) < 0.5, least + rng.integers(0, 4, K), 2**60)
+        terms = rng.random(3) < 0.8
+        model = SegmentModel(
+            int(K), *map(bool, terms), edge_mask, boundary_mask, bins=bins, least=least, most=most
+        )
+        X = rng.standard_normal((lengths.sum(), 2))
+        start = np.cumsum(lengths) - lengths
+        problem = SegmentProblem(X, ChainRanges(start, lengths), model)
+        w = problem.layout.padded(scale * rng.standard_normal(problem.layout.public_size))
+        found = [
+            enumerated(X[a : a + length], model, problem.layout, w)
+            for a, length in zip(start, lengths, strict=True)
+        ]
+        return cls(problem, w, *map(list, zip(*found, strict=True)))
+
+    def given(self, i, known):
+        """The labelings and scores of a sequence that agree with known labels, -1 if unknown."""
+        y = self.labelings[i]
+        agree = ((known < 0) | (y == known)).all(axis=1)
+        return y[agree], self.scores[i][agree]
+
+
+def enumerated(x, model, layout, w):
+    """The allowed labelings of a sequence, and their scores, from the definition."""
+    names = "coef", "intercept", "start", "end", "edge", "duration"
+    node, bias, start, end, edge, duration = (layout.table(w, name) for name in names)
+    theta = x @ node.T + bias
+    theta[0] += start
+    theta[-1] += end
+    labelings, scores = [], []
+    for y in product(range(model.n_labels), repeat=len(x)):
+        score, allowed = theta[range(len(x)), list(y)].sum(), True
+        for a, b in pairwise(y):
+            score += edge[a, b]
+            allowed &= model.edge_mask is None or bool(model.edge_mask[a, b])
+        if model.boundary_mask is not None:
+            allowed &= bool(model.boundary_mask[0, y[0]] and model.boundary_mask[1, y[-1]])
+        for first, stop, k in runs(y):
+            allowed &= bool(model.least[k] <= stop - first <= model.most[k])
+            if model.bins is not None:
+                score += duration[k, np.searchsorted(model.bins, stop - first, side="right") - 1]
+        if allowed:
+            labelings.append(y)
+            scores.append(score)
+    return np.array(labelings, dtype=np.int32).reshape(-1, len(x)), np.array(scores)
