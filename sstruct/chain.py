@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.parameters import check_number
 from sstruct._checks.types import ClassWeight, NumericArrayLike
 from sstruct._estimators.chain.chain_structure import ChainStructure, transition_weights
 from sstruct._estimators.chain.resolved_mask import without_functions
@@ -539,11 +538,5 @@ class ChainSSVM(ExportMixin, LabelingSSVM):
         >>> labels[0].tolist()
         [['a', 'b'], ['a', 'a']]
         """
-        check_number("k", k, least=1, whole=True)
         structure, model = self._fitted()
-        nodes = structure.pack(X, model)
-        labels, scores = np.empty((2, len(nodes)), dtype=object)
-        for i, (codes, values) in enumerate(structure.top_k(model, nodes, k)):
-            labels[i] = model.classes_[codes[:, 0] if nodes.form == "rows" else codes]
-            scores[i] = values
-        return labels, scores
+        return structure.ranked(model, X, k)

@@ -429,6 +429,85 @@ class SegmentSSVM(LabelingSSVM):
         known = structure.known_codes(model, nodes, y_partial)
         return nodes.like_input(model.classes_[structure.decode(model, nodes, known)])
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the best score of a segmentation with each label at each node (max-marginals).
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples.
+
+        Returns
+        -------
+        ndarray
+            As in :meth:`predict`, with K scores instead of each label; ``-inf`` if `min_duration`,
+            `max_duration` or `transition_mask` forbid the label. The labels from ``predict`` have
+            the highest scores of their nodes, up to ties.
+
+        Notes
+        -----
+        Exact. O(L K (K + n_bins)) time for a sequence of L nodes, plus the time for the scores of
+        nodes.
+
+        Examples
+        --------
+        >>> from sstruct import SegmentSSVM
+        >>> X, y = [[[2.0], [1.0], [-1.0], [-2.0]]], [["a", "a", "b", "b"]]
+        >>> model = SegmentSSVM(min_duration=2, random_state=0).fit(X, y)
+        >>> model.decision_function([[[3.0], [0.0], [-1.0]]])[0].argmax(axis=1).tolist()
+        [0, 0, 0]
+        """
+        structure, model = self._fitted()
+        nodes = structure.pack(X, model)
+        return structure.like_input(model, nodes, structure.max_marginals(model, nodes))
+
+    def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Find the k best segmentations of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples.
+        k : int
+            Number of segmentations, at least 1.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,), dtype object
+            For each sequence, an array (m, L) of the labels of the nodes in distinct segmentations,
+            best first; for 2-D X an array (m,). The first one is the result of :meth:`predict`, up
+            to ties. m is k, or the number of allowed segmentations, if that is smaller; an empty
+            sequence has one, empty segmentation.
+        scores : ndarray of shape (n,), dtype object
+            For each sequence, an array (m,) of the scores ``<w_, phi(x, y)>``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or `k` are invalid, or a sequence has no allowed segmentation; the message
+            names the sample.
+
+        Notes
+        -----
+        Exact [8]_. For a sequence of L nodes with M segments, O(L K (K + n_bins log(L))) time and
+        O(L K) memory for the best segmentation, and O(M (K + n_bins log(L))) for each further one.
+
+        References
+        ----------
+        .. [8] L. Huang, D. Chiang. Better k-best Parsing. IWPT 2005, section 4.4.
+
+        Examples
+        --------
+        >>> from sstruct import SegmentSSVM
+        >>> X, y = [[[2.0], [1.0], [-1.0]]], [["a", "a", "b"]]
+        >>> model = SegmentSSVM(random_state=0).fit(X, y)
+        >>> labels, scores = model.predict_top_k([[[3.0], [0.0], [-2.0]]], k=2)
+        >>> labels[0].tolist()
+        [['a', 'a', 'b'], ['a', 'b', 'b']]
+        """
+        structure, model = self._fitted()
+        return structure.ranked(model, X, k)
+
     def predict_spans(self, X: Any) -> list[list[tuple[int, int, Any]]]:
         """Predict the segments of each sequence.
 

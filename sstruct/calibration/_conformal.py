@@ -35,6 +35,7 @@ from sstruct._input.labels import object_array
 from sstruct._input.ragged import NoNodesError, is_of_nodes
 from sstruct.calibration._held_out import HeldOutPredictor
 from sstruct.chain import ChainSSVM
+from sstruct.segmentation import SegmentSSVM
 from sstruct.spans import Scheme
 
 VALID = {
@@ -69,9 +70,9 @@ class ConformalSSVM(HeldOutPredictor):
         The estimator. It is cloned. In a
         :class:`~sklearn.frozen.FrozenEstimator`, a fitted one, which is not fitted again: all
         samples passed to ``fit`` are then held-out samples, and must not have been used for its
-        training (split conformal prediction). Labelings and spans require :class:`ChainSSVM`; nodes
-        any estimator with ``decision_function``. A pipeline contains this estimator as its last
-        step.
+        training (split conformal prediction). Labelings require :class:`ChainSSVM` or
+        :class:`SegmentSSVM`, spans :class:`ChainSSVM`, and nodes any estimator with
+        ``decision_function``. A pipeline contains this estimator as its last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. Test samples of different splits may overlap, and need not
         cover all samples. Not used for a FrozenEstimator.
@@ -163,7 +164,7 @@ class ConformalSSVM(HeldOutPredictor):
 
     **Special samples.** Samples without nodes or known labels are ignored; unknown labels, see
     `ignore_label` of the estimators, agree with every label. Labels not seen in training and
-    labelings that `transition_mask` forbids have infinite scores. Samples without true spans
+    labelings that the model forbids have infinite scores. Samples without true spans
     have no loss. Unknown labels are outside of spans. The score of a span is the one of the best
     labeling with it among the k best; it is infinite if there is none.
 
@@ -314,13 +315,15 @@ class ConformalSSVM(HeldOutPredictor):
     def _is_supported(self, estimator):
         if self.target == "nodes":
             return isinstance(estimator, BaseSSVM) and hasattr(estimator, "decision_function")
-        return isinstance(estimator, ChainSSVM)
+        kinds = ChainSSVM if self.target == "spans" else (ChainSSVM, SegmentSSVM)
+        return isinstance(estimator, kinds)
 
     def _supported(self):
         if self.target == "nodes":
             return "an estimator of sstruct with decision_function"
+        kinds = "a ChainSSVM" if self.target == "spans" else "a ChainSSVM or SegmentSSVM"
         return (
-            f"a ChainSSVM for target={self.target!r} (others support target='nodes' if they have "
+            f"{kinds} for target={self.target!r} (others support target='nodes' if they have "
             "decision_function)"
         )
 

@@ -29,7 +29,7 @@ from sstruct.calibration._held_out import HeldOutPredictor, inner_estimator
 from sstruct.spans import Scheme
 
 SUPPORTED = (
-    "one of ChainSSVM, GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM, MulticlassSSVM, "
+    "one of ChainSSVM, SegmentSSVM, GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM, MulticlassSSVM, "
     "MultilabelSSVM and TreeSSVM"
 )
 
@@ -50,7 +50,7 @@ def _has_spans(calibrated):
     if not getattr(getattr(kind, "_structure_class", None), "has_spans", False):
         raise AttributeError(
             f"CalibratedSSVM({kind.__name__}()) has no predict_spans, which is for sequences: use "
-            "ChainSSVM"
+            "ChainSSVM or SegmentSSVM"
         )
 
 
@@ -79,10 +79,10 @@ class CalibratedSSVM(HeldOutPredictor):
     Parameters
     ----------
     estimator : estimator of this package
-        The estimator: :class:`~sstruct.ChainSSVM`, :class:`~sstruct.GraphCRFSSVM`,
-        :class:`~sstruct.GridCRFSSVM`, :class:`~sstruct.TypedGraphCRFSSVM`,
-        :class:`~sstruct.MulticlassSSVM`, :class:`~sstruct.MultilabelSSVM` or
-        :class:`~sstruct.TreeSSVM`. It is cloned. In a
+        The estimator: :class:`~sstruct.ChainSSVM`, :class:`~sstruct.SegmentSSVM`,
+        :class:`~sstruct.GraphCRFSSVM`, :class:`~sstruct.GridCRFSSVM`,
+        :class:`~sstruct.TypedGraphCRFSSVM`, :class:`~sstruct.MulticlassSSVM`,
+        :class:`~sstruct.MultilabelSSVM` or :class:`~sstruct.TreeSSVM`. It is cloned. In a
         :class:`~sklearn.frozen.FrozenEstimator`, a fitted one, which is not fitted again: all
         samples passed to ``fit`` are then held-out samples, and must not have been used for its
         training. A pipeline contains CalibratedSSVM as its last step.
@@ -119,7 +119,8 @@ class CalibratedSSVM(HeldOutPredictor):
     -----
     The likelihood of a sample with unknown labels, see `ignore_label` of the estimator, is the sum
     over their values. Labels that do not occur in the training samples of a split are treated as
-    unknown in its test samples. Sequences that `transition_mask` forbids are ignored.
+    unknown in its test samples. Sequences that `transition_mask` or limits of durations forbid are
+    ignored.
 
     The calibration is valid for samples from the distribution of the held-out samples. One
     temperature cannot correct a model whose confidence is too high for some labels or samples and
@@ -127,8 +128,9 @@ class CalibratedSSVM(HeldOutPredictor):
 
     Exact probabilities are computed by the sum-product algorithm [2]_, in logarithms or with
     rescaling, so that they are accurate for any length and any scores: O(L K^2) operations for L
-    nodes with K labels each, O(L K) for ``pairwise="potts"`` and ``"contrast"``, O(K) for the K
-    labels of a row, or O(2^K) if their edges have cycles (1.5 ms for 18 labels). The sums use the
+    nodes with K labels each, O(L K (K + n_bins)) with bins of durations, O(L K) for
+    ``pairwise="potts"`` and ``"contrast"``, O(K) for the K labels of a row, or O(2^K) if their
+    edges have cycles (1.5 ms for 18 labels). The sums use the
     threads of the estimator. The temperature takes about 20 passes over the held-out samples.
 
     Approximate probabilities compare each label of a node with its best labeling instead of all.
@@ -271,8 +273,8 @@ class CalibratedSSVM(HeldOutPredictor):
         Returns
         -------
         ndarray of shape (n,)
-            Natural logarithms; ``-inf`` if `transition_mask` or a hierarchy forbids the labeling,
-            or a label is not in ``classes_``. 0 for empty samples.
+            Natural logarithms; ``-inf`` if `transition_mask`, limits of durations or a hierarchy
+            forbid the labeling, or a label is not in ``classes_``. 0 for empty samples.
         """
         structure, model, samples, free = self._distribution(X)
         observed = structure.observed(model, samples, y)
@@ -321,31 +323,42 @@ class CalibratedSSVM(HeldOutPredictor):
     @reads_one_fit
     def predict_spans(
         self, X: Any, scheme: Scheme = "bio", *, suffix: bool = False
-    ) -> list[list[tuple[int, int, str, float]]]:
-        """Predict spans, such as named entities, with their probabilities; only for ChainSSVM.
+    ) -> list[list[tuple[int, int, Any, float]]]:
+        """Predict spans, such as named entities or segments, with their probabilities.
+
+        Only for sequences: ChainSSVM and SegmentSSVM.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             Samples.
         scheme : {"bio", "bioes", "bilou", "iob1", "io"}, default="bio"
-            Label scheme, as for :func:`sstruct.spans.spans_of`.
+            Label scheme, as for :func:`sstruct.spans.spans_of`. Not used for SegmentSSVM, whose
+            spans are its segments.
         suffix : bool, default=False
-            Whether the letter follows the type, as in ``"PER-B"``.
+            Whether the letter follows the type, as in ``"PER-B"``. Not used for SegmentSSVM.
 
         Returns
         -------
         list of list of tuple (start, stop, type, probability)
             For each sequence, the spans of the predicted labels, found with ``invalid="repair"``.
             The probability is the sum over all labelings that have a span of this type with the
-            same start and stop.
+            same start and stop. For SegmentSSVM the predicted segments, whose type is their label.
 
         Raises
         ------
         ValueError
-            If a label in ``classes_`` is not part of the scheme.
+            If a label in ``classes_`` is not part of the scheme, or `scheme` or `suffix` are set
+            for SegmentSSVM.
         """
         structure, model = self.estimator_._fitted()
+        if structure.spans_are_segments:
+            if scheme != "bio" or suffix is not False:
+                raise ValueError(
+                    "scheme and suffix are not supported for SegmentSSVM, whose spans are its "
+                    f"segments; found scheme={scheme!r} and suffix={suffix!r}"
+                )
+            return structure.likely_segments(model, X, self._scale)
         classes, table = model.classes_.tolist(), LabelCodes(scheme, suffix)
         spans_in(classes, table, "repair", "classes_")  # validates the labels
         letters, types = zip(*(table.parts[table[label]] for label in classes), strict=True)

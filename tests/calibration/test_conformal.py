@@ -594,7 +594,12 @@ def test_damaged_states(fitted, changes, message):
 @pytest.mark.parametrize(
     "estimator, options, kind, message",
     [
-        (MulticlassSSVM(), {}, ValueError, "must be a ChainSSVM for target='labelings'"),
+        (
+            MulticlassSSVM(),
+            {},
+            ValueError,
+            "must be a ChainSSVM or SegmentSSVM for target='labelings'",
+        ),
         (GridCRFSSVM(), {"target": "spans"}, ValueError, "must be a ChainSSVM for target='spans'"),
         (StructuredSVM(None), {"target": "nodes"}, ValueError, "with decision_function"),
         (LatentSSVM(chain()), {"target": "nodes"}, ValueError, "with decision_function"),

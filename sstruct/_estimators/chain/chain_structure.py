@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.parameters import FLAG
+from sstruct._checks.parameters import FLAG, check_number
 from sstruct._estimators.chain.chain_distribution import ChainDistribution
 from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
@@ -51,6 +51,8 @@ class ChainStructure(Windowed, NodeStructure):
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
     fits_partitions = refuses_lengths = has_distribution = has_spans = True
+    # Whether spans are those of labels in a scheme, such as BIO, or the segments of the model.
+    spans_are_segments = False
     # The class of the training data, and the name of the decoder.
     labeled, decoder = LabeledChains, "viterbi"
     # Beginning of the error for a sequence without an allowed labeling.
@@ -223,16 +225,34 @@ class ChainStructure(Windowed, NodeStructure):
         if len(some):
             k = min(int(k), np.iinfo(np.intp).max)
             try:
-                found = chain_top_k(self._decoder(model, nodes, known), model._w, k)
+                found = self.best_codes(self._decoder(model, nodes, known), model._w, k)
             except NoLabelingError as error:
                 raise self._no_labeling(error, nodes, known) from None
             for i, pair in zip(some.tolist(), found):
                 ranked[i] = pair
         return ranked
 
+    def best_codes(self, problem, w, k):
+        """Return the codes and scores of the k best labelings of each block of a problem."""
+        return chain_top_k(problem, w, k)
+
+    def ranked(self, model, X, k):
+        """Return the output of ``predict_top_k``."""
+        check_number("k", k, least=1, whole=True)
+        nodes = self.pack(X, model)
+        labels, scores = np.empty((2, len(nodes)), dtype=object)
+        for i, (codes, values) in enumerate(self.top_k(model, nodes, k)):
+            labels[i] = model.classes_[codes[:, 0] if nodes.form == "rows" else codes]
+            scores[i] = values
+        return labels, scores
+
     def distribution(self, model, nodes, exact=True):
         if not exact:
             return IndependentNodes(self.max_marginals(model, nodes))
+        return self.exact_distribution(model, nodes)
+
+    def exact_distribution(self, model, nodes):
+        """Return the BlockDistribution of packed sequences."""
 
         def problem_given(codes):
             return self._decoder(model, nodes, codes) if nodes.offsets[-1] else None

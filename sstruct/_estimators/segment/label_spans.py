@@ -88,14 +88,20 @@ def _labels_of(spans, i, length):
     return [label for start, stop, label in spans for _ in range(start, stop)]
 
 
-def spans_of_samples(codes, offsets, classes):
-    """Return a list of (start, stop, label) of each sample, given the codes of all nodes."""
-    out = [[] for _ in range(len(offsets) - 1)]
+def spans_of_nodes(codes, offsets):
+    """Return start, stop, code and sample of all spans, given the codes of all nodes."""
     some = np.flatnonzero(np.diff(offsets))
     first, stop, block = runs_of(codes, offsets[some], np.diff(offsets)[some])
     sample = some[block]
     begin = offsets[sample]
-    labels = [plain(label) for label in classes[codes[first]]]
-    for i, *span in zip(sample.tolist(), (first - begin).tolist(), (stop - begin).tolist(), labels):
+    return first - begin, stop - begin, codes[first], sample
+
+
+def spans_of_samples(codes, offsets, classes):
+    """Return a list of (start, stop, label) of each sample, given the codes of all nodes."""
+    out = [[] for _ in range(len(offsets) - 1)]
+    start, stop, code, sample = spans_of_nodes(codes, offsets)
+    labels = [plain(label) for label in classes[code]]
+    for i, *span in zip(sample.tolist(), start.tolist(), stop.tolist(), labels):
         out[i].append(tuple(span))
     return out

@@ -5,7 +5,12 @@ import numpy as np
 from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.core.structure import SOLVERS, NodeStructure
 from sstruct._estimators.segment.label_spans import has_spans as are_spans
-from sstruct._estimators.segment.label_spans import without_spans
+from sstruct._estimators.segment.label_spans import (
+    spans_of_nodes,
+    spans_of_samples,
+    without_spans,
+)
+from sstruct._estimators.segment.segment_distribution import SegmentDistribution, max_marginals
 from sstruct._estimators.segment.segment_state import SEGMENT_STATE
 from sstruct._estimators.segment.segment_training import LabeledSegments
 from sstruct._input.durations import check_limits, duration_bins
@@ -13,6 +18,7 @@ from sstruct._input.threads import n_threads
 from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._decode import decode
 from sstruct._problems.segment._segment_problem import SegmentProblem
+from sstruct._problems.segment._segment_sums import SegmentSums, segment_top_k
 from sstruct._problems.segment.segment_arguments import SegmentModel
 
 
@@ -24,9 +30,8 @@ class SegmentStructure(ChainStructure):
     labeled, decoder = LabeledSegments, "segment viterbi"
     # Sequences are not cut into windows, in which durations would be unknown.
     window_size = None
-    # Methods of chains that do not consider durations.
-    exported = max_marginals = top_k = distribution = None
-    has_distribution = has_spans = False
+    exported = None  # formats of exported models have no durations
+    spans_are_segments = True
     nothing_allowed = "min_duration, max_duration and transition_mask forbid every segmentation of"
 
     def check(self):
@@ -67,6 +72,29 @@ class SegmentStructure(ChainStructure):
 
     def new_problem(self, nodes, *arguments, **options):
         return SegmentProblem(*arguments, **options)
+
+    def max_marginals(self, model, nodes):
+        if nodes.offsets[-1] == 0:
+            return np.empty((0, len(model.classes_)))
+        return max_marginals(self._decoder(model, nodes), model._w, n_threads(self.n_jobs))
+
+    def best_codes(self, problem, w, k):
+        return segment_top_k(SegmentSums(problem), w, k)
+
+    def exact_distribution(self, model, nodes):
+        problem = self._decoder(model, nodes) if nodes.offsets[-1] else None
+        arguments = model, nodes.lengths, self.n_jobs, self.nothing_allowed
+        return SegmentDistribution(problem, *arguments)
+
+    def likely_segments(self, model, X, scale):
+        """Return the predicted segments of each sequence: (start, stop, label, probability)."""
+        nodes = self.pack(X, model)
+        codes = self.decode(model, nodes)
+        first, stop, label, sequence = spans_of_nodes(codes, nodes.offsets)
+        rows = np.column_stack([sequence, first, stop, label])
+        p = iter(self.distribution(model, nodes).segments(scale, rows).tolist())
+        found = spans_of_samples(codes, nodes.offsets, model.classes_)
+        return [[(*span, next(p)) for span in own] for own in found]
 
     def _supports_gdmm(self, problem):
         return False

@@ -26,7 +26,7 @@ cdef class SegmentSums(WrappedProblem):
     Parameters
     ----------
     problem : SegmentProblem
-        For decoding whole sequences: without labels and known labels.
+        For decoding whole sequences, without labels.
     maxima : bool
         Whether sums are maxima: ``log_partition`` returns the best score and ``probabilities`` writes
         max-marginals.
