@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Do learned durations find more segments than a filter of the labels of a chain?
 
-    python benchmarks/segment_durations.py [--data generated watch] [--splits 10] [--watch FILE]
+    python benchmarks/segment_durations.py [--data generated watch watch-same] [--splits 10]
+        [--watch FILE]
 
 Segment F1 (intersection over union of at least 0.5) and accuracy on test recordings of
 
@@ -24,7 +25,8 @@ All other parameters have their defaults. Each split has its own random recordin
   are made of them: 14 parts of recordings of one person and arm, in random order, whose durations
   are drawn from a range of each exercise. The signals are real, the order and the durations are
   not. Frames of 0.2 seconds have the mean and standard deviation of each channel. People are
-  divided into five for training and five for testing.
+  divided into five for training and five for testing;
+* "watch-same": the same with one range of durations, 5 to 20 seconds, for all exercises.
 
 A row of segment_durations.csv in --output has the means over splits, and the mean difference of F1
 to "chain, filtered" with its standard error.
@@ -54,7 +56,10 @@ ACTIVITIES = (
 )
 FRAME = 10  # values of the watch in 0.2 seconds
 # Ranges of durations of the exercises of a session; each split assigns them to exercises.
-SECONDS = np.array([(2, 3), (2, 4), (4, 6), (6, 9), (8, 12), (12, 18), (15, 20)])
+SECONDS = {
+    "watch": [(2, 3), (2, 4), (4, 6), (6, 9), (8, 12), (12, 18), (15, 20)],
+    "watch-same": [(5, 20)] * 7,
+}
 SLACK = 1.25
 
 
@@ -73,12 +78,12 @@ def generated(rng):
     return X, y, np.arange(40), np.arange(40) < 20
 
 
-def watch(rng, path):
+def watch(rng, path, seconds):
     """Return the sessions, their labels, the people, and who is for training."""
     data = np.load(path, allow_pickle=True).item()
     names, exercise = np.array(data["y_labels"]), np.asarray(data["y"])
     people = rng.permutation(np.unique(data["subject"]))
-    ranges = rng.permutation(SECONDS) * 5  # frames in a second
+    ranges = rng.permutation(seconds) * 5  # frames in a second
     X, y, groups = [], [], []
     for person in people:
         for side in (0, 1):
@@ -185,20 +190,23 @@ def compared(X, y, groups, train):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--data", nargs="+", choices=["generated", "watch"], default=["generated"])
+    parser.add_argument("--data", nargs="+", choices=["generated", *SECONDS], default=["generated"])
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--watch", type=Path, help="watch_dataset.npy of seglearn")
     add_output(parser)
     add_load(parser)
     given = parser.parse_args()
-    if "watch" in given.data and given.watch is None:
-        parser.error("--data watch requires --watch FILE")
+    if given.data != ["generated"] and given.watch is None:
+        parser.error("the recordings of the watch require --watch FILE")
     table = Table(given.output / "segment_durations.csv", ["data", "method"])
     for data in given.data:
         results, minima = [], []
         for split in range(given.splits):
             rng = np.random.default_rng(split)
-            made = generated(rng) if data == "generated" else watch(rng, given.watch)
+            if data == "generated":
+                made = generated(rng)
+            else:
+                made = watch(rng, given.watch, SECONDS[data])
             scores, least = compared(*made)
             results.append(scores)
             minima.append(least)

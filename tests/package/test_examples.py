@@ -17,6 +17,8 @@ EXAMPLES = ROOT / "examples"
 
 # What the text of an example says of its figure, in the names of the script.
 SAYS = {
+    "plot_activities.py": "scores['chain'][1] + 0.1 < scores['segments'][1]"
+    " and 4 * errors[1] < errors[0] and right[0] + 0.02 < right[1]",
     "plot_activity.py": "scores['single seconds', 'GroupKFold'] + 0.03"
     " < scores['chain', 'GroupKFold'] < scores['chain', 'KFold'] - 0.03",
     "plot_choose_lambda.py": "abs(there.score(X_test, y_test) - grid.score(X_test, y_test)) < 0.01",
