@@ -4,8 +4,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install -q --disable-pip-version-check
 SOURCES = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
-# Two processes: the tests take 12 minutes of one core.
 PYTEST_ARGS ?= -n 2
+# Python caches compiled modules, even if the environment says otherwise: tests start a hundred
+# processes, each of which would compile all of scikit-learn first, which takes two seconds.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help build ext demo test test-slow test-oldest test-debug test-asan test-tsan fuzz lint bench doc wheel annotate clean
 help:
@@ -149,5 +151,5 @@ annotate: $(VENV)/.tools
 clean:
 	rm -rf build dist *.egg-info demo_output .pytest_cache .hypothesis .ruff_cache doc/_build doc/gallery doc/tutorials doc/generated
 	find sstruct '(' -name '*.so' -o -name '*.c' ')' -delete
-	find sstruct -name '__pycache__' -prune -exec rm -rf {} +
+	find sstruct tests tools -name '__pycache__' -prune -exec rm -rf {} +
 	rm -f $(VENV)/.built
