@@ -19,11 +19,15 @@ def cluster_client():
     with (
         # A worker that was killed may take longer to come back where others work too: its nanny
         # was then closed just as the worker came, and with it what the next test had chosen.
-        # Profiles, which sample each thread every 10 ms, are not used.
+        # Profiles, which sample each thread every 10 ms, are not used, and frequent measurements
+        # of memory and CPU time cost more CPU time than most tests.
         dask.config.set(
             {
                 "distributed.deploy.lost-worker-timeout": "120s",
                 "distributed.worker.profile.enabled": False,
+                "distributed.worker.memory.monitor-interval": "5s",
+                "distributed.admin.system-monitor.interval": "10s",
+                "distributed.admin.tick.interval": "1s",
             }
         ),
         distributed.LocalCluster(

@@ -51,7 +51,7 @@ def folds_of_samples():
 def test_a_grid(client, data, backend):
     X, y = data
     model = ChainSSVM(tol=1e-4, random_state=0)
-    search = GridSearchCV(model, {"lam": [0.03, 3.0]}, cv=FOLDS)
+    search = GridSearchCV(model, {"lam": [0.3, 3.0]}, cv=FOLDS)
     with joblib.parallel_config(backend=backend) if backend else joblib.parallel_config():
         there = clone(search).fit(partitions(X), partitions(y))
     alone = clone(search).set_params(cv=folds_of_samples()).fit(X, y)

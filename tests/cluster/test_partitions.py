@@ -218,11 +218,11 @@ def test_priors(client, data, bounded, tmp_path):
     assert local.dual_objective_ <= model.objective_ * (1 + 1e-9)
     plain = ChainSSVM(**PARAMETERS, bounds=bounds).fit(X, y)
     assert plain.objective_ != pytest.approx(model.objective_, rel=0.02)
-    cut = clone(model).set_params(checkpoint=tmp_path / "fit", max_iter=2, tol=1e-6)
+    cut = clone(model).set_params(checkpoint=tmp_path / "fit", max_iter=2, tol=1e-4)
     with pytest.warns(ConvergenceWarning):
         cut.fit(partitions(X), partitions(y))
     cut.set_params(max_iter=1000).fit(partitions(X), partitions(y))
-    whole = clone(model).set_params(tol=1e-6).fit(partitions(X), partitions(y))
+    whole = clone(model).set_params(tol=1e-4).fit(partitions(X), partitions(y))
     np.testing.assert_array_equal(cut.w_, whole.w_)
     with pytest.raises(ValueError, match="prior has 3 weights"):
         clone(model).set_params(prior=np.ones(3)).fit(partitions(X), partitions(y))
@@ -362,7 +362,7 @@ def test_a_partition_that_changes_when_its_worker_dies_is_named(client, data, tm
     # What is left is the model so far: no certificate of data that have changed.
     assert model.status_ == "INTERRUPTED"
     assert model.objective_ == np.inf
-    undisturbed = ChainSSVM(**PARAMETERS | {"tol": 1e-6}).fit(partitions(X), partitions(y))
+    undisturbed = ChainSSVM(**PARAMETERS | {"tol": 1e-6}).fit(X, y)
     assert model.dual_objective_ <= undisturbed.objective_
 
 

@@ -7,6 +7,7 @@ Features, weights and costs are small integers, so that sums are exact in any or
 precision too, and results must agree to the bit.
 """
 
+from functools import cache
 from itertools import product
 from types import SimpleNamespace
 
@@ -234,6 +235,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         bias=bias,
     )
     of_edges = np.split(features, np.cumsum(n_edges)[:-1])
+    embedded = cache(lambda size: embedding(size, F, columns))
 
     def rows(i):
         return slice(start[i], start[i] + sizes[i])
@@ -245,7 +247,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         )
         for label in y[sizes[i] :] if bias else ():  # copies have no bias
             out[K * F + label] -= 1
-        return out @ embedding(len(out), F, columns) if scored else out
+        return out @ embedded(len(out)) if scored else out
 
     def loss(i, y):
         own = zip(node_weight[rows(i)], labels[rows(i)], y, strict=not copies)
@@ -601,7 +603,7 @@ def test_every_size_and_storage(rng, K, lengths, storage, dtype, masked):
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
 def test_every_switch(rng, switches, storage, masked, windows):
-    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (5, (1, 3)), (9, (2, 3))]:
+    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (5, (1, 3)), (9, (2, 1))]:
         for G, weighted in ((0, False), (0, True), (2, True)):
             chains = make_chains(
                 rng, K, lengths, storage=storage, masked=masked, switches=switches, G=G,
@@ -614,7 +616,7 @@ def test_every_switch(rng, switches, storage, masked, windows):
 @pytest.mark.parametrize("F", [0, 3, 64])
 @pytest.mark.parametrize("G", [0, 2])
 def test_scores_of_labels(rng, storage, dtype, F, G):
-    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (9, (2, 3))]:
+    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (9, (2, 1))]:
         for windows, switches in product((False, True), SWITCHES):
             options = dict(storage=storage, dtype=dtype, F=F, scored=True)
             chains = make_chains(
@@ -639,7 +641,7 @@ def test_scores_of_other_numbers_of_labels_are_refused():
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
 def test_tied_transitions(rng, switches, storage, masked, windows):
-    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (5, (1, 3)), (9, (2, 3))]:
+    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (5, (1, 3)), (9, (2, 1))]:
         for G, tied in ((0, 1), (0, 3), (0, K * K), (2, 4)):
             chains = make_chains(
                 rng, K, lengths, storage=storage, masked=masked, switches=switches, G=G,
