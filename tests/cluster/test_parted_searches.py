@@ -86,7 +86,9 @@ def fit_in_task(search, partitions):
     return clone(search).fit(partitions.X, partitions.y)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 1)])
+@pytest.mark.parametrize(
+    "size", [(1, 1), *(pytest.param(size, marks=pytest.mark.slow) for size in ((1, 2), (2, 1)))]
+)
 def test_searches_work_on_every_cluster_size(data, size):
     distributed = pytest.importorskip("distributed")
     X, y = data

@@ -28,10 +28,11 @@ def keep_files(patch, path):
     return kept
 
 
-def check_resuming(model, X, y, path, monkeypatch, least, *, at_end=True):
+def check_resuming(model, X, y, path, monkeypatch, least, *, at_end=True, every=1):
     """Resume from the files of some passes, of which there are at least `least`; return them.
 
     at_end : whether also from the last one, after which there is no pass
+    every : how many passes there are from one resumed file to the next, or a sixth of `least`
     """
     whole = clone(model).fit(X, y)
     model = clone(model).set_params(checkpoint=path)
@@ -39,7 +40,7 @@ def check_resuming(model, X, y, path, monkeypatch, least, *, at_end=True):
         kept = keep_files(patch, path)
         assert_same_bits(clone(model).fit(X, y), whole)
     assert len(kept) >= least
-    for content in kept[: -1 : max(1, least // 6)] + kept[-1:] * at_end:
+    for content in kept[: -1 : max(every, least // 6)] + kept[-1:] * at_end:
         path.write_bytes(content)
         assert_same_bits(clone(model).fit(X, y), whole)
     return kept

@@ -39,7 +39,15 @@ SAYS = {
 }
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("plot_*.py")), ids=lambda path: path.name)
+# Two take seconds, and are run whenever the manual is built.
+LONG = {"plot_hidden_snakes.py", "plot_slack_vs_margin.py"}
+SCRIPTS = [
+    pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name in LONG else [])
+    for path in sorted(EXAMPLES.rglob("plot_*.py"))
+]
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
 def test_gallery_script_runs(path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
     shown = []

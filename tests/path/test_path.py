@@ -173,7 +173,7 @@ def case(request, rng):
     return CASES[request.param](rng)
 
 
-@pytest.mark.parametrize("eps, number", [(0.1, 120), (0.02, 60)])
+@pytest.mark.parametrize("eps, number", [(0.1, 60), (0.02, 40)])
 def test_every_lambda_is_eps_optimal(case, rng, eps, number):
     path = case.path(eps=eps, lam_min=1e-3)
     assert path.certified_

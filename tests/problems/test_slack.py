@@ -175,9 +175,10 @@ def test_searches_by_cuts(new_rng, pairwise, search):
         *product(["chain, real costs", "tree, distances", "maps"], ["bisecting", "binary"]),
     ],
 )
-def test_thousands_of_structures(new_rng, structure, search):
-    rng, n_queries, n_missed = new_rng(7), [], 0
-    for _ in range(350):
+@pytest.mark.parametrize("seed", [7, pytest.param(8, marks=pytest.mark.slow)])
+def test_thousands_of_structures(new_rng, structure, search, seed):
+    rng, n_queries, n_missed = new_rng(seed), [], 0
+    for _ in range(175):
         if structure == "classes":
             made = test_multiclass.make(rng, int(rng.integers(2, 12)))
         elif "chain" in structure:

@@ -42,9 +42,10 @@ def random_weights(rng, made, kind):
 
 
 @pytest.mark.parametrize("kind, search", CASES)
-def test_thousands_of_label_sets(new_rng, kind, search):
-    rng, n_queries, n_missed = new_rng(8), [], 0
-    for trial in range(350):
+@pytest.mark.parametrize("seed", [8, pytest.param(9, marks=pytest.mark.slow)])
+def test_thousands_of_label_sets(new_rng, kind, search, seed):
+    rng, n_queries, n_missed = new_rng(seed), [], 0
+    for trial in range(175):
         K = int(rng.integers(1, 7)) if kind != "enumeration" or trial % 2 else 4
         uniform = search == "product" or bool(trial % 2)
         full = bool(rng.random() < 0.5) and kind != "cut"
@@ -58,7 +59,7 @@ def test_thousands_of_label_sets(new_rng, kind, search):
                 h, g = points(made, i, made.real, margin)
                 M = len(np.unique(np.round([h, g], 9), axis=1).T)
                 assert M > 20 or queries <= 2 * M + 1
-    assert len(n_queries) >= 1000
+    assert len(n_queries) >= 500
     assert np.mean(n_queries) <= {"product": 1, "binary": 13}.get(search, 6)
     if search in ("product", "angular"):
         assert n_missed == 0

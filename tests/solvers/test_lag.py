@@ -196,7 +196,7 @@ def interrupted_after(state, n_calls):
 def test_an_interruption_leaves_a_sound_state(rng, n_threads):
     small = Small(rng, n=2000)
     pool = ThreadPool(small.problem, n_threads)
-    for _ in range(12):
+    for _ in range(6):
         state = small.state()
         n_calls = int(rng.integers(1, 10_000))
         with interrupted_after(state, n_calls), pytest.raises(KeyboardInterrupt):

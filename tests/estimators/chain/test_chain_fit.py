@@ -42,12 +42,12 @@ def test_one_series_read_as_rows_is_warned_of(rng):
         with pytest.warns(UserWarning, match=advice):
             clone(model).fit(items, [[k] for k in y])
     for refit in (True, False):
-        search = PathCV(clone(model), cv=2, eps=0.5, refit=refit)
+        search = PathCV(clone(model), cv=2, eps=0.5, lam_min=0.1, refit=refit)
         with pytest.warns(UserWarning, match="X is 2-D") as caught:
             search.fit(X, y)
         assert sum("no transitions" in str(warning.message) for warning in caught) == 1
     with pytest.warns(UserWarning, match="X is 2-D"):
-        ssvm_path(model, X, y, eps=0.5)
+        ssvm_path(model, X, y, eps=0.5, lam_min=0.1)
     with pytest.warns(UserWarning, match="X is 2-D"):
         clone(model).set_params(early_stopping=True).fit(X, y)
 

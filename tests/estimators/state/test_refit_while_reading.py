@@ -30,7 +30,7 @@ MODULES |= {str(path) for path in FOLDER.glob("preprocessing/*.py")}
 MODULES -= {path for path in MODULES if path.endswith("fitted_state.py")}
 READERS = ("read", "_require_fitted", "_snapshot", "_publish")
 COMMON = {"lam": 0.1, "random_state": 0, "max_iter": 5}
-N_POINTS = 40
+N_POINTS = 25
 
 
 def labels(X, names):
