@@ -9,6 +9,7 @@ objects (`MischiefError`) and of users' oracles pass.
 import re
 import traceback
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import sstruct
@@ -49,6 +50,7 @@ class FindingError(Exception):
         return self.kind, self.where
 
 
+@cache
 def own_path(path):
     """Return the path of a file of this package from the folder it is in, or None."""
     if path.startswith("sstruct/"):  # compiled
@@ -59,7 +61,7 @@ def own_path(path):
 
 def _frames(error):
     """Files and lines that an exception came through; of a worker process, by what it told."""
-    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     told = re.findall(r'File "(.+)", line (\d+)', str(error.__cause__ or ""))
     return frames + [(path, int(line)) for path, line in told]
 
@@ -82,12 +84,14 @@ def judge(error):
     if any(folder in path for path, _ in frames for folder in USERS_OWN):
         return
     text = f"{type(error).__name__}: {str(error)[:200]}"
-    where, details = _place(frames), "".join(traceback.format_exception(error)[-12:])
     is_library = any(folder in frames[-1][0] for folder in LIBRARIES)
-    if not isinstance(error, ALLOWED) and not is_library:
-        raise FindingError("exception", text, where, details)
-    if not str(error).strip():
-        raise FindingError("exception", f"{text}, without a message", where, details)
+    if isinstance(error, ALLOWED) or is_library:
+        if str(error).strip():
+            return
+        text += ", without a message"
+    # Only findings are formatted, which takes longer than most calls.
+    details = "".join(traceback.format_exception(error)[-12:])
+    raise FindingError("exception", text, _place(frames), details)
 
 
 def same_attributes(before, estimator, where):
