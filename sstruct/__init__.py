@@ -2,6 +2,7 @@
 
 from sstruct._estimators.core.callbacks import GapMonitor
 from sstruct.chain import ChainSSVM
+from sstruct.change_points import ChangePointSSVM
 from sstruct.custom import StructuredSVM
 from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
@@ -19,6 +20,7 @@ __version__ = "1.0.0"
 
 __all__ = [
     "ChainSSVM",
+    "ChangePointSSVM",
     "GapMonitor",
     "GraphCRFSSVM",
     "GridCRFSSVM",

@@ -322,6 +322,25 @@ def images(rng, n):
     return X, [rng.integers(0, 2, shape) for shape in shapes]
 
 
+def signals(rng, n):
+    X, y = chains(rng, n)
+    return X, [np.flatnonzero(labels[1:]) + 1 for labels in y]
+
+
+def signals_of_any_kind(rng, n):
+    X, y = signals(rng, n)
+    kind = rng.integers(5)
+    if kind == 0:
+        return [sparse.csr_matrix(x) for x in X], y
+    if kind == 1:
+        return Sequences.from_list(X), y
+    if kind == 2:
+        return [x.tolist() for x in X], y
+    if kind == 3:
+        return rng.standard_normal((n, 3, N_FEATURES)), rng.integers(1, 3, (n, 1))
+    return X, [places.tolist() for places in y]
+
+
 def candidates(rng, n):
     X, y = [], []
     for _ in range(n):
@@ -405,6 +424,14 @@ _segment = {name: values for name, values in _chain.items() if name != "window_s
     "min_duration": (1, 1, 1, 1, [1, 1], {0: 1}, 2),
     "max_duration": (None, None, 3, [3, None], {1: 4}),
 }
+_change = COMMON | {
+    "costs": ("mean", "trend", ["normal", "variance"], ("mean", "variance", "normal", "trend")),
+    "duration_bins": ("auto", None, [1, 2], [1]),
+    "min_duration": (1, 1, 1, 1, 2),
+    "max_duration": (None, None, None, 3),
+    "scale": ("noise", None),
+    "tolerance": (0, 1, 5),
+}
 _graph = COMMON | OF_LABELS | SLACK | SCORES | {
     "pairwise": ("potts", "full", 0.5),
     "inference": ("auto", "auto", "cut", "expansion", "max-sum", "fwmap"),
@@ -461,6 +488,19 @@ EXAMPLES = {
             {"duration_bins": None},
             {"max_duration": 3, "pairwise_scale": "auto", "lam": "auto"},
             {"class_scores": slice(0, 2)},
+        ),
+    ),
+    "change points": Example(
+        sstruct.ChangePointSSVM,
+        signals,
+        _change,
+        make_varied=signals_of_any_kind,
+        # With "auto", the solver depends on whether there is a checkpoint.
+        required={"solver": "mp-bcfw"},
+        refitted={"costs": "mean"},
+        more=(
+            {"duration_bins": None},
+            {"scale": None, "costs": ["trend", "mean"]},
         ),
     ),
     "graph": Example(

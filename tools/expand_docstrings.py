@@ -40,6 +40,7 @@ PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
 TARGETS = {
     ("chain.py", "ChainSSVM"): ([Common], Chains),
     ("segmentation.py", "SegmentSSVM"): ([Common], None),
+    ("change_points.py", "ChangePointSSVM"): ([Common], None),
     ("multilabel.py", "MultilabelSSVM"): ([Common], LabelSets),
     ("multiclass.py", "MulticlassSSVM"): ([Common], None),
     ("tree.py", "TreeSSVM"): ([Common], None),
@@ -71,6 +72,10 @@ OWN = {
         "n_features_in_",
     ),
     ("segmentation.py", "SegmentSSVM"): ("References",),
+    ("change_points.py", "ChangePointSSVM"): (
+        *("bounds", "lam", "solver", "w_", "coef_", "inference_"),
+        "References",
+    ),
     ("metrics/_scores.py", "flat_classification_report"): ("labels",),
 }
 

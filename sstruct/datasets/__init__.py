@@ -18,6 +18,7 @@ from ._fetched import (
     fetch_yeast,
 )
 from ._shipped import load_ewt_sample
+from ._signals import make_change_points
 from ._synthetic import (
     load_digit_dates,
     make_grids,
@@ -45,6 +46,7 @@ __all__ = [
     "fetch_yeast",
     "load_digit_dates",
     "load_ewt_sample",
+    "make_change_points",
     "make_grids",
     "make_large_domain_sequences",
     "make_multilabel_pairwise",

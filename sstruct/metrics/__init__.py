@@ -1,5 +1,6 @@
 """Metrics for predicted label sequences: per node, per sequence and per span."""
 
+from sstruct.metrics._boundary_scores import boundary_f1_score
 from sstruct.metrics._joint_distance import mean_joint_distance
 from sstruct.metrics._probability_scores import (
     flat_brier_score_loss,
@@ -38,6 +39,7 @@ from sstruct.metrics._span_scores import (
 from sstruct.metrics._span_thresholds import span_precision_recall_curve, span_threshold
 
 __all__ = [
+    "boundary_f1_score",
     "chunk_f1_score",
     "chunk_f1_scorer",
     "chunk_precision_recall_f1",

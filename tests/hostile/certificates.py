@@ -15,7 +15,7 @@ from scipy import sparse
 from sstruct import Sequences
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
-from tests.reference import brute_force, segments
+from tests.reference import brute_force, changes, segments
 from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Rounding, over the sum of the sizes of all terms.
@@ -445,10 +445,31 @@ def choice_blocks(model, X, y, weights):
         yield x @ model.w_, model.oracle.losses(x, label), label, weight, summands
 
 
+def change_blocks(model, X, y, weights):
+    costs = [model.costs] if isinstance(model.costs, str) else list(model.costs)
+    limits = [model.min_duration, model.max_duration, model.tolerance]
+    if not all(limit is None or type(limit) is int for limit in limits):
+        raise UnreadError
+    least, most, tolerance = limits
+    bins = getattr(model, "duration_bins_", ())
+    for x, places, weight in zip(items(X), items(y), weights, strict=True):
+        x = dense(x).astype(float)
+        if len(x) == 0:
+            continue
+        (block,) = changes.blocks(
+            [x], [list(places)], costs, bins,
+            tolerance=tolerance, least=least, most=most, scale=model.scale,
+        )  # fmt: skip
+        # Differences of sums cancel out.
+        summands = np.abs(block.phi) @ np.abs(model.w_)
+        yield block.phi @ model.w_, block.loss, block.truth, weight, summands
+
+
 BLOCKS = {
     "chain": chain_blocks,
     "chain with edge features": chain_blocks,
     "segments": chain_blocks,
+    "change points": change_blocks,
     "graph": graph_blocks,
     "adjacency": graph_blocks,
     "featured graph": graph_blocks,

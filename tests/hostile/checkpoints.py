@@ -14,8 +14,8 @@ from tests.hostile.workplace import folder
 from tests.registry import TRAINED
 
 NAMES = (
-    "chain", "segments", "graph", "featured graph", "grid", "candidates", "maps", "label sets",
-    "rows", "choices", "typed graph",
+    "chain", "segments", "change points", "graph", "featured graph", "grid", "candidates", "maps",
+    "label sets", "rows", "choices", "typed graph",
 )  # fmt: skip
 OPTIONS = (
     {}, {"solver": MPBCFW(step="fw")}, {"solver": MPBCFW(step="away")},

@@ -286,6 +286,17 @@ def _confused(rng):
     return {"y_true": y_true, "y_pred": y_pred, "tokens": y_true, "n": 3, "background": ["O"]}
 
 
+def _changes_scored(rng):
+    y = [np.cumsum(rng.integers(1, 9, size)) for size in rng.integers(0, 4, 6)]
+    return {"y_true": y[:3], "y_pred": y[3:], "tolerance": 2, "sample_weight": rng.random(3)}
+
+
+def _made_changes(rng):
+    kind = str(rng.choice(["mean", "variance", "trend"]))
+    return {"n_samples": 2, "kind": kind, "max_segments": 3, "min_length": 2, "max_length": 4,
+            "random_state": 0}  # fmt: skip
+
+
 def _segments_scored(rng):
     return _weighted_labelings(rng) | {"background": ["O"], "ignore_label": "I-x"}
 
@@ -471,6 +482,7 @@ FUNCTIONS = [
     (metrics.chunk_precision_recall_f1, _two_labelings),
     (metrics.segment_f1_score, _segments_scored),
     (metrics.segment_edit_score, _segments_scored),
+    (metrics.boundary_f1_score, _changes_scored),
     (metrics.span_f1_score, _spans_scored),
     (metrics.span_classification_report, _spans_scored),
     (metrics.span_confusion_matrix, _two_labelings),
@@ -502,6 +514,7 @@ FUNCTIONS = [
     (datasets.make_grids, _made_grids),
     (datasets.make_multilabel_pairwise, _made_sets),
     (datasets.make_stick_figures, _made_figures),
+    (datasets.make_change_points, _made_changes),
     (_segmentation_drawn, _labelings_drawn),
     (_spans_drawn, _two_labelings),
     (_transition_drawn, _transition),
@@ -512,6 +525,7 @@ FUNCTIONS = [
 LONG = (
     "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
     "n_shapes", "n_successors", "size", "n_distractors", "max_length", "n_bins",
+    "max_segments",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sstruct import (
     ChainSSVM,
+    ChangePointSSVM,
     GapMonitor,
     GraphCRFSSVM,
     GridCRFSSVM,
@@ -80,6 +81,8 @@ ends = ChainSSVM(transition_mask=bioes_transitions)
 ChainSSVM(class_weight={"B": 2.0}).fit(X, y, sample_weight=[np.ones(3), np.ones(2)])
 walks: SegmentSSVM = SegmentSSVM(min_duration={"B": 2}, max_duration=[5, None]).fit(X, y)
 assert_type(walks.predict_spans(X), list[list[tuple[int, int, Any]]])
+changes: ChangePointSSVM = ChangePointSSVM(costs=["mean"], duration_bins=[1, 2]).fit(X, [[1], []])
+assert_type(changes.penalty_, float)
 graphs: GraphCRFSSVM = GraphCRFSSVM(pairwise="contrast").fit([], [])
 grids: GridCRFSSVM = GridCRFSSVM(connectivity=8).fit([], [])
 assert_type(grids.decision_function(np.zeros((2, 3, 4, 1))), np.ndarray)

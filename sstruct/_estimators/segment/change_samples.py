@@ -1,0 +1,140 @@
+"""Validate signals and pack them into flat arrays; errors name the sample."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, is_empty, is_sized
+from sstruct._checks.magnitudes import LARGEST, first_beyond
+from sstruct._input.frames import items_of
+from sstruct._input.labels import object_array
+from sstruct._input.ragged import Nodes, pack_nodes
+from sstruct._problems.segment.change_arguments import VARIANCE_FLOOR, SignalSums
+from sstruct.sequences import Sequences
+
+# The median of the absolute value of a standard normal variable.
+NORMAL_MEDIAN = 0.6744897501960817
+SINGLE = "X must be a list of signals, but is a single signal; pass it as a list of one array, [X]"
+# Bound of the values of signals, whose squared costs are terms of norms.
+FARTHEST = LARGEST**0.25
+
+
+@dataclass(frozen=True)
+class Signals:
+    """Signals as flat rows.
+
+    Attributes
+    ----------
+    nodes : Nodes
+        With dense float64 rows.
+    """
+
+    nodes: Nodes
+
+    def __len__(self):
+        return len(self.nodes)
+
+    def sums(self, used, scale, with_positions):
+        """Return the SignalSums of some signals.
+
+        used : bool ndarray of shape (n,), False for empty signals
+        scale : "noise" to divide each feature of each signal by its noise level, or None
+        """
+        rows, floors, offsets = [], [], self.nodes.offsets
+        for i in np.flatnonzero(used):
+            x = self.nodes.flat[offsets[i] : offsets[i + 1]]
+            level = noise_level(x)
+            x = x - np.median(x, axis=0)
+            if scale == "noise":
+                with np.errstate(over="ignore"):
+                    x, level = x / level, np.ones_like(level)
+            _check_magnitudes(x, i, scale)
+            rows.append(x)
+            floors.append(np.maximum(level, 1 / FARTHEST) ** 2)
+        return SignalSums.of(
+            np.concatenate(rows),
+            self.nodes.lengths[used],
+            VARIANCE_FLOOR * np.array(floors),
+            with_positions,
+        )
+
+
+def noise_level(x):
+    """Estimate the standard deviation of the noise of each feature of a signal, (L, F).
+
+    It is the median absolute difference of neighboring nodes, divided by its expectation for
+    Gaussian noise of variance 1. Features for which it is 0, such as counts, have the root mean
+    square difference instead, and constant features have 1.
+    """
+    steps = np.diff(x, axis=0)
+    if len(steps) == 0:
+        return np.ones(x.shape[1])
+    level = np.median(np.abs(steps), axis=0) / (NORMAL_MEDIAN * np.sqrt(2))
+    level = np.where(level > 0, level, np.sqrt((steps**2).mean(axis=0) / 2))
+    return np.where(level > 0, level, 1.0)
+
+
+def _check_magnitudes(x, i, scale):
+    wrong = first_beyond(x, FARTHEST)
+    if wrong is not None:
+        unit = "its noise level" if scale == "noise" else "1"
+        raise ValueError(
+            f"X[{i}] at node {wrong[0]} is {wrong[1]:g} times {unit} away from its median, "
+            f"expected at most {FARTHEST:g} so that squares of costs are finite"
+            + ("; rescale the signal" if scale is None else "")
+        )
+
+
+def pack_signals(expected, X):
+    """Validate X and return its Signals; 1-D signals have one feature."""
+    nodes = pack_nodes(expected, _with_columns(X))
+    if nodes.form == "rows":  # a sparse matrix
+        raise ValueError("X must be a list of signals, found a matrix; pass [X] if it is a signal")
+    if sparse.issparse(nodes.flat):
+        nodes.flat = nodes.flat.toarray()
+    nodes.flat = np.ascontiguousarray(nodes.flat, dtype=np.float64)
+    return Signals(nodes)
+
+
+def _with_columns(X):
+    """Return X with 1-D signals as arrays with one column."""
+    if isinstance(X, Sequences) or sparse.issparse(X):
+        return X
+    check_depth(X, "X")
+    X = items_of(X)
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        if X.ndim == 1 and len(X):
+            raise ValueError(SINGLE)
+        return X[:, :, np.newaxis] if X.ndim == 2 else X
+    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
+        return X
+    if len(X) and np.ndim(X[0]) == 0 and isinstance(X[0], Real):
+        raise ValueError(SINGLE)
+    return [_column(item, i) for i, item in enumerate(X)]
+
+
+def _column(item, i):
+    flat = isinstance(item, np.ndarray) or hasattr(item, "ndim")
+    if isinstance(item, list | tuple):
+        flat = len(item) > 0 and not is_sized(item[0]) and np.ndim(item[0]) == 0
+    if not flat or getattr(item, "ndim", 1) != 1 or sparse.issparse(item) or is_empty(item):
+        return item
+    return as_floats(array_of(item, f"X[{i}]", NUMBERS), f"X[{i}]")[:, np.newaxis]
+
+
+def flat_changes(changes, lengths):
+    """Return an int32 array with 1 at nodes before which there is a change, else 0."""
+    out = np.zeros(int(lengths.sum()), dtype=np.int32)
+    first = np.cumsum(lengths) - lengths
+    for start, places in zip(first.tolist(), changes):
+        out[start + places] = 1
+    return out
+
+
+def changes_of_codes(codes, lengths):
+    """Return the change points of each signal, given the codes of all nodes."""
+    ends = [0, *np.cumsum(lengths).tolist()]
+    return object_array(np.flatnonzero(codes[a:b]) for a, b in pairwise(ends))

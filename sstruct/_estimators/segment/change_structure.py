@@ -1,0 +1,202 @@
+"""ChangePointStructure: signals that are divided into segments without labels."""
+
+import numpy as np
+
+from sstruct._checks.arrays import listed
+from sstruct._checks.parameters import Range, check_choice
+from sstruct._checks.shown import shortened
+from sstruct._estimators.core.sample_data import SampleData
+from sstruct._estimators.core.structure import Structure
+from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.segment.change_samples import (
+    changes_of_codes,
+    flat_changes,
+    pack_signals,
+)
+from sstruct._estimators.segment.change_state import CHANGE_STATE
+from sstruct._input.boundaries import boundary_f1, pack_changes
+from sstruct._input.durations import duration_bins, duration_limits
+from sstruct._input.ragged import NoNodesError, check_weights
+from sstruct._input.threads import n_threads
+from sstruct._problems.chain.chain_arguments import NoLabelingError
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core._explicit import ExplicitProblem
+from sstruct._problems.segment._change_problem import ChangePointProblem
+from sstruct._problems.segment.change_arguments import COSTS, ChangePointModel, windows_of
+
+# Decoding compares all durations up to the last bin, so that few and short ones are fast.
+AUTO_BINS = 2 ** np.arange(6, dtype=np.int64)
+MOST_DURATION = 2**20
+
+
+class ChangePointStructure(Structure):
+    """Signals with change points, with the parameters of a ChangePointSSVM."""
+
+    state = CHANGE_STATE
+    valid_values = Structure.valid_values | {
+        "tolerance": Range(least=0, whole=True),
+        "min_duration": Range(least=1, whole=True),
+        "max_duration": Range(least=1, whole=True, other=(None,)),
+    }
+    scaling = None
+
+    def check(self):
+        if self.scale is not None:
+            check_choice("scale", self.scale, ("noise",))
+        self.kinds()
+        self.limits()
+        self.bins()
+
+    def kinds(self):
+        """Return the indices of the costs."""
+        names = [self.costs] if isinstance(self.costs, str) else self.costs
+        names = listed(names, "costs", f"a cost or a list of costs, of {COSTS}")
+        for name in names:
+            check_choice("costs", name, COSTS)
+        if len(names) == 0 or len(set(names)) < len(names):
+            raise ValueError(
+                f"costs must be one or several different costs of {COSTS}, found "
+                f"{shortened(self.costs)}"
+            )
+        return np.array([COSTS.index(name) for name in names], dtype=np.int32)
+
+    def bins(self):
+        """Return the smallest duration of each bin with a weight, or None."""
+        if isinstance(self.duration_bins, str) and self.duration_bins == "auto":
+            return AUTO_BINS.copy()
+        bins = duration_bins(self.duration_bins)
+        if bins is not None and bins[-1] > MOST_DURATION:
+            raise ValueError(
+                f"duration_bins must be at most {MOST_DURATION}, found {bins[-1]}: decoding "
+                "compares all segments up to the last bin"
+            )
+        return bins
+
+    def limits(self):
+        """Return the minimum and the maximum duration of a segment, (2, 1)."""
+        return duration_limits(self.min_duration, self.max_duration, ["a segment"])
+
+    def pack(self, X, model=None):
+        return pack_signals(self.expected_input(model), X)
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        signals = self.pack(X, model)
+        nodes, lengths = signals.nodes, signals.nodes.lengths
+        changes = pack_changes(y, "y", lengths)
+        weights = check_weights(sample_weight, len(signals))
+        kinds, limits, bins = self.kinds(), self.limits(), self.bins()
+        _check_durations(changes, lengths, limits)
+        used = (weights > 0) & (lengths > 0)
+        if not used.any():
+            raise NoNodesError("X has no nodes in a sample of positive weight", nodes.empty)
+        attributes = {
+            "n_features_in_": nodes.n_features,
+            "feature_names_in_": nodes.feature_names,
+            "duration_bins_": bins,
+            "_kinds": kinds,
+            "_durations": limits,
+            "_scaled": self.scale == "noise",
+        }
+        of_model = ChangePointModel(kinds, *limits[:, 0].tolist(), bins)
+        sums = signals.sums(used, self.scale, of_model.with_positions)
+        truth = flat_changes([changes[i] for i in np.flatnonzero(used)], lengths[used])
+        windows = windows_of(truth, lengths[used], self.tolerance)
+        problem = ExplicitProblem(ChangePointProblem(sums, of_model, truth, windows))
+        if self.warm_start or self.checkpoint is not None:
+            problem.keep_labelings()
+
+        # Few weights: cutting planes need the fewest oracle calls, but keep no dual weights.
+        keeps = self.warm_start or self.checkpoint is not None or self.early_stopping
+
+        # Planes contain losses, so a warm start requires the same tolerance.
+        common = [kinds, limits, np.array([attributes["_scaled"], self.tolerance])]
+        common += [] if bins is None else [bins]
+
+        def of_first(n):
+            end = nodes.offsets[n]
+            return [nodes.flat[:end], nodes.offsets[: n + 1], used[:n], *changes[:n]]
+
+        return Training(
+            problem,
+            weights[used],
+            float(weights[used].sum()),
+            None,
+            SampleData(
+                len(signals),
+                common,
+                of_first,
+                lambda n: used[:n].sum(),
+            ),
+            Inference("pruned optimal partitioning"),
+            attributes,
+            empty=nodes.empty,
+            bounds=self.bounds_of(problem),
+            auto_solver="mp-bcfw" if keeps else "cutting-plane",
+        )
+
+    def given_bounds(self, problem):
+        # Pruning requires nonnegative weights of costs.
+        bounds = problem.layout.unbounded()
+        problem.layout.table(bounds[0], "coef")[...] = 0
+        if self.bounds is not None:
+            given = problem.layout.padded_bounds(self.bounds)
+            bounds = np.array([np.maximum(bounds[0], given[0]), given[1]])
+        return problem.layout.padded_bounds(bounds)
+
+    def decode(self, model, samples, known=None):
+        """Return an array of the change points of each signal."""
+        lengths = samples.nodes.lengths
+        if not lengths.any():
+            return changes_of_codes(np.empty(0, dtype=np.int32), lengths)
+        used = lengths > 0
+        of_model = ChangePointModel(
+            model._kinds, *model._durations[:, 0].tolist(), model.get("duration_bins_")
+        )
+        sums = samples.sums(used, "noise" if model._scaled else None, of_model.with_positions)
+        problem = ChangePointProblem(sums, of_model)
+        try:
+            codes = decode(problem, model._w, n_threads(self.n_jobs))
+        except NoLabelingError as error:
+            i = np.flatnonzero(used)[error.block]
+            raise ValueError(
+                f"min_duration and max_duration forbid all segments of X[{i}], which has "
+                f"{error.length} nodes"
+            ) from None
+        return changes_of_codes(codes, lengths)
+
+    def truth(self, model, samples, y, sample_weight):
+        changes = pack_changes(y, "y", samples.nodes.lengths)
+        return changes, check_weights(sample_weight, len(samples))
+
+    def score(self, model, samples, truth):
+        changes, weights = truth
+        return boundary_f1(changes, self.decode(model, samples), self.tolerance, weights)
+
+    def hidden(self, X, y, sample_weight):
+        raise TypeError(f"LatentSSVM has no hidden labels for {self.estimator_name}")
+
+    def distinct_labels(self, y):
+        return None
+
+    def axis_values(self, model):
+        bins = model.get("duration_bins_")
+        values = {"cost": [COSTS[kind] for kind in model._kinds]}
+        return values | super().axis_values(model) | ({} if bins is None else {"duration": bins})
+
+
+def _check_durations(changes, lengths, limits):
+    """Raise ValueError if the duration of a segment in y is not allowed."""
+    (least,), (most,) = limits
+    for i, (places, length) in enumerate(zip(changes, lengths)):
+        if length == 0:
+            continue
+        bounds = np.r_[0, places, length]
+        durations = np.diff(bounds)
+        wrong = np.flatnonzero((durations < least) | (durations > most))
+        if len(wrong):
+            at = wrong[0]
+            name, limit = ("min", least) if durations[at] < least else ("max", most)
+            raise ValueError(
+                f"y[{i}] has a segment of {durations[at]} nodes from node {bounds[at]} on, but "
+                f"{name}_duration is {limit}; change {name}_duration or the change points"
+            )

@@ -1,0 +1,352 @@
+"""ChangePointSSVM: max-margin change point detection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.types import NumericArrayLike
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.weight_frame import named_weights
+from sstruct._estimators.segment.change_structure import ChangePointStructure
+from sstruct._input.per_sample import PerSample
+
+__all__ = ["ChangePointSSVM"]
+
+Cost = Literal["mean", "variance", "normal", "trend"]
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChangePointSSVM(BaseSSVM):
+    r"""Structured SVM for change points of signals: learns the penalty and the weights of costs.
+
+    Divides a signal into segments without labels. Each cost, such as the squared error around the
+    mean, measures how badly a segment fits a simple model. The score of change points is
+
+    .. math::
+
+        - \sum_{\text{segments}} \Big( \sum_{c, f} w_{c f}\, C_c(x_f) - d_b \Big)
+        - \beta\, \text{(number of changes)}
+
+    for costs c of features f of the segment, with learned weights :math:`w_{c f} \ge 0`, weights
+    :math:`d_b` of its bin b of durations, and a learned penalty :math:`\beta` of each change.
+    Predictions maximize the score exactly. Training on annotated signals minimizes
+
+    .. math::
+
+        P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
+        \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
+
+    over all change points y, where :math:`\langle w, \phi(x, y) \rangle` is the score of y and
+    :math:`s_i` the weight of signal i. The loss :math:`L_i(y)` is the number of true changes
+    without a change within `tolerance`, plus the number of changes that are not near a true change,
+    or not the first one that is.
+
+    Parameters
+    ----------
+    costs : {"mean", "variance", "normal", "trend"} or list of these, \
+            default=("mean", "variance", "normal", "trend")
+        Costs of a segment of n nodes. Costs that do not help get a weight near 0; fewer costs are
+        faster.
+
+        - ``"mean"``: the squared error of the segment around its mean.
+        - ``"variance"``: minus twice the log-likelihood of a Gaussian with the median of the signal
+          as its mean and the variance of the segment, up to a constant: n log(variance).
+        - ``"normal"``: the same with the mean of the segment.
+        - ``"trend"``: the squared error of the segment around a line, which need not continue the
+          line of the segment before.
+
+        Variances are at least 1e-4 times the squared noise level of the signal.
+    duration_bins : array-like of int of shape (n_bins,), "auto" or None, default="auto"
+        Durations of segments that share a weight: the smallest duration of each bin, increasing,
+        the first one 1. The last bin also contains all longer durations. ``"auto"``: 1, 2, 4, 8,
+        16, 32. None: durations have no weights. Decoding time is proportional to the last one.
+    min_duration : int, default=1
+        Minimum duration of a segment, in nodes. Segments in training must satisfy it.
+    max_duration : int or None, default=None
+        Maximum duration of a segment. None: no maximum.
+    scale : "noise" or None, default="noise"
+        With ``"noise"``, each feature of each signal is divided by its noise level, so that
+        predictions do not depend on its unit: the median absolute difference of neighboring nodes
+        divided by 0.954, which is the standard deviation of Gaussian noise. None: signals are used
+        as they are.
+    tolerance : int, default=5
+        Largest distance, in nodes, of a change from the true change that it matches, in the loss
+        and in ``score``.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. Weights
+        of costs are nonnegative in any case.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
+    lam : float or "auto", default="auto"
+        Regularization strength, positive. All weights are regularized. ``"auto"`` is 1 / n for the
+        sum n of sample weights. There are few weights, so that results depend little on it.
+    solver : str or solver object, default="auto"
+        The training algorithm, by name or as an object of :mod:`sstruct.solvers`. ``"auto"`` is
+        ``"cutting-plane"`` [5]_, which needs the fewest passes for few weights; with `warm_start`,
+        `checkpoint` or `early_stopping`, which it does not support, it is ``"mp-bcfw"`` [1]_, [2]_.
+        ``"bcfw"`` is the same without passes over cached labelings. These, ``"fw"`` [3]_ and
+        ``"ssg"`` [4]_ minimize the same objective. ``"perceptron"`` and ``"pa"`` have no objective
+        and require ``lam="auto"``.
+    tol : float, default=1e-2
+        Tolerance of the stopping criterion: stop once the relative duality gap,
+        (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap with one additional
+        oracle call per sample. A certificate is also computed when the estimated gap falls below
+        `tol`. For ``"fw"`` and ``"cutting-plane"``, each pass is a certificate.
+    max_iter : int, default=1000
+        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
+        10 `max_iter` rounds.
+    max_time : float or None, default=None
+        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
+        ``"cutting-plane"``: one and a quadratic program).
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate is computed for the returned weights. Supported by
+        ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and perceptrons.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by
+        `random_state`, unless `X_val` and `y_val` are passed to ``fit``. Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Continue from the previous fit, for example after changing `lam` or adding samples.
+        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
+        have dual weights. The first samples must be the samples of the previous fit in the same
+        order. Sample weights may change, but not from or to 0. Different data and new classes raise
+        an error; pass all `classes` before the first fit.
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved periodically. If the file exists, the fit
+        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
+        of a different fit raises an error. It is removed when a fit converges. If the file cannot
+        be written during the fit, a warning is issued and the fit continues. Concurrent fits
+        require different files.
+    n_jobs : int or None, default=None
+        Number of threads for training and prediction; -1 uses all processors. Results do not depend
+        on it.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for results that are bitwise reproducible on the same machine and build, unless
+        `max_time` is set.
+    verbose : int, default=0
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
+        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        the stream is closed, the fit continues without output.
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        All weights in one vector: ``coef_``, ``duration_coef_`` if durations have weights, and
+        ``penalty_``. Each access returns a copy.
+    coef_ : ndarray of shape (n_costs, n_features)
+        Weight of each cost in each feature, nonnegative.
+    duration_coef_ : ndarray of shape (n_bins,)
+        Weight of a segment in each bin of durations.
+    duration_bins_ : ndarray of int of shape (n_bins,)
+        Smallest duration of each bin. Only available if durations have weights.
+    penalty_ : float
+        Penalty of each change. With one cost of one feature and without weights of durations,
+        ``penalty_ / coef_[0, 0]`` is the penalty for the cost itself, as other packages define it.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if X has names.
+    lam_ : float
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which do not use it.
+    solver_ : str
+        Name of the solver that was used.
+    n_iter_ : int
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls divided by n.
+    n_oracle_calls_ : int
+        Number of oracle calls, excluding certificates. ``partial_fit`` counts all previous calls.
+    objective_, dual_objective_, dual_gap_ : float
+        The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
+        their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
+        valid bound.
+    status_ : str
+        Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
+        EARLY_STOPPED: the validation score no longer improved, or the returned weights have a
+        better score than the weights within `tol`; INTERRUPTED: by Ctrl-C; STALLED: no further
+        progress is possible, because of rounding or because the decoder is not exact; ROUNDING:
+        rounding errors may exceed `tol`, so the duality gap is not certified.
+    converged_ : bool
+        Whether ``status_`` is CONVERGED.
+    inference_ : str
+        The decoder in training: ``"pruned optimal partitioning (exact)"``.
+    history_ : dict of ndarrays
+        Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
+        oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
+        primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
+        sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
+        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
+        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
+        of samples in the pass with a positive loss. `early_stopping` adds validation_score; the
+        last row then has the certificate of ``w_``.
+
+    See Also
+    --------
+    SegmentSSVM : Segments with labels.
+    sstruct.metrics.boundary_f1_score : F1 score of change points.
+    sstruct.datasets.make_change_points : Generate signals with change points.
+
+    Notes
+    -----
+    Costs are computed in constant time from cumulative sums. The decoder compares all starts of
+    the last segment that can still be optimal (PELT [6]_); costs that it prunes cannot be optimal,
+    since weights of costs are nonnegative and pruning waits until weights of durations are equal.
+    It takes O(L) time for signals of L nodes with changes in proportion to L, O(L^2) without
+    changes and O(L D) with ``max_duration=D``; and O(L) memory.
+
+    See :doc:`/how_to/change_points`.
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
+
+    Examples
+    --------
+    >>> from sstruct import ChangePointSSVM
+    >>> from sstruct.datasets import make_change_points
+    >>> X, y = make_change_points(40, random_state=0)
+    >>> model = ChangePointSSVM().fit(X[:30], y[:30])
+    >>> model.predict([[0.0, 0.2, -0.1, 0.1, 0.0, 8.1, 7.9, 8.2, 8.0, 8.1]])[0]
+    array([5])
+    >>> bool(model.score(X[30:], y[30:]) > 0.8)
+    True
+    """
+
+    _structure_class = ChangePointStructure
+
+    coef_ = named_weights("coef", "Weight of each cost in each feature.")
+    duration_coef_ = named_weights("duration", "Weight of each bin of durations.")
+
+    costs: Cost | Sequence[Cost] = ("mean", "variance", "normal", "trend")
+    duration_bins: NumericArrayLike | Literal["auto"] | None = "auto"
+    min_duration: int = 1
+    max_duration: int | None = None
+    scale: Literal["noise"] | None = "noise"
+    tolerance: int = 5
+    duration_bins_: np.ndarray = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
+
+    @property
+    def penalty_(self) -> float:
+        """Penalty of each change."""
+        _, model = self._fitted()
+        return float(model.table("penalty")[0])
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model to annotated signals.
+
+        Parameters
+        ----------
+        X : list of n arrays of shape (L_i,) or (L_i, n_features)
+            Signals. Pass a single signal as a list of one array: ``fit([X], [y])``. An array of
+            shape (n, L) has n signals of one feature, and one of shape (n, L, n_features) n
+            signals.
+        y : list of n int arrays
+            The change points of each signal: increasing indices of the first nodes of all segments
+            but the first one, 1 to L_i - 1. Empty for a signal without a change.
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
+            ignored.
+        X_val, y_val : as X and y, optional
+            Validation samples for `early_stopping`, which are not used in training. If None,
+            `validation_fraction` of the samples is set aside. Labels not seen in training count as
+            errors.
+        sample_weight_val : as for ``score``, optional
+            Weights of the validation samples in the score.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter are invalid, or a segment in y has a duration that
+            `min_duration` or `max_duration` does not allow. The message names the sample, and the
+            estimator remains unchanged.
+
+        Warns
+        -----
+        UserWarning
+            If signals are empty.
+        """
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the change points of each signal.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Signals.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each signal, an increasing int array with the first nodes of all segments but the
+            first one.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data are invalid, or no segments of a signal have allowed durations, for example
+            because it is shorter than `min_duration`; the message names the sample.
+        """
+        structure, model = self._fitted()
+        return PerSample.of(structure.decode(model, structure.pack(X, model)))
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the F1 score of change points within `tolerance` of true ones.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+            Signals and their change points.
+        sample_weight : array-like of shape (n,), optional
+            Weight of the changes of each signal.
+
+        Returns
+        -------
+        float
+            As :func:`sstruct.metrics.boundary_f1_score`.
+        """
+        return super().score(X, y, sample_weight)

@@ -1,0 +1,255 @@
+"""ChangePointSSVM against the optimum over enumerated change points, and its own methods."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import ChangePointSSVM, LatentSSVM, Sequences, ssvm_path
+from sstruct.datasets import make_change_points
+from sstruct.metrics import boundary_f1_score
+from sstruct.solvers import MPBCFW
+from tests.reference import brute_force, changes, dual_qp
+
+TIGHT = {"tol": 1e-8, "max_iter": 100_000, "random_state": 0}
+ALL_COSTS = ("mean", "variance", "normal", "trend")
+
+
+def make(rng, n=8, F=1, lengths=(7, 4, 9, 6, 1), least=1, most=None):
+    """Signals with changes of the mean, after segments of allowed durations."""
+    X, y = [], []
+    for i in range(n):
+        length = max(lengths[i % len(lengths)], least)
+        allowed = changes.labelings(length, least, most)
+        places = changes.changes_of(allowed[rng.integers(len(allowed))])
+        level = np.repeat(rng.normal(0, 3, len(places) + 1), np.diff([0, *places, length]))
+        X.append(level[:, np.newaxis] + rng.standard_normal((length, F)))
+        y.append(places)
+    return X, y
+
+
+CASES = {
+    "all": {"costs": ALL_COSTS, "duration_bins": [1, 2, 4]},
+    "mean": {"costs": "mean", "duration_bins": None, "tolerance": 0},
+    "variance": {"costs": ["variance"], "duration_bins": None, "scale": None},
+    "normal, limits": {
+        "costs": "normal", "duration_bins": [1, 3], "min_duration": 2, "max_duration": 4
+    },
+    "trend": {"costs": ["trend", "mean"], "duration_bins": [1], "min_duration": 3, "scale": None},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", ["cutting-plane", "mp-bcfw"])
+@pytest.mark.parametrize("F", [1, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_reaches_the_optimum(rng, case, F, solver):
+    parameters = {"tolerance": 1, **CASES[case]}
+    least, most = parameters.get("min_duration", 1), parameters.get("max_duration")
+    X, y = make(rng, F=F, least=least, most=most)
+    weights = rng.choice([0.5, 1.0, 3.0], len(X))
+    chosen = MPBCFW(average=False) if solver == "mp-bcfw" else "auto"
+    model = ChangePointSSVM(lam=0.1, solver=chosen, **TIGHT, **parameters).fit(X, y, weights)
+    assert model.solver_ == solver
+    costs = [parameters["costs"]] if isinstance(parameters["costs"], str) else parameters["costs"]
+    terms = changes.blocks(
+        X,
+        y,
+        costs,
+        parameters["duration_bins"] or (),
+        tolerance=parameters["tolerance"],
+        least=least,
+        most=most,
+        scale=parameters.get("scale", "noise"),
+        weights=weights,
+    )
+    box = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
+    box[0, : len(costs) * F] = 0
+    dual_qp.check_optimum(model, terms, box)
+    for block, found in zip(terms, model.predict(X), strict=True):
+        scores = block.phi @ model.w_
+        code = tuple(int(t in found) for t in range(len(block.labelings[0])))
+        assert scores[block.labelings.index(code)] == pytest.approx(scores.max(), abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["mean", "variance", "trend"])
+def test_changes_are_detected(kind):
+    X, y = make_change_points(60, kind=kind, random_state=0)
+    model = ChangePointSSVM().fit(X[:40], y[:40])
+    costs = {"mean": ["mean"], "variance": ["variance", "normal"], "trend": ["trend"]}
+    used = model.to_frame().query("kind == 'coef' and weight > 0.05").cost.tolist()
+    assert set(used) <= set(costs[kind])
+    assert used
+    best = 0.65 if kind == "variance" else 0.8
+    assert model.score(X[40:], y[40:]) > best
+    found = model.predict(X[40:])
+    assert model.score(X[40:], y[40:]) == boundary_f1_score(y[40:], found, tolerance=5)
+
+
+def test_predictions_do_not_depend_on_the_unit():
+    X, y = make_change_points(20, random_state=0)
+    model = ChangePointSSVM().fit(X, y)
+    other = ChangePointSSVM().fit([1024 * x for x in X], y)
+    assert other.w_.tolist() == model.w_.tolist()
+    for x in X:
+        assert model.predict([x])[0].tolist() == model.predict([7 - x / 3])[0].tolist()
+    absolute = ChangePointSSVM(scale=None, costs="mean").fit(X, y)
+    scaled = ChangePointSSVM(scale=None, costs="mean").fit([2 * x for x in X], y)
+    assert not np.allclose(absolute.coef_, scaled.coef_)
+
+
+def test_forms_of_signals():
+    X, y = make_change_points(10, random_state=0)
+    model = ChangePointSSVM(costs="mean").fit(X, y)
+    for other in (
+        [x[:, np.newaxis] for x in X],
+        [x.tolist() for x in X],
+        [pd.Series(x) for x in X],
+        [pd.DataFrame({"a": x}) for x in X],
+        Sequences.from_list([x[:, np.newaxis] for x in X]),
+        tuple(X),
+    ):
+        again = ChangePointSSVM(costs="mean").fit(other, [list(places) for places in y])
+        assert again.w_.tolist() == model.w_.tolist()
+        for a, b in zip(model.predict(other), model.predict(X), strict=True):
+            assert a.tolist() == b.tolist()
+    stacked = np.stack([x[:20] for x in X])
+    assert len(model.predict(stacked)) == len(model.predict(stacked[:, :, np.newaxis])) == 10
+    named = ChangePointSSVM(costs="mean").fit([pd.DataFrame({"a": x}) for x in X], y)
+    assert named.feature_names_in_.tolist() == ["a"]
+    with pytest.raises(ValueError, match="seen in fit"):
+        named.predict([pd.DataFrame({"b": x}) for x in X])
+
+
+def test_empty_signals():
+    X, y = make_change_points(10, random_state=0)
+    with pytest.warns(UserWarning, match=r"X\[1\]|empty"):
+        model = ChangePointSSVM().fit([X[0], [], *X[1:]], [y[0], [], *y[1:]])
+    assert model.w_.tolist() == ChangePointSSVM().fit(X, y).w_.tolist()
+    found = model.predict([[], X[0], []])
+    assert [len(places) for places in found[::2]] == [0, 0]
+    assert found[1].tolist() == model.predict(X[:1])[0].tolist()
+    assert model.predict([]).shape == (0,)
+
+
+def test_weights_frame_and_bounds():
+    X, y = make(np.random.default_rng(0), F=2)
+    model = ChangePointSSVM(costs=["trend", "mean"], duration_bins=[1, 3], lam=0.1).fit(X, y)
+    assert model.coef_.shape == (2, 2)
+    assert model.duration_coef_.shape == (2,)
+    assert model.duration_bins_.tolist() == [1, 3]
+    parts = [model.coef_.ravel(), model.duration_coef_, [model.penalty_]]
+    assert model.w_.tolist() == np.concatenate(parts).tolist()
+    frame = model.to_frame()
+    assert frame.kind.tolist() == ["coef"] * 4 + ["duration"] * 2 + ["penalty"]
+    assert frame.cost.tolist()[:4] == ["trend", "trend", "mean", "mean"]
+    assert frame.weight.tolist() == model.w_.tolist()
+    assert not hasattr(ChangePointSSVM(duration_bins=None).fit(X, y), "duration_bins_")
+    bounds = np.full((2, 7), [[-1.0], [0.01]])
+    bounded = ChangePointSSVM(costs=["trend", "mean"], duration_bins=[1, 3], bounds=bounds)
+    w = bounded.fit(X, y).w_
+    assert (w <= 0.01).all()
+    assert (w[:4] >= 0).all()
+
+
+def test_warm_start_checkpoint_and_path(rng, tmp_path):
+    X, y = make(rng)
+    options = {"costs": "mean", "lam": 0.1, "random_state": 0}
+    model = ChangePointSSVM(warm_start=True, **options).fit(X[:6], y[:6])
+    assert model.solver_ == "mp-bcfw"
+    model.set_params(tol=1e-6).fit(X, y)
+    cold = ChangePointSSVM(tol=1e-6, **options).fit(X, y)
+    assert model.objective_ == pytest.approx(cold.objective_, rel=1e-5)
+    for change in ({"tolerance": 1}, {"duration_bins": None}, {"scale": None}):
+        with pytest.raises(ValueError, match="warm_start"):
+            model.set_params(**change).fit(X, y)
+        model.set_params(tolerance=5, duration_bins="auto", scale="noise")
+    options["tol"] = 1e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ChangePointSSVM(checkpoint=tmp_path / "a", max_iter=2, **options).fit(X, y)
+    resumed = ChangePointSSVM(checkpoint=tmp_path / "a", **options).fit(X, y)
+    assert resumed.objective_ == pytest.approx(cold.objective_, rel=1e-5)
+    path = ssvm_path(ChangePointSSVM(costs="mean", duration_bins=None), X, y, eps=0.01, lam_min=0.1)
+    terms = changes.blocks(X, y, ["mean"])
+    box = np.array([[0, -np.inf], [np.inf, np.inf]])
+    best, _ = dual_qp.optimum(terms, 0.1, box)
+    assert best * (1 - 1e-9) <= brute_force.primal(path.w(0.1), 0.1, terms) <= 1.02 * best
+
+
+def test_early_stopping_and_online():
+    X, y = make_change_points(30, random_state=0)
+    model = ChangePointSSVM(costs="mean", early_stopping=True, random_state=0).fit(X, y)
+    assert model.solver_ == "mp-bcfw"
+    assert "validation_score" in model.history_
+    online = ChangePointSSVM(costs="mean", solver="ssg", lam=0.01, random_state=0)
+    for first in range(0, 30, 10):
+        online.partial_fit(X[first : first + 10], y[first : first + 10])
+    assert (online.coef_ >= 0).all()
+    assert online.score(X, y) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([np.zeros(5)], [[5]], r"y\[0\] has the change point 5, but X\[0\] has 5 nodes.*leave out"),
+        ([np.zeros(5)], [[0]], r"y\[0\] has the change point 0, but X\[0\] has 5 nodes"),
+        ([np.zeros(5)], [[3, 2]], r"y\[0\] is \[3, 2\], expected increasing integers"),
+        ([np.zeros(5)], [[2, 2]], "expected increasing integers"),
+        ([np.zeros(5)], [[1], [2]], "X has 1 signals, but y has 2 entries"),
+        ([np.zeros(5)], [[[1]]], r"y\[0\] has 2 dimensions, expected a list of change points"),
+        ([np.zeros(5)], [[1.5]], r"y\[0\] has dtype float64, expected integers"),
+        ([np.zeros(5)], None, "requires y to be passed"),
+        ([np.zeros(5)], 3, "y must be a list with the change points of each signal, found int"),
+        ([[0.0, np.nan, 1.0]], [[1]], "NaN or infinity"),
+        ([np.zeros(5), np.zeros((5, 2))], [[1], [1]], "features"),
+        (np.zeros(5), [[1]], "X must be a list of signals, but is a single signal"),
+        ([0.0, 1.0], [[1]], "X must be a list of signals, but is a single signal"),
+        (sparse.csr_array(np.eye(3)), [[1]], "X must be a list of signals, found a matrix"),
+        ([[0, 1e-30, 0, 1e-30, 0, 1e30]], [[1]], r"X\[0\] at node . is .* times its noise"),
+    ],
+)
+def test_invalid_data(X, y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        ChangePointSSVM().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"costs": "median"}, "costs must be one of"),
+        ({"costs": []}, "costs must be one or several different costs"),
+        ({"costs": ["mean", "mean"]}, "costs must be one or several different costs"),
+        ({"costs": None}, "costs must be"),
+        ({"costs": 3}, "costs must be"),
+        ({"tolerance": -1}, "tolerance must be at least 0"),
+        ({"tolerance": 1.5}, "tolerance must be an integer"),
+        ({"scale": "std"}, "scale must be"),
+        ({"min_duration": 0}, "min_duration must be at least 1"),
+        ({"min_duration": [1, 2]}, "min_duration must be an integer"),
+        ({"min_duration": 3, "max_duration": 2}, "min_duration is 3 but max_duration is 2"),
+        ({"min_duration": 3}, r"y\[0\] has a segment of 2 nodes from node 0 on, but min_duration"),
+        ({"max_duration": 3}, r"y\[0\] has a segment of 4 nodes from node 2 on, but max_duration"),
+        ({"duration_bins": [2, 3]}, "duration_bins must be the smallest duration of each bin"),
+        ({"duration_bins": [1, 2**30]}, "duration_bins must be at most 1048576"),
+        ({"lam": 0}, "lam must be finite and above 0"),
+    ],
+)
+def test_invalid_parameters(parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        ChangePointSSVM(**parameters).fit([np.zeros(6), np.arange(5.0)], [[2], []])
+
+
+def test_signals_without_allowed_segments():
+    X, y = make_change_points(10, random_state=0)
+    model = ChangePointSSVM(min_duration=4, max_duration=100).fit(X, y)
+    with pytest.raises(ValueError, match=r"forbid all segments of X\[1\], .* 3 nodes"):
+        model.predict([X[0], [1.0, 2.0, 3.0]])
+
+
+def test_latent_labels_are_refused():
+    X, y = make_change_points(5, random_state=0)
+    with pytest.raises(TypeError, match="LatentSSVM has no hidden labels for ChangePointSSVM"):
+        LatentSSVM(ChangePointSSVM()).fit(X, y)
