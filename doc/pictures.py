@@ -179,6 +179,7 @@ def structure():
 ROWS = [
     ("A sequence: words, time steps", "ChainSSVM"),
     ("Segments with durations", "SegmentSSVM"),
+    ("Change points of a signal", "ChangePointSSVM"),
     ("An image, a label for each pixel", "GridCRFSSVM"),
     ("A graph: superpixels, molecules", "GraphCRFSSVM"),
     ("A graph with types of nodes", "TypedGraphCRFSSVM"),

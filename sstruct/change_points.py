@@ -76,9 +76,6 @@ class ChangePointSSVM(BaseSSVM):
         predictions do not depend on its unit: the median absolute difference of neighboring nodes
         divided by 0.954, which is the standard deviation of Gaussian noise. None: signals are used
         as they are.
-    tolerance : int, default=5
-        Largest distance, in nodes, of a change from the true change that it matches, in the loss
-        and in ``score``.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. Weights
         of costs are nonnegative in any case.
@@ -94,6 +91,9 @@ class ChangePointSSVM(BaseSSVM):
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized. ``"auto"`` is 1 / n for the
         sum n of sample weights. There are few weights, so that results depend little on it.
+    tolerance : int, default=5
+        Largest distance, in nodes, of a change from the true change that it matches, in the loss
+        and in ``score``.
     solver : str or solver object, default="auto"
         The training algorithm, by name or as an object of :mod:`sstruct.solvers`. ``"auto"`` is
         ``"cutting-plane"`` [5]_, which needs the fewest passes for few weights; with `warm_start`,

@@ -9,13 +9,13 @@ import re
 # Groups of parameters of estimators, in the order of the docstrings, with their titles.
 GROUPS = {
     "Model": (
-        *("oracle", "parents", "edges", "connectivity", "pairwise", "inference"),
-        *("duration_bins", "min_duration", "max_duration"),
+        *("oracle", "parents", "edges", "connectivity", "pairwise", "inference", "costs"),
+        *("duration_bins", "min_duration", "max_duration", "scale"),
         *("transitions", "boundaries", "transition_mask", "class_scores", "fit_intercept"),
         *("bounds", "prior", "classes", "ignore_label"),
     ),
     "Objective": (
-        *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search"),
+        *("lam", "pairwise_scale", "loss", "tolerance", "class_weight", "rescaling", "search"),
         "window_size",
     ),
     "Solver": ("solver",),
