@@ -7,6 +7,7 @@ from sstruct.custom import StructuredSVM
 from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
 from sstruct.latent import LatentSSVM
+from sstruct.matching import MatchingSSVM
 from sstruct.multiclass import MulticlassSSVM
 from sstruct.multilabel import MultilabelSSVM
 from sstruct.path import RegularizationPath, ssvm_path
@@ -25,6 +26,7 @@ __all__ = [
     "GraphCRFSSVM",
     "GridCRFSSVM",
     "LatentSSVM",
+    "MatchingSSVM",
     "MulticlassSSVM",
     "MultilabelSSVM",
     "PathCV",

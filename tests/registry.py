@@ -368,6 +368,34 @@ def score_maps(rng, n):
     return X, [rng.integers(0, 4, 3) for _ in range(n)]
 
 
+def matchings(rng, n):
+    """Rows and columns with as many pairs as possible, so that any parameters are valid."""
+    shapes = rng.integers(1, 4, (n, 2))
+    X = [rng.standard_normal((*shape, N_FEATURES)) for shape in shapes]
+    y = []
+    for n_rows, n_columns in shapes:
+        columns = np.full(n_rows, -1)
+        size = min(n_rows, n_columns)
+        columns[rng.permutation(n_rows)[:size]] = rng.permutation(n_columns)[:size]
+        y.append(columns)
+    return X, y
+
+
+def matchings_of_listed_pairs(rng, n):
+    X, y = matchings(rng, n)
+    out = []
+    for x, columns in zip(X, y):
+        columns[rng.random(len(columns)) < 0.2] = -1
+        allowed = rng.random(x.shape[:2]) < 0.7
+        allowed[columns >= 0, columns[columns >= 0]] = True
+        out.append({
+            "features": x[allowed], "pairs": np.argwhere(allowed), "shape": x.shape[:2],
+            "unmatched_rows": rng.standard_normal((len(x), 1)),
+            "unmatched_columns": rng.standard_normal((x.shape[1], 2)),
+        })  # fmt: skip
+    return out, y
+
+
 def label_sets(rng, n):
     return rng.standard_normal((n, N_FEATURES)), SETS[rng.integers(0, len(SETS), n)]
 
@@ -444,6 +472,12 @@ _tree = COMMON | SLACK | {
     "ignore_label": (-1, None, 0),
 }  # fmt: skip
 _tree_options = {"required": {"parents": [-1, 0, 0]}, "refitted": {"parents": [2, 0, -1]}}
+_matching = COMMON | {
+    "loss": ("hamming-count", "hamming"),
+    "fit_intercept": (True, False),
+    "ignore_label": (None, -2, 0),
+    "n_jobs": (None, 1),
+}
 _choice = COMMON | {
     "rescaling": ("margin", "slack"),
     "batch_size": ("auto", 1, 3),
@@ -553,6 +587,19 @@ EXAMPLES = {
         refitted={"fit_intercept": False},
     ),
     "candidates": Example(sstruct.TreeSSVM, candidates, _tree, **_tree_options),
+    "matchings": Example(
+        sstruct.MatchingSSVM,
+        matchings,
+        _matching | {"allow_unmatched": (True, False)},
+        refitted={"fit_intercept": False},
+        more=({"allow_unmatched": False}, {"loss": "hamming"}),
+    ),
+    "listed pairs": Example(
+        sstruct.MatchingSSVM,
+        matchings_of_listed_pairs,
+        _matching,
+        refitted={"fit_intercept": False},
+    ),
     "label sets": Example(
         sstruct.MultilabelSSVM,
         label_sets,

@@ -44,6 +44,7 @@ TARGETS = {
     ("multilabel.py", "MultilabelSSVM"): ([Common], LabelSets),
     ("multiclass.py", "MulticlassSSVM"): ([Common], None),
     ("tree.py", "TreeSSVM"): ([Common], None),
+    ("matching.py", "MatchingSSVM"): ([Common], None),
     ("custom.py", "StructuredSVM"): ([Common], Custom),
     ("graph.py", "GraphCRFSSVM"): ([Common, Graphs], None),
     ("grid.py", "GridCRFSSVM"): ([Common, Graphs], Grids),
@@ -66,6 +67,7 @@ OWN = {
         *("fit_intercept", "classes", "class_weight", "n_jobs", "coef_"),
     ),
     ("tree.py", "TreeSSVM"): ("fit_intercept", "bounds", "coef_", "n_features_in_"),
+    ("matching.py", "MatchingSSVM"): ("fit_intercept", "n_jobs", "coef_", "n_features_in_"),
     ("custom.py", "StructuredSVM"): ("bounds", "lam", "warm_start", "n_jobs"),
     ("typed_graph.py", "TypedGraphCRFSSVM"): (
         *("inference", "classes", "class_weight", "w_", "coef_", "intercept_", "classes_"),

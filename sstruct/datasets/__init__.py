@@ -17,6 +17,7 @@ from ._fetched import (
     fetch_weizmann_horses,
     fetch_yeast,
 )
+from ._matchings import make_matchings
 from ._shipped import load_ewt_sample
 from ._signals import make_change_points
 from ._synthetic import (
@@ -49,6 +50,7 @@ __all__ = [
     "make_change_points",
     "make_grids",
     "make_large_domain_sequences",
+    "make_matchings",
     "make_multilabel_pairwise",
     "make_sequences",
     "make_stick_figures",

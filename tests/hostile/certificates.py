@@ -15,7 +15,7 @@ from scipy import sparse
 from sstruct import Sequences
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
-from tests.reference import brute_force, changes, segments
+from tests.reference import brute_force, changes, matchings, segments
 from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Rounding, over the sum of the sizes of all terms.
@@ -434,6 +434,22 @@ def tree_blocks(model, X, y, weights):
         yield scores, loss, truth, weight
 
 
+def matching_blocks(model, X, y, weights):
+    for i, (x, columns, weight) in enumerate(zip(items(X), items(y), weights, strict=True)):
+        columns = np.asarray(columns)
+        if columns.dtype.kind not in "iu" or columns.ndim != 1:
+            raise UnreadError
+        columns = np.where(columns == model.ignore_label, -2, columns.astype(int))
+        if (columns == -2).all():
+            continue
+        block = matchings.block(
+            i, x, columns, weight, allow_unmatched=model.allow_unmatched,
+            bias=model.fit_intercept and model.allow_unmatched, hamming=model.loss == "hamming",
+        )  # fmt: skip
+        summands = np.abs(block.phi) @ np.abs(model.w_)
+        yield block.phi @ model.w_, block.loss, block.truth, weight, summands
+
+
 def choice_blocks(model, X, y, weights):
     for x, label, weight in zip(items(X), items(y), weights, strict=True):
         # The differences that the oracle takes wrap around in unsigned integers.
@@ -477,6 +493,8 @@ BLOCKS = {
     "grid": grid_blocks,
     "rows": row_blocks,
     "label sets": set_blocks,
+    "matchings": matching_blocks,
+    "listed pairs": matching_blocks,
     "candidates": tree_blocks,
     "pairs": tree_blocks,
     "maps": tree_blocks,

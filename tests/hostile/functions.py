@@ -372,6 +372,13 @@ def _made_sets(rng):
             "informativeness": 1.0, "return_interactions": True, "random_state": 0}  # fmt: skip
 
 
+def _made_matchings(rng):
+    return {
+        "n_samples": 2, "n_objects": 3, "n_attributes": 1, "missing": 0.2, "noise": 0.1,
+        "max_distance": 0.5, "random_state": 0,
+    }  # fmt: skip
+
+
 def _made_figures(rng):
     return {"n_samples": 2, "size": 32, "n_distractors": 1, "noise": 0.1, "random_state": 0}
 
@@ -513,6 +520,7 @@ FUNCTIONS = [
     (datasets.make_large_domain_sequences, _made_large),
     (datasets.make_grids, _made_grids),
     (datasets.make_multilabel_pairwise, _made_sets),
+    (datasets.make_matchings, _made_matchings),
     (datasets.make_stick_figures, _made_figures),
     (datasets.make_change_points, _made_changes),
     (_segmentation_drawn, _labelings_drawn),

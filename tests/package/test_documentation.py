@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import sstruct
-from sstruct import ChangePointSSVM, LatentSSVM, PathCV, StructuredSVM, TreeSSVM
+from sstruct import ChangePointSSVM, LatentSSVM, MatchingSSVM, PathCV, StructuredSVM, TreeSSVM
 from sstruct._estimators.core.preparation import check_parameters
 from sstruct.solvers import SOLVER_OF_NAME
 
@@ -38,9 +38,10 @@ def test_attributes_of_all_estimators_are_documented(estimator):
               "n_iter_", "n_oracle_calls_", "objective_", "dual_objective_", "dual_gap_",
               "status_", "converged_", "inference_", "history_"}  # fmt: skip
     missing = {
-        TreeSSVM: {"classes_"},
         ChangePointSSVM: {"classes_", "intercept_"},
+        MatchingSSVM: {"classes_"},
         StructuredSVM: OF_STRUCTURES,
+        TreeSSVM: {"classes_"},
     }.get(estimator, set())
     assert common - missing <= names
 

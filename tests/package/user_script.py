@@ -15,6 +15,7 @@ from sstruct import (
     GraphCRFSSVM,
     GridCRFSSVM,
     LatentSSVM,
+    MatchingSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
@@ -89,6 +90,8 @@ assert_type(grids.decision_function(np.zeros((2, 3, 4, 1))), np.ndarray)
 assert_type(grids.predict(np.zeros((2, 3, 4, 1)), np.full((2, 3, 4), -1)), np.ndarray)
 rows: MulticlassSSVM = MulticlassSSVM(n_jobs=2).fit(np.zeros((2, 3)), [0, 1])
 sets: MultilabelSSVM = MultilabelSSVM(edges="tree").fit(scene_X, scene_Y)
+pairs: MatchingSSVM = MatchingSSVM(allow_unmatched=False, loss="hamming").fit([], [])
+assert_type(pairs.predict([np.zeros((2, 3, 1))], [[None, 2]]), np.ndarray)
 trees: TreeSSVM = TreeSSVM(parents=[-1, 0]).fit([], [])
 own: StructuredSVM = StructuredSVM(object()).fit([], [])
 partly: LatentSSVM = LatentSSVM(ChainSSVM(), states_per_label=2).fit([], [])

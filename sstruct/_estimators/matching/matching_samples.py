@@ -1,0 +1,299 @@
+"""Validate samples of MatchingSSVM and their true matchings; errors name the sample."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, without_view
+from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._input.frames import items_of
+from sstruct._input.labels import as_labels, is_label, masked_as_none
+
+KEYS = ("features", "pairs", "shape", "unmatched_rows", "unmatched_columns")
+# The code of a row is 1 + its column, 0 if it is unmatched, or -1 if its match is unknown.
+UNKNOWN = -1
+ADVICE = (
+    "An unmatched row is -1. Set ignore_label to another number, such as ignore_label=-2, to "
+    "ignore rows whose match is unknown"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class PairSample:
+    """Rows and columns, and the candidate pairs of one of each.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_pairs, n_features)
+    places : ndarray of int64 of shape (n_pairs,)
+        ``row * n_columns + column`` of each pair, ascending.
+    shape : tuple of int
+        Number of rows and of columns.
+    row_features : ndarray of shape (n_rows, n_row_features)
+        Features of unmatched rows.
+    column_features : ndarray of shape (n_columns, n_column_features)
+        Features of unmatched columns.
+    """
+
+    features: np.ndarray
+    places: np.ndarray
+    shape: tuple
+    row_features: np.ndarray
+    column_features: np.ndarray
+
+    def of_rows(self, kept):
+        """Return the sample without the other rows; kept: mask of rows."""
+        row, column = np.divmod(self.places, max(1, self.shape[1]))
+        new_row, chosen = np.cumsum(kept) - 1, kept[row]
+        return replace(
+            self,
+            features=self.features[chosen],
+            places=new_row[row[chosen]] * self.shape[1] + column[chosen],
+            shape=(int(kept.sum()), self.shape[1]),
+            row_features=self.row_features[kept],
+        )
+
+
+@dataclass(frozen=True)
+class PackedMatchings:
+    """Samples whose features are parts of one array.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_pairs, n_features)
+        Features of the pairs of all samples.
+    samples : list of PairSample
+    """
+
+    features: np.ndarray
+    samples: list
+
+    def __len__(self):
+        return len(self.samples)
+
+    @property
+    def offsets(self):
+        """Index of the first row of each sample among all rows, and the number of rows."""
+        return np.cumsum([0, *(x.shape[0] for x in self.samples)])
+
+    @property
+    def n_pairs(self):
+        """Number of candidate pairs of each sample."""
+        return np.array([len(x.places) for x in self.samples])
+
+    def split(self, codes):
+        """Return the codes of the rows of each sample."""
+        return [codes[a:b] for a, b in pairwise(self.offsets)]
+
+
+def pack_matchings(X, sizes=None):
+    """Validate X and return its PackedMatchings.
+
+    Parameters
+    ----------
+    X : list of arrays or dicts
+    sizes : tuple of int or None
+        Numbers of features of pairs, unmatched rows and unmatched columns; None in a fit.
+    """
+    check_depth(X, "X")
+    X = items_of(X)
+    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
+        raise TypeError(
+            f"X must be a list of arrays (rows, columns, features) or of dicts, one per sample, "
+            f"found {type(X).__name__}"
+        )
+    if len(X) == 0 and sizes is None:
+        raise ValueError("X is empty, expected at least one sample")
+    samples = [_sample(i, item) for i, item in enumerate(X)]
+    for i, x in enumerate(samples):
+        found = x.features.shape[1], x.row_features.shape[1], x.column_features.shape[1]
+        sizes = found if sizes is None else sizes
+        for n, expected, key in zip(found, sizes, ("features", *KEYS[3:]), strict=True):
+            if n != expected:
+                raise ValueError(
+                    f"{key!r} of X[{i}] has {n} features per item, expected {expected}"
+                )
+    if not samples:
+        return PackedMatchings(np.empty((0, sizes[0])), [])
+    features = np.concatenate([x.features for x in samples])
+    ends = np.cumsum([len(x.places) for x in samples])
+    parts = np.split(features, ends[:-1])
+    return PackedMatchings(features, [replace(x, features=f) for x, f in zip(samples, parts)])
+
+
+def _sample(i, item):
+    """Return the PairSample of an item of X."""
+    if not isinstance(item, Mapping):
+        item = {"features": item}
+    unknown = [key for key in item if key not in KEYS]
+    if unknown or "features" not in item:
+        found = f"unknown keys {unknown}" if unknown else "no 'features'"
+        raise ValueError(f"X[{i}] has {found}; the keys of a dict are {', '.join(KEYS)}")
+    listed = item.get("pairs") is not None
+    features = _numbers(item["features"], f"'features' of X[{i}]")
+    if features.ndim != (2 if listed else 3) or features.shape[-1] == 0:
+        expected = "(pairs, features)" if listed else "(rows, columns, features)"
+        raise ValueError(
+            f"X[{i}] has features of shape {features.shape}, expected {expected} with at least one "
+            "feature" + ("" if listed else "; X must be a list of such arrays")
+        )
+    if listed:
+        shape = _shape(i, item.get("shape"))
+        features, places = _listed_pairs(i, features, item["pairs"], shape)
+    else:
+        shape = features.shape[:2]
+        if item.get("shape") is not None and _shape(i, item["shape"]) != shape:
+            raise ValueError(f"'shape' of X[{i}] differs from {shape}, the shape of its features")
+        places = np.arange(shape[0] * shape[1])
+        features = features.reshape(len(places), features.shape[2])
+    sides = [_side(i, item.get(key), key, n) for key, n in zip(KEYS[3:], shape, strict=True)]
+    return PairSample(features, places, shape, *sides)
+
+
+def _numbers(value, name):
+    """Return a finite float64 array."""
+    array = as_floats(array_of(without_view(value), name, NUMBERS), name).astype(np.float64)
+    wrong = first_beyond(np.atleast_1d(array))
+    if wrong is not None:
+        raise ValueError(f"{name} contains {complaint(wrong[1])}")
+    return array
+
+
+def _integers(value, name):
+    """Return an array of integers; floats without fractions are converted."""
+    array = array_of(without_view(value), name, "an array of integers")
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iuf" or (array != np.trunc(array)).any():
+        raise TypeError(f"{name} must contain integers, found dtype {array.dtype}")
+    if not (abs(array) < 2**31).all():
+        raise ValueError(f"{name} contains {array.ravel()[np.argmax(abs(array))]}, out of range")
+    return array.astype(np.int64)
+
+
+def _shape(i, value):
+    if value is None:
+        raise ValueError(f"X[{i}] has 'pairs' but no 'shape', the numbers of rows and columns")
+    shape = _integers(value, f"'shape' of X[{i}]")
+    if shape.shape != (2,) or (shape < 0).any():
+        raise ValueError(
+            f"'shape' of X[{i}] must be two integers, the numbers of rows and columns, found "
+            f"{shape.tolist()}"
+        )
+    return int(shape[0]), int(shape[1])
+
+
+def _listed_pairs(i, features, pairs, shape):
+    """Return the features and places of listed pairs in ascending order."""
+    pairs = _integers(pairs, f"'pairs' of X[{i}]")
+    if pairs.size == 0:
+        pairs = pairs.reshape(-1, 2)
+    if pairs.shape != (len(features), 2):
+        raise ValueError(
+            f"'pairs' of X[{i}] has shape {pairs.shape}, expected {(len(features), 2)}, the row "
+            "and column of each pair"
+        )
+    wrong = np.flatnonzero(((pairs < 0) | (pairs >= shape)).any(axis=1))
+    if len(wrong):
+        raise ValueError(
+            f"'pairs' of X[{i}] has {pairs[wrong[0]].tolist()} at {wrong[0]}, but the sample has "
+            f"{shape[0]} rows and {shape[1]} columns"
+        )
+    places = pairs[:, 0] * shape[1] + pairs[:, 1]
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    twice = np.flatnonzero(np.diff(places) == 0)
+    if len(twice):
+        pair = pairs[order[twice[0]]].tolist()
+        raise ValueError(f"'pairs' of X[{i}] contains {pair} twice")
+    return features[order], places
+
+
+def _side(i, value, key, n):
+    """Return the features of unmatched rows or columns, (n, 0) if there are none."""
+    if value is None:
+        return np.empty((n, 0))
+    array = _numbers(value, f"{key!r} of X[{i}]")
+    if array.ndim != 2 or len(array) != n:
+        raise ValueError(
+            f"{key!r} of X[{i}] has shape {array.shape}, expected ({n}, n_features), one row of "
+            f"features per {'row' if key == KEYS[3] else 'column'}"
+        )
+    return array
+
+
+def pack_matches(y, packed, ignore_label, name="y"):
+    """Return the codes of the rows of all samples, concatenated, as int32.
+
+    Parameters
+    ----------
+    y : list of int arrays
+        Column of each row, -1 if unmatched.
+    packed : PackedMatchings
+    ignore_label : object
+        Marker of unknown rows, as are missing values; None if all are known.
+    name : str
+        "y", or "y_partial", in which None instead of an array means that all rows are unknown.
+    """
+    if y is None:
+        raise ValueError(f"requires {name} to be passed, but the target {name} is None")
+    check_depth(y, name)
+    y = items_of(y)
+    if not isinstance(y, list | tuple | np.ndarray) or getattr(y, "ndim", 1) == 0:
+        raise TypeError(f"{name} must be a list of arrays of columns, found {type(y).__name__}")
+    if len(y) != len(packed):
+        raise ValueError(f"X has {len(packed)} samples but {name} has {len(y)}")
+    partial = name != "y"
+    out = [np.empty(0, dtype=np.int32)]
+    for i, (item, x) in enumerate(zip(y, packed.samples, strict=True)):
+        if partial and item is None:
+            out.append(np.full(x.shape[0], UNKNOWN, dtype=np.int32))
+        else:
+            out.append(_codes(f"{name}[{i}]", item, x, ignore_label))
+    return np.concatenate(out)
+
+
+def _codes(name, item, x, ignore_label):
+    """Return the codes of the rows of a sample."""
+    columns = array_of(masked_as_none(items_of(item)), name, "an array of columns")
+    if columns.ndim == 1 and columns.dtype.kind in ("f", "O"):
+        columns = as_labels(columns, ignore_label, lambda r: f"{name} at row {r}", ADVICE)
+    if columns.shape != x.shape[:1]:
+        raise ValueError(
+            f"{name} has shape {columns.shape}, expected {x.shape[:1]}, one column per row"
+        )
+    if len(columns) == 0:
+        return np.empty(0, dtype=np.int32)
+    if columns.dtype.kind not in "iuf":  # floats are integers at this point
+        raise TypeError(f"{name} has dtype {columns.dtype}, expected integers")
+    ignored = is_label(columns, ignore_label)
+    wrong = np.flatnonzero(~ignored & ((columns < -1) | (columns >= x.shape[1])))
+    if len(wrong):
+        r = wrong[0]
+        unknown = "" if ignore_label is None else f", or {ignore_label} if unknown"
+        raise ValueError(
+            f"{name} matches row {r} to column {columns[r]}, expected 0 to {x.shape[1] - 1}, -1 if "
+            f"the row is unmatched{unknown}"
+        )
+    codes = np.where(ignored, UNKNOWN, columns.astype(np.int64) + 1).astype(np.int32)
+    _check_matching(name, codes - 1, x)
+    return codes
+
+
+def _check_matching(name, columns, x):
+    """Raise ValueError if a column occurs twice, or a pair is not among the pairs of a sample."""
+    rows = np.flatnonzero(columns >= 0)
+    order = rows[np.argsort(columns[rows], kind="stable")]
+    twice = np.flatnonzero(np.diff(columns[order]) == 0)
+    if len(twice):
+        a, b = order[twice[0] : twice[0] + 2]
+        raise ValueError(f"{name} matches both row {a} and row {b} to column {columns[a]}")
+    places = rows * x.shape[1] + columns[rows]
+    forbidden = np.flatnonzero(~np.isin(places, x.places))
+    if len(forbidden):
+        r = rows[forbidden[0]]
+        raise ValueError(
+            f"{name} matches row {r} to column {columns[r]}, which is not among the pairs of X"
+        )

@@ -1,0 +1,191 @@
+"""MatchingStructure: rows that are matched to columns."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sstruct._checks.parameters import FLAG
+from sstruct._estimators.core.common_state import BASE_STATE
+from sstruct._estimators.core.fitted_state import Flag, Number
+from sstruct._estimators.core.lam_from_scale import TrainedNodes
+from sstruct._estimators.core.structure import Structure
+from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.custom.oracle_adapters import PythonOracleAdapter
+from sstruct._estimators.custom.oracle_samples import CallOptions, OracleSamples
+from sstruct._estimators.matching.matching_oracle import (
+    Matching,
+    MatchingOracle,
+    best_columns,
+    matching_layout,
+)
+from sstruct._estimators.matching.matching_samples import (
+    UNKNOWN,
+    pack_matches,
+    pack_matchings,
+)
+from sstruct._input.completion import KnownLabels
+from sstruct._input.ragged import NoNodesError, check_weights
+
+SIZES = ("n_features_in_", "_row_features", "_column_features")
+
+
+def layout_of(state):
+    """Return the WeightLayout of fitted attributes."""
+    return matching_layout(*(int(state[name]) for name in SIZES), bool(state["_bias"]))
+
+
+MATCHING_STATE = BASE_STATE.extended(
+    {
+        "n_features_in_": Number(whole=True, least=1),
+        "_row_features": Number(whole=True, least=0),
+        "_column_features": Number(whole=True, least=0),
+        "_bias": Flag(),
+        "_allow_unmatched": Flag(),
+    },
+    layout=layout_of,
+)
+
+
+@dataclass(frozen=True)
+class KnownMatches(KnownLabels):
+    """KnownLabels of rows: 0 if unmatched, otherwise 1 + the column."""
+
+    warm: ClassVar = False  # planes are relative to the truth
+
+
+class MatchingStructure(Structure):
+    """Rows and columns with the parameters of a MatchingSSVM."""
+
+    state = MATCHING_STATE
+    valid_values = Structure.valid_values | {
+        "loss": ("hamming-count", "hamming"),
+        "allow_unmatched": FLAG,
+    }
+    scaling = None
+
+    def pack(self, X, model=None):
+        return pack_matchings(X, None if model is None else [vars(model)[name] for name in SIZES])
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        packed = self.pack(X, model)
+        codes = known = pack_matches(y, packed, self.ignore_label)
+        weights = check_weights(sample_weight, len(packed))
+        n_known = np.array([(own >= 0).sum() for own in packed.split(known)])
+        used = (weights > 0) & (n_known > 0)
+        if not used.any():
+            raise NoNodesError("y has no row with a known match in a sample of positive weight")
+        weights = weights * used
+        in_loss = known >= 0
+        if completion is not None:
+            codes, in_loss = completion.codes, completion.in_loss
+        samples, truths = list(packed.samples), []
+        parts = zip(packed.split(codes), packed.split(in_loss), n_known, strict=True)
+        for i, (own, counts, n) in enumerate(parts):
+            costs = np.full(len(own), 1.0 if self.loss == "hamming-count" else 1 / max(n, 1))
+            kept = own != UNKNOWN
+            if not kept.all():
+                samples[i] = samples[i].of_rows(kept)
+            truths.append(Matching(own[kept] - 1, (costs * counts)[kept]))
+            if used[i]:
+                self._check_size(i, samples[i], truths[i])
+        sizes = packed.samples[0]
+        attributes = {
+            "n_features_in_": sizes.features.shape[1],
+            "_row_features": sizes.row_features.shape[1],
+            "_column_features": sizes.column_features.shape[1],
+            # The meaning of w_ must not change if a parameter is set after the fit.
+            "_bias": bool(self.fit_intercept and self.allow_unmatched),
+            "_allow_unmatched": bool(self.allow_unmatched),
+        }
+        oracle = PythonOracleAdapter(self._oracle(attributes))
+        options = CallOptions(self.n_jobs, None, searches=False)
+        problem, data = oracle.problem(OracleSamples(samples, truths), weights, options)
+        total = float(weights.sum())
+        n_rows = float(weights @ n_known)
+        nodes = TrainedNodes(
+            packed.features,
+            np.repeat(weights, packed.n_pairs),
+            n_rows / total,
+            1.0 if self.loss == "hamming-count" else total / n_rows,
+            attributes["_bias"],
+        )
+        return Training(
+            problem,
+            weights[used],
+            total,
+            nodes,
+            data,
+            Inference("linear assignment"),
+            attributes,
+            features=(packed.features,),
+            bounds=self.bounds_of(problem),
+            n_threads=oracle.n_threads(problem, self.n_jobs),
+        )
+
+    def _oracle(self, attributes):
+        return MatchingOracle(layout_of(attributes), attributes["_allow_unmatched"])
+
+    def _check_size(self, i, sample, truth):
+        """Raise ValueError unless a true matching is as large as `allow_unmatched` requires."""
+        n_pairs, size = np.count_nonzero(truth.columns >= 0), min(sample.shape)
+        if not self.allow_unmatched and n_pairs < size:
+            raise ValueError(
+                f"y[{i}] has {n_pairs} pairs, but allow_unmatched=False requires {size}, the "
+                "smaller number of rows and columns; use allow_unmatched=True"
+            )
+
+    def decode(self, model, samples, known=None):
+        oracle, w = self._oracle(vars(model)), model._w
+        parts = [None] * len(samples) if known is None else samples.split(known)
+        out = [np.empty(0, dtype=np.int32)]
+        for i, (x, codes) in enumerate(zip(samples.samples, parts, strict=True)):
+            columns = None if codes is None else np.asarray(codes) - 1
+            try:
+                found = best_columns(oracle.gains(x, w), oracle.allow_unmatched, columns)
+            except ValueError as error:
+                raise ValueError(f"X[{i}]: {error}") from None
+            out.append(found + 1)
+        return np.concatenate(out)
+
+    def columns_of(self, samples, codes):
+        """Return the column of each row of each sample, -1 if unmatched."""
+        return [own.astype(np.intp) - 1 for own in samples.split(codes)]
+
+    def truth(self, model, samples, y, sample_weight):
+        codes = pack_matches(y, samples, self.ignore_label)
+        weights = check_weights(sample_weight, len(samples))
+        return codes, np.repeat(weights, np.diff(samples.offsets)) * (codes != UNKNOWN)
+
+    def known_codes(self, samples, y_partial):
+        """Return the codes of `y_partial`, or None if it is None."""
+        if y_partial is None:
+            return None
+        marker = -2 if self.ignore_label is None else self.ignore_label
+        return pack_matches(y_partial, samples, marker, "y_partial")
+
+    def score(self, model, samples, truth):
+        codes, weights = truth
+        if not weights.any():
+            raise NoNodesError("y has no row with a known match in a sample of positive weight")
+        return float(np.average(self.decode(model, samples) == codes, weights=weights))
+
+    def hidden(self, X, y, sample_weight):
+        packed = self.pack(X)
+        codes = pack_matches(y, packed, self.ignore_label)
+        used = check_weights(sample_weight, len(packed)) > 0
+        used &= [bool((own >= 0).any()) for own in packed.split(codes)]
+        return KnownMatches(codes, np.repeat(used, np.diff(packed.offsets)))
+
+    def complete(self, model, X, known, n_states=1):
+        return self.decode(model, self.pack(X, model), known.codes)
+
+    def distinct_labels(self, y):
+        return None
+
+    def axis_values(self, model):
+        return {
+            "row_feature": {"feature": [f"row{k}" for k in range(model._row_features)]},
+            "column_feature": {"feature": [f"column{k}" for k in range(model._column_features)]},
+            **super().axis_values(model),
+        }
