@@ -1,4 +1,4 @@
-cdef enum: MOST_FIELDS = 16
+cdef enum: MOST_FIELDS = 32
 
 
 cdef class Storage:
