@@ -102,7 +102,7 @@ def test_bounds_converge_to_the_relaxation(new_rng):
         value = relaxation(unary, pairwise)
         result = graph_matching(unary, pairwise, tol=1e-8, max_iter=2000)
         assert result.lower_bound <= value + 1e-8
-        if result.status == "CONVERGED" and result.gap <= 1e-6:
+        if result.status == "PROVEN" and result.gap <= 1e-6:
             assert value <= result.energy + 1e-8
         assert min(value, result.energy) - result.lower_bound <= 1e-4 * (1 + abs(value))
         without = map_mrf(matching_model(unary, pairwise, exclusive=False).mrf, "fwmap").lower_bound

@@ -67,27 +67,41 @@ def test_any_model_by_any_method(method, n_nodes, density, kind, n_factors, seed
     if method == "icm":
         assert result.lower_bound == -np.inf
         assert result.status == "UNPROVEN"
-    if method == "trws" and result.status == "CONVERGED":
+    if method == "trws" and result.status == "PROVEN":
         assert result.gap <= 1e-6 * (1 + abs(result.energy))
 
 
+SEARCHER = "sstruct.inference._methods.map_mrf.searcher"
+
+
+def without_search(_):
+    """Replaces `searcher`, so that HiGHS follows."""
+
+
+@pytest.mark.parametrize("has_search", [False, True])
 @settings(max_examples=60)
 @given(**ANY_MODEL)
-def test_integer_programs_equal_enumeration(n_nodes, density, kind, n_factors, seed, new_rng):
+def test_exact_equals_enumeration(n_nodes, density, kind, n_factors, seed, has_search, new_rng):
     plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
     least = reference.minimum(plain)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(elimination, "MOST_TERMS", 0)
+        if not has_search:
+            patch.setattr(SEARCHER, without_search)
         result = map_mrf(MRF(*plain.arguments()), "exact")
     check(result, plain, least)
     assert result.energy == pytest.approx(least, abs=1e-9)
-    assert result.status == ("CONVERGED" if least < np.inf else "INFEASIBLE")
+    assert result.status == ("PROVEN" if least < np.inf else "INFEASIBLE")
+    assert result.fixed.all() == (least < np.inf)
     if least < np.inf:
         assert result.gap <= 2e-6 * (1 + abs(least))
 
 
-def test_integer_programs_of_tiny_costs(new_rng, monkeypatch):
+@pytest.mark.parametrize("has_search", [False, True])
+def test_exact_minima_of_tiny_costs(has_search, new_rng, monkeypatch):
     monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    if not has_search:
+        monkeypatch.setattr(SEARCHER, without_search)
     for seed in range(20):
         plain = reference.random_model(new_rng(seed), 4, 1.0, "real")
         tiny = reference.Model(
@@ -309,8 +323,8 @@ SQUARE = MRF(np.zeros((3, 3)), TRIANGLE, LINE**2)
         (MRF(np.zeros((3, 2)), TRIANGLE, [-LINE[:2, :2]] * 2 + [np.eye(2)]), "alpha-expansion",
          r"edge 0 = \(0, 1\) has a negative weight"),
         (MRF([[0.0], [0.0, 1.0]], [], []), "alpha-expansion", "different numbers of labels"),
-        (MRF(np.zeros((3, 500)), TRIANGLE, np.random.default_rng(0).random((500, 500))), "exact",
-         "requires 751500 variables, more than 262144"),
+        (MRF(np.zeros((3, 1800)), TRIANGLE, np.random.default_rng(0).random((1800, 1800))), "exact",
+         "requires 9725400 variables, more than 8388608"),
         (SQUARE, "trw", "method must be one of"),
     ],
 )  # fmt: skip
@@ -471,10 +485,13 @@ def complete_graph(n_nodes, n_labels, rng):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("has_search", [False, True])
 @pytest.mark.usefixtures("sigint")
-def test_ctrl_c_ends_highs(rng):
-    # Alone, HiGHS takes minutes for it.
-    model = complete_graph(20, 5, rng)
+def test_ctrl_c_ends_exact_methods(has_search, rng, monkeypatch):
+    # HiGHS takes minutes for 20 nodes, and branch and bound for 40.
+    model = complete_graph(40 if has_search else 20, 5, rng)
+    if not has_search:
+        monkeypatch.setattr(SEARCHER, without_search)
     timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()
     result = map_mrf(model, "exact")
@@ -486,10 +503,11 @@ def test_ctrl_c_ends_highs(rng):
 
 def test_highs_finds_the_same_in_another_process(rng, monkeypatch):
     monkeypatch.setattr(elimination, "MOST_TERMS", 0)
-    model = complete_graph(6, 3, rng)
-    here = map_mrf(model, "exact")
+    monkeypatch.setattr(SEARCHER, without_search)
+    model = complete_graph(9, 3, rng)
+    here = map_mrf(model, "exact", random_state=0)
     monkeypatch.setattr(highs, "MOST_VARIABLES_HERE", 0)
-    apart = map_mrf(model, "exact")
+    apart = map_mrf(model, "exact", random_state=0)
     assert (apart.status, apart.energy, apart.lower_bound) == (
         here.status, here.energy, here.lower_bound
     )  # fmt: skip
@@ -499,6 +517,7 @@ def test_highs_finds_the_same_in_another_process(rng, monkeypatch):
     assert map_mrf(model, "exact").energy == here.energy
     monkeypatch.undo()
     monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    monkeypatch.setattr(SEARCHER, without_search)
     monkeypatch.setattr(highs, "MOST_VARIABLES_HERE", 0)
     monkeypatch.setattr(highs, "PROGRAM", "raise SystemExit(3)")
     with pytest.raises(OSError, match="HiGHS process ended with code 3"):

@@ -41,7 +41,7 @@ def test_tight_models_are_solved(name, method):
     energy, is_minimum = reference_energy(name)
     assert is_minimum
     result = map_mrf(read_uai(FOLDER / name), method)
-    assert result.status == "CONVERGED"
+    assert result.status == "PROVEN"
     assert result.energy == pytest.approx(energy, rel=1e-6, abs=1e-6)
     assert result.lower_bound <= energy + 1e-6
     assert result.gap <= 1e-6 * (1 + abs(result.energy))

@@ -62,7 +62,7 @@ def test_enumeration(n_nodes, density, n_terms, n_factors, forbidding, seed, new
     if n_terms == 1 and density == 0 and n_factors == 0:
         # One block: exact.
         assert result.energy == pytest.approx(least, abs=1e-9)
-        assert result.status == "CONVERGED"
+        assert result.status == "PROVEN"
 
 
 def test_terms_that_contradict_each_other():

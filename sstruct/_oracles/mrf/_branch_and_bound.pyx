@@ -24,10 +24,10 @@ cdef extern from "sstruct/_kernels/clock.h":
 cdef extern from "sstruct/_kernels/interruption.h":
     bint sstruct_is_look_due(double work) noexcept nogil
 
-# Sweeps go on while one closes this fraction of the gap: first of the whole model, then of the models
-# of subtrees.
-cdef double LEAST_FIRST_GAIN = 0.001
+# Sweeps go on while one closes this fraction of the gap. Before the first branching, further sweeps
+# go on while one closes the second fraction.
 cdef double LEAST_GAIN = 0.05
+cdef double LEAST_FIRST_GAIN = 0.002
 # Decrease of the logarithm of the estimated size of a subtree if the whole gap is closed.
 cdef double STEEPNESS = 8.0
 # A model is rebuilt before further sweeps if at most this fraction of its table entries is left.
@@ -70,6 +70,7 @@ cdef class SearchNode(ReducedModel):
     cdef Limits limits
     cdef Py_ssize_t depth
     cdef double value, lower
+    cdef bint is_first         # there is no branching and no component above
     cdef bint is_rebuilt       # the child has the same nodes, without the removed labels
     cdef int32_t* order
 
@@ -98,28 +99,36 @@ cdef class SearchNode(ReducedModel):
         if self.n_active == 0:
             self.keep(self.bound)
             return 0
-        upper = self.tighten(upper)
+        upper = self.tighten(upper, LEAST_GAIN)
         if self.lower >= upper - slack or self.limits.is_over:
             return 0
         # Removed labels exceed `upper - slack`.
-        if self.prune(upper - slack):
-            self.add_child()
-            if self.limits.is_over:
+        self.is_rebuilt = self.prune(upper - slack)
+        if self.is_first and not self.is_rebuilt:
+            upper = self.tighten(upper, LEAST_FIRST_GAIN)
+            if self.lower >= upper - slack or self.limits.is_over:
                 return 0
-            if self.child.build(self, -1, -1, -1, upper - slack):
-                self.is_rebuilt = True
+            self.is_rebuilt = self.prune(upper - slack)
+        if self.is_rebuilt:
+            self.add_child()
+            self.child.is_first = self.is_first
+            if self.limits.is_over:
+                self.is_rebuilt = False
+            elif self.child.build(self, -1, -1, -1, upper - slack):
                 self.child.solve(upper)
                 self.lower = max(self.lower, min(self.child.lower, upper - slack))
                 if self.child.value < upper:
                     self.child.hand_over(self)
                     self.keep(self.child.value)
             else:
+                self.is_rebuilt = False
                 self.lower = upper - slack
             return 0
         n_parts = self.split()
         self.add_child()
         if self.limits.is_over:
             return 0
+        self.child.is_first = False
         if n_parts > 1:
             return self.search_parts(n_parts, upper)
         return self.branch(upper)
@@ -137,9 +146,9 @@ cdef class SearchNode(ReducedModel):
         if self.n_active == 0:
             self.lower = value
 
-    cdef double tighten(self, double upper) except? -1 nogil:
+    cdef double tighten(self, double upper, double least) except? -1 nogil:
         """Raise the bound by sweeps; return the energy below which labelings are of interest."""
-        cdef double before, work = 0, energy, least = LEAST_GAIN if self.depth else LEAST_FIRST_GAIN
+        cdef double before, work = 0, energy
         while True:
             before = self.bound
             if not (self.sweep(True, &work) and self.sweep(False, &work)):
@@ -279,7 +288,7 @@ cdef class BranchAndBound:
         cdef const int64_t[::1] start = model.node_start
         cdef const double[::1] costs = model.node_costs, table
         cdef SearchNode root = SearchNode()
-        root.limits = Limits()
+        root.limits, root.is_first = Limits(), True
         root.reserve(model.n_nodes, costs.shape[0])
         root.bound, root.n_active = 0, model.n_nodes
         for v in range(root.n_nodes):

@@ -34,6 +34,8 @@ cdef extern from "sstruct/_oracles/mrf/min_plus.h":
 
 # A table whose entries differ by less, relative to the bound, is constant up to rounding.
 cdef double CONSTANT = 1e-13
+# Work for each edge in addition to its table entries.
+cdef double OVERHEAD = 16
 # Larger than all sums of costs.
 cdef double FORBIDDEN = 1e200
 # Limits on the entries of the new table and on the work of eliminating a node with two neighbors.
@@ -418,7 +420,7 @@ cdef class ReducedModel(Storage):
                         else:
                             of_t[k] += out[k] - theirs[k]
                             theirs[k] = out[k]
-                    work[0] += K * L
+                    work[0] += K * L + OVERHEAD
                 arc = self.arc_next[arc]
             share = 1 - after * share
             for k in range(K):
@@ -502,7 +504,7 @@ cdef class ReducedModel(Storage):
                         source, L, self.tables + self.first_entry[e], 1.0, K, out)
                 for k in range(K):
                     star[k] += max(out[k] - mine[k], 0.0)
-                work[0] += K * L
+                work[0] += K * L + OVERHEAD
                 arc = self.arc_next[arc]
             for k in range(K):
                 if self.bound + star[k] >= most and self.costs[self.first_label[v] + k] < INFINITY:
@@ -557,7 +559,7 @@ cdef class ReducedModel(Storage):
                         source, L, self.tables + self.first_entry[e], 1.0, K, out)
                 for k in range(K):
                     change[k] += out[k] - mine[k] + mine[best]
-                work[0] += K * L
+                work[0] += K * L + OVERHEAD
                 arc = self.arc_next[arc]
             for k in range(K):
                 if k != best and costs[k] < INFINITY and change[k] >= 0:

@@ -15,6 +15,7 @@ class Status(StrEnum):
     INTERRUPTED = "INTERRUPTED"
     ROUNDING = "ROUNDING"  # rounding errors may exceed the tolerance: no certificate
     INFEASIBLE = "INFEASIBLE"  # of models: no labeling is allowed
+    PROVEN = "PROVEN"  # of models: the labeling is optimal, up to the tolerance
     UNPROVEN = "UNPROVEN"  # of models: all methods have ended with a gap above the tolerance
 
 

@@ -98,9 +98,9 @@ def discrete_tomography(
     Returns
     -------
     result : MapResult
-        `labels` has shape (H, W). If no image with all sums was found, `energy` is ``+inf`` and
-        `labels` is an image with other sums. The status ``INFEASIBLE`` proves that no such image
-        exists, not even with fractional levels.
+        `labels` and `fixed` have shape (H, W). If no image with all sums was found, `energy` is
+        ``+inf`` and `labels` is an image with other sums. The status ``INFEASIBLE`` proves that no
+        such image exists, not even with fractional levels.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def discrete_tomography(
     >>> sums = [image.ravel()[ray].sum() for ray in rays]
     >>> result = discrete_tomography(sums, rays, image.shape, 3)
     >>> bool((result.labels == image).all()), result.energy, result.status
-    (True, 20.0, 'CONVERGED')
+    (True, 20.0, 'PROVEN')
     """
     began = time.monotonic()
     check_options(tol, max_time, max_iter, proximal_weight, step)
@@ -185,7 +185,7 @@ def discrete_tomography(
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     result = record.result(status, "fwmap")
-    return replace(result, labels=result.labels.reshape(shape))
+    return replace(result, labels=result.labels.reshape(shape), fixed=result.fixed.reshape(shape))
 
 
 def _image_model(shape, n_levels, weight, truncation):

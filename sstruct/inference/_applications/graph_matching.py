@@ -107,7 +107,7 @@ def graph_matching(
     >>> from sstruct.inference import graph_matching
     >>> result = graph_matching([[-3.0, -1.0], [-2.0, -1.5]], np.zeros((4, 4)))
     >>> result.labels, result.energy, result.status
-    (array([0, 1], dtype=int32), -4.5, 'CONVERGED')
+    (array([0, 1], dtype=int32), -4.5, 'PROVEN')
     """
     began = time.monotonic()
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)

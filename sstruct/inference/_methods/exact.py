@@ -104,11 +104,6 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     """
     model, _ = pairwise_model(mrf)
     n_variables = n_marginals(model)
-    if n_variables > MOST_VARIABLES:
-        raise ValueError(
-            f'method="exact" requires {n_variables} variables, more than {MOST_VARIABLES}; '
-            'use method="trws", which computes a bound for larger models'
-        )
     record.bound(trivial_bound(model))
     costs, matrix, sums = local_polytope(model)
     allowed = np.isfinite(costs)

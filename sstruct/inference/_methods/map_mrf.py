@@ -30,6 +30,7 @@ from sstruct.inference._methods.feasible import FIRST_REVISIONS, find_feasible
 from sstruct.inference._methods.fwmap import LOOKS, fwmap
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._methods.moves import cut, expansion, no_cut
+from sstruct.inference._methods.search import check_size, search, searcher
 from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF
@@ -41,8 +42,18 @@ MOST_ENTRIES = 2**23
 # Iterations of belief propagation after other methods. Its labelings are better if pairs are
 # frustrated: by 3 to 5 % on Ising models, before combination.
 MOST_PROPAGATIONS = 100
+# Limits on the work of branch and bound in "auto": after message passing, after belief propagation
+# and moves of two nodes, and after all other methods. A second is about 2^29.
+FIRST_WORK = 2**26
+SECOND_WORK = 2**28
+ALL_WORK = 2**32
 # Time limit in seconds of HiGHS after the other methods of "auto", without `max_time`.
 SECONDS_OF_BRANCHING = 10.0
+# Fraction of the remaining time after which HiGHS replaces branch and bound. Its cuts close the gap
+# of frustrated models of two labels, such as Ising models on grids, where the bounds of branch and
+# bound are weak. In models with more labels they are expensive.
+SHARE = 0.5
+SHARE_OF_TWO_LABELS = 0.05
 VALID_OPTIONS = {
     "tol": Range(least=0),
     "max_time": Range(above=0, other=(None,)),
@@ -90,13 +101,15 @@ def map_mrf(
           bound.
         * ``"graph-cut"``: two labels for each node, only attractive pairs, no forbidden pairs.
           Exact.
-        * ``"exact"``: max-sum on forests; variable elimination if its tables have at most 2^23
-          entries in total; otherwise HiGHS on an integer program of at most 2^18 variables (labels
-          of nodes and entries of tables), in a separate process if it takes long. HiGHS proves a
-          minimum up to differences of about 1e-7.
-        * ``"auto"``: max-sum on forests, a cut if it is exact, or variable elimination as above.
-          Otherwise ``"trws"`` and then, while a gap remains, ``"fwmap"``, moves that improve the
-          labeling, and HiGHS as above for at most 10 seconds, or until `max_time` if it is given.
+        * ``"auto"``: max-sum on forests, a cut if it is exact, or variable elimination if its
+          tables have at most 2^23 entries in total. Otherwise ``"trws"`` and then, while a gap
+          remains, a short branch and bound, ``"fwmap"``, moves that improve the labeling, a longer
+          branch and bound, and HiGHS for at most 10 seconds. With `max_time`, the last two share
+          the remaining time. HiGHS solves integer programs of at most 2^18 variables (labels of
+          nodes and entries of tables), up to differences of about 1e-7, in a separate process if it
+          takes long. Branch and bound supports 2^23 variables, with at most 2^26 table entries at
+          all depths of the search (512 MB).
+        * ``"exact"``: the same without limits other than `max_time`.
     tol : float, default=1e-6
         Stop when energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
@@ -209,7 +222,7 @@ def map_mrf(
     >>> model = MRF(node_costs, [[0, 1], [1, 2], [2, 3], [3, 0]], 0.2 * (1 - np.eye(3)))
     >>> result = map_mrf(model)
     >>> result.labels, result.status, result.method
-    (array([2, 0, 2, 2], dtype=int32), 'CONVERGED', 'exact')
+    (array([2, 0, 2, 2], dtype=int32), 'PROVEN', 'exact')
     """
     began = time.monotonic()
     if not isinstance(mrf, MRF):
@@ -254,6 +267,7 @@ class _Run:
 
     def __init__(self, mrf, record, method, ascent):
         self.mrf, self.record, self.method, self.ascent = mrf, record, method, ascent
+        self.has_limits = True  # on the work of exact methods
 
     @cached_property
     def small(self):
@@ -262,29 +276,26 @@ class _Run:
 
     def minimize(self, start):
         """Run the method and return the status."""
-        mrf, record, is_auto = self.mrf, self.record, self.method == "auto"
-        if is_auto:
+        mrf, record, proves = self.mrf, self.record, self.method in ("auto", "exact")
+        if proves:
+            self.has_limits = self.method == "auto"
             status = self._exactly()
             if status is not None:
                 return status
+            if not self.has_limits:
+                check_size(mrf)
             self.method = "trws"
         if self.method == "graph-cut":
             return cut(mrf, record)
         if self.method == "alpha-expansion":
             return expansion(mrf, record, self.ascent.random_state)
-        if self.method in ("exact", "bp") and is_forest(mrf):
+        if self.method == "bp" and is_forest(mrf):
             return forest(mrf, record)
-        if self.method == "exact":
-            status = self._eliminate()
-            if status is not None:
-                return status
         if self.method != "fwmap":
             self._search_locally(2**62 if self.method == "icm" else mrf.n_nodes)
         if self.method == "icm":
             return Status.CONVERGED
-        if self.method == "exact":
-            return integer_program(mrf, record)
-        return self._iterate(start, is_auto)
+        return self._iterate(start, proves)
 
     def _exactly(self):
         """Run a fast exact method; return the status, or None if there is none."""
@@ -313,16 +324,27 @@ class _Run:
             record.offer(spare.labels, spare.energy)
         return status
 
-    def _iterate(self, start, is_auto):
-        """Run ``"trws"``, ``"bp"`` or ``"fwmap"``, improve labelings, and return the status."""
+    def _iterate(self, start, proves):
+        """Run ``"trws"``, ``"bp"`` or ``"fwmap"``, improve labelings, and return the status.
+
+        proves : bool
+            Continue with other methods while a gap remains.
+        """
         mrf, record, max_iter = self.mrf, self.record, self.ascent.max_iter
         if not self._make_feasible(FIRST_REVISIONS):
             return Status.INFEASIBLE
         status, sweeps = Status.STALLED, None
         if self.method != "fwmap":
             averaged = self.method == "trws"
-            status, sweeps = message_passing(mrf, record, max_iter, averaged=averaged)
-        if self.method == "fwmap" or (is_auto and status in (Status.STALLED, Status.MAX_ITER)):
+            status, sweeps = message_passing(
+                mrf, record, max_iter, averaged=averaged, is_first=proves
+            )
+        is_open = status in (Status.STALLED, Status.MAX_ITER)
+        if proves and is_open:
+            found = self._search_soon()
+            if found in (Status.CONVERGED, Status.INFEASIBLE):
+                return found
+        if self.method == "fwmap" or (proves and is_open):
             self.method = "fwmap"
             status = fwmap(mrf, record, self.ascent, start=start, sweeps=sweeps)
         del sweeps
@@ -334,7 +356,7 @@ class _Run:
             self._improve(0 if self.method == "bp" else max_iter)
         if record.is_late():
             return Status.TIME_LIMIT
-        return self._branch(status) if is_auto and not record.is_closed() else status
+        return self._branch(status) if proves and not record.is_closed() else status
 
     def _search_locally(self, most_visits):
         """Offer the best labeling after local search."""
@@ -351,38 +373,83 @@ class _Run:
         return may_exist
 
     def _improve(self, max_iter):
-        """Improve good labelings by moves of two and of many nodes, and combine them.
+        """Improve good labelings by `_combine` and by moves of many nodes.
 
         max_iter : int
             Limit on the iterations of belief propagation, which searches for more labelings.
         """
-        mrf, record = self.mrf, self.record
-        if mrf.n_factors == 0 and n_marginals(mrf) <= MOST_ENTRIES:
-            if max_iter and not record.is_late():
-                message_passing(mrf, record, min(max_iter, MOST_PROPAGATIONS), averaged=False)
-            moves, found = JointMoves(PackedMRF(mrf)), {}
-            for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
-                energy = moves.search(labels, LOOKS)
-                record.offer(labels, energy)
-                found[labels.tobytes()] = energy, labels
-                if record.is_late() or record.is_closed():
-                    return
-            if len(found) > 1:
-                ranked = sorted(found.values(), key=itemgetter(0))
-                combine(mrf, [labels for _, labels in ranked], record)
-        if self.small is not None and not record.is_closed():
+        record = self.record
+        self._combine(max_iter)
+        if self.small is not None and not (record.is_closed() or record.is_late()):
             move(self.small, record)
 
-    def _branch(self, status):
-        """Try to close the gap by an integer program; return the status."""
-        if n_marginals(pairwise_model(self.mrf)[0]) > MOST_VARIABLES:
-            return status
-        is_limited = self.record.deadline < np.inf
-        seconds = np.inf if is_limited else SECONDS_OF_BRANCHING
-        found = integer_program(self.mrf, self.record, seconds=seconds)
+    def _combine(self, max_iter):
+        """Improve good labelings by moves of two nodes, and combine them; `max_iter` as above."""
+        mrf, record = self.mrf, self.record
+        if mrf.n_factors or n_marginals(mrf) > MOST_ENTRIES:
+            return
+        if max_iter and not record.is_late():
+            message_passing(mrf, record, min(max_iter, MOST_PROPAGATIONS), averaged=False)
+        moves, found = JointMoves(PackedMRF(mrf)), {}
+        for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
+            energy = moves.search(labels, LOOKS)
+            record.offer(labels, energy)
+            found[labels.tobytes()] = energy, labels
+            if record.is_late() or record.is_closed():
+                return
+        if len(found) > 1:
+            ranked = sorted(found.values(), key=itemgetter(0))
+            combine(mrf, [labels for _, labels in ranked], record)
+
+    @cached_property
+    def engine(self):
+        """Return the BranchAndBound of the model, or None if the model is too large."""
+        return searcher(self.mrf)
+
+    @cached_property
+    def has_two(self):
+        """Return True if all nodes have at most two labels."""
+        return self.mrf.n_labels.max() <= 2
+
+    def _search_soon(self):
+        """Run branch and bound with little work; return the status."""
+        found = self._search(FIRST_WORK)
+        is_open = found is Status.STALLED and self.engine is not None
+        if is_open and self.record.energy < np.inf and not self.has_two:
+            self._combine(self.ascent.max_iter)
+            found = self._search(SECOND_WORK)
+        return found
+
+    def _search(self, most_work, deadline=np.inf):
+        """Run branch and bound with limits; return the status."""
+        if self.record.is_closed():
+            return Status.CONVERGED
+        if self.engine is None:
+            return Status.STALLED
+        found = search(self.engine, self.mrf, self.record, most_work, deadline)
         if found in (Status.CONVERGED, Status.INFEASIBLE):
             self.method = "exact"
+        return found
+
+    def _branch(self, status):
+        """Try to close the gap by branch and bound and by HiGHS; return the status."""
+        record = self.record
+        is_limited = record.deadline < np.inf
+        is_small = n_marginals(pairwise_model(self.mrf)[0]) <= MOST_VARIABLES
+        end = np.inf
+        if is_limited and is_small:
+            now = time.monotonic()
+            end = now + (SHARE_OF_TWO_LABELS if self.has_two else SHARE) * (record.deadline - now)
+        no_limit = is_limited or (not self.has_limits and not (self.has_two and is_small))
+        found = self._search(np.inf if no_limit else ALL_WORK, end)
+        if found in (Status.CONVERGED, Status.INFEASIBLE):
             return found
+        if is_small and not record.is_late():
+            seconds = np.inf if is_limited or not self.has_limits else SECONDS_OF_BRANCHING
+            found = integer_program(self.mrf, record, seconds=seconds)
+            if found in (Status.CONVERGED, Status.INFEASIBLE):
+                self.method = "exact"
+                return found
         # HiGHS may stop slightly before the time limit.
         return found if is_limited and found is Status.TIME_LIMIT else status
 

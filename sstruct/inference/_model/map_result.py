@@ -24,8 +24,9 @@ class MapResult:
     gap : float
         ``energy - lower_bound``, at least 0: a bound on the suboptimality of the labels.
     status : str
-        ``CONVERGED``: the gap is at most ``tol * (1 + abs(energy))``. ``UNPROVEN``: the method
-        finished with a larger gap; the labeling may be optimal, but this is not proven.
+        ``PROVEN``: the labeling is proven to be optimal, since the gap is at most
+        ``tol * (1 + abs(energy))``. ``UNPROVEN``: the method finished with a larger gap; the
+        labeling may be optimal, but this is not proven.
         ``INFEASIBLE``: every labeling is proven to be forbidden; energy and bound are ``+inf``.
         ``MAX_ITER``, ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): the limit that stopped the search.
         ``STALLED``: neither energy nor bound improved for many iterations.
@@ -38,6 +39,9 @@ class MapResult:
         of a label, of the absolute differences of the multipliers.
     method : str
         The last method that ran. For ``"auto"``, the one that proved the optimum, if any.
+    fixed : ndarray of shape (V,), dtype bool
+        True for nodes whose labels are proven: some optimal labeling has all of these labels. All
+        True if the status is ``PROVEN``, all False for methods that prove no labels.
 
     See Also
     --------
@@ -65,6 +69,7 @@ class MapResult:
     status: str
     history: dict[str, np.ndarray]
     method: str
+    fixed: np.ndarray
 
     def __repr__(self):
         labels = np.array2string(self.labels, threshold=50, separator=", ").replace("\n", "")
@@ -99,6 +104,8 @@ class Record:
         self.deadline = np.inf if max_time is None else self.start + max_time
         self.labels, self.energy, self.lower_bound = labels.copy(), mrf.energy(labels), -np.inf
         self.ceiling, self.rows, self.offered = None, [], {}
+        # Labels that an optimal labeling has if the best labeling is not optimal; -1 if unknown.
+        self.only = np.full(len(labels), -1, dtype=np.int32)
         self.row()
 
     def offer(self, labels, energy):
@@ -154,14 +161,14 @@ class Record:
         return self.energy >= energy and gain <= 0.1 * self.tol * (1 + abs(self.lower_bound))
 
     def result(self, status, method):
-        """Return the MapResult; its status is CONVERGED if and only if the gap is closed."""
+        """Return the MapResult; its status is PROVEN if and only if the gap is closed."""
         energy = self.energy
         if status == Status.INFEASIBLE:
             self.lower_bound = np.inf
         # Rounding may raise the bound slightly above the energy.
         self.lower_bound = min(self.lower_bound, energy)
         if self.is_closed():
-            status = Status.CONVERGED
+            status = Status.PROVEN
         elif status == Status.CONVERGED:
             status = Status.UNPROVEN
         self.row()
@@ -182,6 +189,7 @@ class Record:
                 "B": table[:, 4],
             },
             method=method,
+            fixed=(self.only == self.labels) | (status == Status.PROVEN),
         )
 
 
