@@ -35,6 +35,19 @@ cdef inline double join(double a, double b, bint maxima) noexcept nogil:
     return a + log1p(exp(b - a))
 
 
+cdef void normalize(double* x, Py_ssize_t n) noexcept nogil:
+    """Replace logarithms, not all of which are -inf, by probabilities."""
+    cdef Py_ssize_t k
+    cdef double highest = -INFINITY, total = 0
+    for k in range(n):
+        highest = max(highest, x[k])
+    for k in range(n):
+        x[k] = exp(x[k] - highest)
+        total += x[k]
+    for k in range(n):
+        x[k] /= total
+
+
 cdef class SegmentSweeps(SegmentRanges):
     """Sums over the segmentations of one sequence at a time; owns the scratch memory.
 
@@ -170,7 +183,7 @@ cdef class SegmentSweeps(SegmentRanges):
         The sum over all segmentations must not be -inf.
         """
         cdef Py_ssize_t l, k, p, K = self.n_labels
-        cdef double total
+        cdef double* row
         for l in range(self.L * K):
             out[l] = -INFINITY
         for k in range(K):
@@ -183,12 +196,13 @@ cdef class SegmentSweeps(SegmentRanges):
                         self.cover(k, p, l, out)
                     p = l
         for l in range(self.L):
-            total = log_of_sum(out + l * K, K, 1) if not self.maxima else 0
-            for k in range(K):
-                if self.maxima:
-                    out[l * K + k] += self.shift
-                else:
-                    out[l * K + k] = exp(out[l * K + k] - total)
+            row = out + l * K
+            if self.maxima:
+                for k in range(K):
+                    row[k] += self.shift
+            else:
+                # The sum of each row is that of all segmentations.
+                normalize(row, K)
             look_after(20.0 * K)
         return 0
 
@@ -284,18 +298,14 @@ cdef class SegmentSweeps(SegmentRanges):
     cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
         """Draw a segmentation, after `forward`, which must not have returned -inf."""
         cdef Py_ssize_t j, k, l, start, end = self.L, K = self.n_labels
-        cdef double highest, total
         cdef const double* row
         k = -1
         while end > 0:
-            highest, total, row = -INFINITY, 0, self.ending + end * K
+            row = self.ending + end * K
             for j in range(K):
                 self.room[j] = row[j] + (self.step[k * K + j] if k >= 0 else 0)
-                highest = max(highest, self.room[j])
-            for j in range(K):
-                self.room[j] = exp(self.room[j] - highest)
-                total += self.room[j]
-            k = random_choice(random, self.room, K, total)
+            normalize(self.room, K)
+            k = random_choice(random, self.room, K, 1)
             start = self.sample_start(random, end, k)
             for l in range(start, end):
                 labels[l] = <int32_t> k
