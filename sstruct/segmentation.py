@@ -273,6 +273,7 @@ class SegmentSSVM(LabelingSSVM):
     --------
     ChainSSVM : The same without durations.
     sstruct.inference.segment_viterbi : The decoder.
+    sstruct.calibration.CalibratedSSVM : Adds probabilities of labels and segments.
     sstruct.metrics.segment_f1_score : F1 score of segments.
 
     Notes

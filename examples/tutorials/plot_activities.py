@@ -150,7 +150,7 @@ print(weights.round(2))
 # :class:`~sstruct.calibration.CalibratedSSVM` estimates a temperature on the
 # people who were not used for training. Then each predicted segment has a
 # probability: that of all segmentations that contain it with these ends. Its
-# label is more certain than its ends, so that :meth:`predict_proba`, which gives
+# label is more certain than its ends, so that ``predict_proba``, which gives
 # the probability of each activity at each node, is larger.
 
 calibrated = CalibratedSSVM(FrozenEstimator(model)).fit(X[held_out], y[held_out])

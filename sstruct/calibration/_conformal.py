@@ -71,7 +71,7 @@ class ConformalSSVM(HeldOutPredictor):
         :class:`~sklearn.frozen.FrozenEstimator`, a fitted one, which is not fitted again: all
         samples passed to ``fit`` are then held-out samples, and must not have been used for its
         training (split conformal prediction). Labelings require :class:`ChainSSVM` or
-        :class:`SegmentSSVM`, spans :class:`ChainSSVM`, and nodes any estimator with
+        :class:`~sstruct.SegmentSSVM`, spans :class:`ChainSSVM`, and nodes any estimator with
         ``decision_function``. A pipeline contains this estimator as its last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. Test samples of different splits may overlap, and need not

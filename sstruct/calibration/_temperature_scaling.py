@@ -333,10 +333,10 @@ class CalibratedSSVM(HeldOutPredictor):
         X : as in :meth:`fit`
             Samples.
         scheme : {"bio", "bioes", "bilou", "iob1", "io"}, default="bio"
-            Label scheme, as for :func:`sstruct.spans.spans_of`. Not used for SegmentSSVM, whose
-            spans are its segments.
+            Label scheme, as for :func:`sstruct.spans.spans_of`. Not supported for SegmentSSVM,
+            whose spans are its segments.
         suffix : bool, default=False
-            Whether the letter follows the type, as in ``"PER-B"``. Not used for SegmentSSVM.
+            Whether the letter follows the type, as in ``"PER-B"``. Not supported for SegmentSSVM.
 
         Returns
         -------
