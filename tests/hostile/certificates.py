@@ -470,8 +470,8 @@ def change_blocks(model, X, y, weights):
     bins = getattr(model, "duration_bins_", ())
     for x, places, weight in zip(items(X), items(y), weights, strict=True):
         x = dense(x).astype(float)
-        if len(x) == 0:
-            continue
+        if len(x) == 0:  # whose weight does not count
+            raise UnreadError
         (block,) = changes.blocks(
             [x], [list(places)], costs, bins,
             tolerance=tolerance, least=least, most=most, scale=model.scale,

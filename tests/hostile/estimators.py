@@ -10,7 +10,9 @@ from tests.registry import TRAINED
 # Parameters whose damaged values would only be long work: passes, processes.
 LONG = ("max_iter", "n_jobs")
 # Structures without `y_partial`.
-NOT_PARTIAL = ("rows", "typed graph", "choices", "ConstrainedChoice", "ChoiceByScores")
+NOT_PARTIAL = (
+    "rows", "typed graph", "change points", "choices", "ConstrainedChoice", "ChoiceByScores",
+)  # fmt: skip
 EARLY = {
     "early_stopping": (True, True, False),
     "validation_fraction": (0.1, 0.5, 0.9),

@@ -54,22 +54,21 @@ def attack(case):
     tampered = load(case, model)
     if tampered is REFUSED:
         return
+    tables = [k for k in ("coef_", "intercept_", "edge_coef_") if hasattr(type(model), k)]
     uses = [
         ("predict", lambda: tampered.predict(X)),
         ("score", lambda: tampered.score(X, y)),
         ("w_", lambda: tampered.w_),
         ("to_frame", lambda: tampered.to_frame()),
-        ("coef_", lambda: (tampered.coef_, tampered.intercept_, tampered.edge_coef_)),
+        ("coef_", lambda: [getattr(tampered, name) for name in tables]),
         ("fit", lambda: _fit(tampered, X, y)),
     ]
     if hasattr(model, "decision_function"):
         uses.append(("decision_function", lambda: tampered.decision_function(X)))
     if hasattr(model, "predict_top_k"):
         uses.append(("predict_top_k", lambda: tampered.predict_top_k(X, 2)))
-    if name not in ("rows", "typed graph"):
+    if name not in ("rows", "typed graph", "change points"):
         uses.append(("y_partial", lambda: tampered.predict(X, y)))
-    if name == "rows":
-        uses = [use for use in uses if use[0] != "coef_"]
     for use in case.random.sample(uses, 3):
         case.attempt(use[0], use[1])
 

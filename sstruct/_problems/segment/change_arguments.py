@@ -138,6 +138,7 @@ def windows_of(changes, length, tolerance):
     tolerance : int
     """
     out, first = np.zeros(len(changes), dtype=np.int32), 0
+    tolerance = min(tolerance, len(changes))
     for L in length.tolist():
         places = np.flatnonzero(changes[first : first + L])
         # The first node that is nearer to the next change, for each change but the last one.

@@ -123,6 +123,13 @@ def test_forms_of_signals():
         named.predict([pd.DataFrame({"b": x}) for x in X])
 
 
+def test_any_tolerance():
+    X, y = make(np.random.default_rng(0), n=4)
+    models = [ChangePointSSVM(tolerance=tolerance).fit(X, y) for tolerance in (9, 2**64)]
+    assert models[0].w_.tolist() == models[1].w_.tolist()
+    assert models[0].score(X, y) == models[1].score(X, y)
+
+
 def test_empty_signals():
     X, y = make_change_points(10, random_state=0)
     with pytest.warns(UserWarning, match=r"X\[1\]|empty"):
