@@ -117,10 +117,14 @@ def _with_columns(X):
 
 
 def _column(item, i):
-    flat = isinstance(item, np.ndarray) or hasattr(item, "ndim")
+    """Return a signal, as an array with one column if it is a 1-D array or a list of numbers."""
+    if sparse.issparse(item) or is_empty(item):
+        return item
     if isinstance(item, list | tuple):
-        flat = len(item) > 0 and not is_sized(item[0]) and np.ndim(item[0]) == 0
-    if not flat or getattr(item, "ndim", 1) != 1 or sparse.issparse(item) or is_empty(item):
+        is_flat = not is_sized(item[0]) and np.ndim(item[0]) == 0
+    else:
+        is_flat = len(getattr(item, "shape", ())) == 1
+    if not is_flat:
         return item
     return as_floats(array_of(item, f"X[{i}]", NUMBERS), f"X[{i}]")[:, np.newaxis]
 

@@ -12,7 +12,7 @@ from sstruct._problems.segment.segment_arguments import number_of_bins
 def layout_of_changes(state):
     """Return the WeightLayout of fitted attributes."""
     n_bins = number_of_bins(state.get("duration_bins_"))
-    return change_layout(len(state["_kinds"]), int(state["n_features_in_"]), n_bins)
+    return change_layout(len(state["_costs"]), int(state["n_features_in_"]), n_bins)
 
 
 CHANGE_STATE = BASE_STATE.extended(
@@ -22,7 +22,7 @@ CHANGE_STATE = BASE_STATE.extended(
         # The meaning of w_ must not change if a parameter is set after the fit.
         # Only if durations have weights.
         "duration_bins_": Array(dtype=np.int64, shape=("bins",), least=1, optional=True),
-        "_kinds": Array(dtype=np.int32, shape=("costs",), least=0, most=len(COSTS) - 1),
+        "_costs": Array(dtype=np.int32, shape=("costs",), least=0, most=len(COSTS) - 1),
         "_durations": Array(dtype=np.int64, shape=(2, 1), least=1),
         "_scaled": Flag(),
     },

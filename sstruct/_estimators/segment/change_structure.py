@@ -93,7 +93,7 @@ class ChangePointStructure(Structure):
             "n_features_in_": nodes.n_features,
             "feature_names_in_": nodes.feature_names,
             "duration_bins_": bins,
-            "_kinds": kinds,
+            "_costs": kinds,
             "_durations": limits,
             "_scaled": self.scale == "noise",
         }
@@ -150,7 +150,7 @@ class ChangePointStructure(Structure):
             return changes_of_codes(np.empty(0, dtype=np.int32), lengths)
         used = lengths > 0
         of_model = ChangePointModel(
-            model._kinds, *model._durations[:, 0].tolist(), model.get("duration_bins_")
+            model._costs, *model._durations[:, 0].tolist(), model.get("duration_bins_")
         )
         sums = samples.sums(used, "noise" if model._scaled else None, of_model.with_positions)
         problem = ChangePointProblem(sums, of_model)
@@ -173,14 +173,16 @@ class ChangePointStructure(Structure):
         return boundary_f1(changes, self.decode(model, samples), self.tolerance, weights)
 
     def hidden(self, X, y, sample_weight):
-        raise TypeError(f"LatentSSVM has no hidden labels for {self.estimator_name}")
+        raise TypeError(
+            f"LatentSSVM does not support {self.estimator_name}: all changes must be annotated"
+        )
 
     def distinct_labels(self, y):
         return None
 
     def axis_values(self, model):
         bins = model.get("duration_bins_")
-        values = {"cost": [COSTS[kind] for kind in model._kinds]}
+        values = {"cost": [COSTS[kind] for kind in model._costs]}
         return values | super().axis_values(model) | ({} if bins is None else {"duration": bins})
 
 

@@ -123,6 +123,27 @@ def test_forms_of_signals():
         named.predict([pd.DataFrame({"b": x}) for x in X])
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"costs": "trend"}, "costs is"),
+        ({"duration_bins": [1, 3]}, "duration_bins is"),
+        ({"scale": None}, "scaled is"),
+    ],
+)
+def test_weights_keep_their_meaning(change, message):
+    X, y = make_change_points(6, random_state=0)
+    options = {"costs": "mean", "duration_bins": [1, 2]}
+    prior = ChangePointSSVM(**options).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        ChangePointSSVM(prior=prior, **options | change).fit(X, y)
+    online = ChangePointSSVM(solver="perceptron", **options).partial_fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        online.set_params(**change).partial_fit(X, y)
+    again = ChangePointSSVM(prior=prior, min_duration=2, tolerance=3, **options).fit(X, y)
+    assert again.w_.shape == prior.w_.shape
+
+
 def test_any_tolerance():
     X, y = make(np.random.default_rng(0), n=4)
     models = [ChangePointSSVM(tolerance=tolerance).fit(X, y) for tolerance in (9, 2**64)]
@@ -249,6 +270,14 @@ def test_invalid_parameters(parameters, message):
         ChangePointSSVM(**parameters).fit([np.zeros(6), np.arange(5.0)], [[2], []])
 
 
+def test_polars_series():
+    polars = pytest.importorskip("polars")
+    X, y = make_change_points(6, random_state=0)
+    model = ChangePointSSVM(costs="mean").fit(X, y)
+    found = model.predict([polars.Series(x) for x in X])
+    assert [a.tolist() for a in found] == [a.tolist() for a in model.predict(X)]
+
+
 def test_signals_without_allowed_segments():
     X, y = make_change_points(10, random_state=0)
     model = ChangePointSSVM(min_duration=4, max_duration=100).fit(X, y)
@@ -258,5 +287,5 @@ def test_signals_without_allowed_segments():
 
 def test_latent_labels_are_refused():
     X, y = make_change_points(5, random_state=0)
-    with pytest.raises(TypeError, match="LatentSSVM has no hidden labels for ChangePointSSVM"):
+    with pytest.raises(TypeError, match="LatentSSVM does not support ChangePointSSVM"):
         LatentSSVM(ChangePointSSVM()).fit(X, y)

@@ -244,6 +244,16 @@ def test_durations_are_learned():
     assert model.score(X[15:], y[15:]) > chain.score(X[15:], y[15:]) + 0.1
 
 
+def test_weights_of_durations_keep_their_meaning(rng):
+    X, y = make(rng)
+    prior = SegmentSSVM(duration_bins=[1, 2], random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="duration_bins is"):
+        SegmentSSVM(duration_bins=[1, 3], prior=prior).fit(X, y)
+    online = SegmentSSVM(duration_bins=[1, 2], solver="perceptron").partial_fit(X, y, [0, 1, 2])
+    with pytest.raises(ValueError, match="duration_bins is"):
+        online.set_params(duration_bins=[1, 3]).partial_fit(X, y)
+
+
 def test_warm_start_needs_the_same_durations(rng):
     X, y = make(rng)
     model = SegmentSSVM(duration_bins=[1, 2], lam=0.1, warm_start=True, random_state=0).fit(X, y)
