@@ -185,6 +185,7 @@ ROWS = [
     ("A graph with types of nodes", "TypedGraphCRFSSVM"),
     ("A row with any number of labels", "MultilabelSSVM"),
     ("An object with parts to locate", "TreeSSVM"),
+    ("Two sets to match: detections", "MatchingSSVM"),
     ("Anything else, such as rankings", "StructuredSVM"),
 ]
 THEN = [
