@@ -9,7 +9,11 @@ from sstruct._solvers.core.status import Status
 from sstruct.inference import MRF, map_mrf
 from sstruct.inference._methods import elimination, feasible
 from sstruct.inference._methods import map_mrf as module
-from sstruct.inference._methods.elimination import Elimination, minimize, move
+from sstruct.inference._methods.elimination import (
+    Elimination,
+    minimize_in_order,
+    move,
+)
 from sstruct.inference._methods.feasible import find_feasible
 from sstruct.inference._model.map_result import Record
 from tests.inference.test_fwmap import frustrated_model
@@ -210,10 +214,45 @@ def test_a_search_that_is_stopped_proves_nothing(monkeypatch):
 def test_elimination_equals_enumeration(kind, n_nodes, density, n_factors, seed, new_rng):
     plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
     model, least = MRF(*plain.arguments()), reference.minimum(plain)
-    record = first_record(model)
-    status = minimize(Elimination(model), record)
-    assert status == (Status.CONVERGED if least < np.inf else Status.INFEASIBLE)
-    assert record.energy == pytest.approx(least, abs=1e-12)
+    small = Elimination(model)
+    for order in (small.plan(), small.plan_along_band()):
+        assert sorted(order) == list(range(n_nodes))
+        record = first_record(model)
+        status = minimize_in_order(small, order, record)
+        assert status == (Status.CONVERGED if least < np.inf else Status.INFEASIBLE)
+        assert record.energy == pytest.approx(least, abs=1e-12)
+
+
+def test_a_long_grid_is_eliminated_along_its_band(rng, monkeypatch):
+    # 8 rows: at most 2^10 entries, half of which are choices of one bit.
+    at = np.arange(160).reshape(8, 20)
+    edges = np.concatenate([
+        np.column_stack([at[:, :-1].ravel(), at[:, 1:].ravel()]),
+        np.column_stack([at[:-1].ravel(), at[1:].ravel()]),
+    ])  # fmt: skip
+    model = MRF(rng.normal(size=(160, 2)), edges, list(rng.normal(size=(len(edges), 2, 2))))
+    least = map_mrf(model)
+    assert least.status == "PROVEN"
+    monkeypatch.setattr(elimination, "LARGEST_AT_LAST", 2**10)
+    monkeypatch.setattr(elimination, "MOST_CHOICES", 160 * 2**6)
+    small = Elimination(model)
+    order, record = small.plan_along_band(), first_record(model)
+    assert minimize_in_order(small, order, record) == Status.CONVERGED
+    assert record.energy == pytest.approx(least.energy)
+    for name, most in (("LARGEST_AT_LAST", 2**8), ("ALL_AT_LAST", 2**13), ("MOST_CHOICES", 2**9)):
+        with monkeypatch.context() as patch:
+            patch.setattr(elimination, name, most)
+            assert small.plan_along_band() is None
+
+
+def test_auto_eliminates_along_the_band_if_the_search_fails(new_rng, monkeypatch):
+    monkeypatch.setattr(elimination, "ALL_TABLES", 2)
+    monkeypatch.setattr(module, "search", lambda *_: Status.STALLED)
+    for seed in range(5):
+        plain = frustrated_model(new_rng(seed))
+        result = map_mrf(MRF(*plain.arguments()))
+        assert result.energy == pytest.approx(reference.minimum(plain))
+        assert result.status == "PROVEN"
 
 
 @settings(max_examples=100)

@@ -5,6 +5,7 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
+from scipy import sparse
 
 from sstruct._solvers.core.status import Status
 
@@ -13,6 +14,11 @@ MOST_TERMS = 2**15
 # Limits on the entries of the largest table and of all tables of an exact elimination.
 LARGEST_TABLE = 2**20
 ALL_TABLES = 2**23
+# Limits of an exact elimination after other methods have failed: of the largest table, of all
+# tables, and of the choices, in bytes. Grids of two labels and 20 x 20 nodes take about 2 seconds.
+LARGEST_AT_LAST = 2**21
+ALL_AT_LAST = 2**30
+MOST_CHOICES = 2**27
 # Limit on the visits of neighbors in a plan; a visit takes about as long as VISIT table entries.
 MOST_VISITS = 2**20
 VISIT = 64
@@ -21,6 +27,8 @@ LARGEST_OF_MOVE = 2**14
 ALL_OF_MOVE = 2**21
 WORK_OF_MOVES = 2**29
 MOST_IDLE = 8
+# Limit of NumPy 1 on the axes of a table.
+MOST_AXES = 32
 
 
 class Elimination:
@@ -127,6 +135,31 @@ class Elimination:
         self.work += VISIT * visits
         return order
 
+    def plan_along_band(self):
+        """Return the nodes by reverse Cuthill-McKee, or None if tables exceed the last limits.
+
+        On long grids, the tables are smaller than by minimum fill.
+        """
+        n_nodes, n_bytes, total = len(self.size), 0.0, 0.0
+        near = [(u, v) for u, others in enumerate(self.neighbors) for v in others]
+        ends = np.array(near, dtype=np.int32).reshape(-1, 2).T
+        graph = sparse.coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(n_nodes, n_nodes))
+        order = sparse.csgraph.reverse_cuthill_mckee(graph.tocsr(), symmetric_mode=True).tolist()
+        around = [set(others) for others in self.neighbors]
+        for v in order:
+            others = around[v]
+            if len(others) >= MOST_AXES:
+                return None
+            entries = prod(self.size[u] for u in others) * self.size[v]
+            n_bytes += entries / max(self.size[v], 1) / (8 if self.size[v] == 2 else 1)
+            total += entries
+            if entries > LARGEST_AT_LAST or total > ALL_AT_LAST or n_bytes > MOST_CHOICES:
+                return None
+            for u in others:
+                around[u] |= others
+                around[u] -= {u, v}
+        return order
+
     def run(self, order, labels, record):
         """Minimize over the labels of the nodes in `order`; the other labels are fixed.
 
@@ -175,16 +208,35 @@ class Elimination:
             self.work += total.size
             axis = nodes.index(v)
             nodes.remove(v)
-            best = total.argmin(axis=axis)
-            choices.append((v, nodes, best.astype(np.min_scalar_type(self.size[v]))))
-            possible &= put(tuple(nodes), total.min(axis=axis))
+            best, least = _minimize_axis(total, axis)
+            choices.append((v, nodes, best))
+            possible &= put(tuple(nodes), least)
         if not possible:
             return None
         found, at = labels.copy(), {}
         for v, nodes, best in reversed(choices):
-            at[v] = int(best[tuple(at[u] for u in nodes)])
+            place = 0
+            for u in nodes:
+                place = place * self.size[u] + at[u]
+            at[v] = _choice(best, place, self.size[v])
             found[v] = self.allowed[v][at[v]]
         return found
+
+
+def _minimize_axis(table, axis):
+    """Return the first minimizers along an axis, for `_choice`, and the minima."""
+    if table.shape[axis] == 2:
+        zero, one = np.moveaxis(table, axis, 0)
+        return np.packbits(one < zero), np.minimum(zero, one)
+    best = table.argmin(axis=axis).astype(np.min_scalar_type(table.shape[axis]))
+    return best.ravel(), table.min(axis=axis)
+
+
+def _choice(best, place, size):
+    """Return the minimizer over an axis of length `size`, at a place of the other axes."""
+    if size == 2:
+        return int(best[place // 8] >> (7 - place % 8)) & 1
+    return int(best[place])
 
 
 def eliminator(mrf):
@@ -202,8 +254,11 @@ def minimize(elimination, record):
     elimination : Elimination or None
     """
     order = None if elimination is None else elimination.plan()
-    if order is None:
-        return None
+    return None if order is None else minimize_in_order(elimination, order, record)
+
+
+def minimize_in_order(elimination, order, record):
+    """Find a minimum by eliminating all nodes in the given order; return the status."""
     labels = elimination.run(order, record.labels, record)
     if labels is None:
         return Status.TIME_LIMIT if record.is_late() else Status.INFEASIBLE

@@ -18,7 +18,12 @@ from sstruct._problems.map.term_calls import TermCalls
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent
 from sstruct.inference._methods.combination import combine
-from sstruct.inference._methods.elimination import eliminator, minimize, move
+from sstruct.inference._methods.elimination import (
+    eliminator,
+    minimize,
+    minimize_in_order,
+    move,
+)
 from sstruct.inference._methods.exact import (
     MOST_VARIABLES,
     forest,
@@ -103,7 +108,9 @@ def map_mrf(
           Exact.
         * ``"auto"``: max-sum on forests, a cut if it is exact, or variable elimination if its
           tables have at most 2^23 entries in total. Otherwise ``"trws"`` and then, while a gap
-          remains, a short branch and bound, ``"fwmap"``, moves that improve the labeling, a longer
+          remains, a short branch and bound, variable elimination with at most 2^30 entries along
+          the bandwidth of the graph (2^21 in one table, such as grids of 20 rows with two labels),
+          ``"fwmap"``, moves that improve the labeling, a longer
           branch and bound, and HiGHS for at most 10 seconds. With `max_time`, the last two share
           the remaining time. HiGHS solves integer programs of at most 2^18 variables (labels of
           nodes and entries of tables), up to differences of about 1e-7, in a separate process if it
@@ -412,8 +419,15 @@ class _Run:
         return self.mrf.n_labels.max() <= 2
 
     def _search_soon(self):
-        """Run branch and bound with little work; return the status."""
+        """Run branch and bound with little work, and a long elimination; return the status."""
         found = self._search(FIRST_WORK)
+        order = None
+        if found is Status.STALLED and self.small is not None:
+            order = self.small.plan_along_band()
+        if order is not None:
+            found = minimize_in_order(self.small, order, self.record)
+            if found in (Status.CONVERGED, Status.INFEASIBLE):
+                self.method = "exact"
         is_open = found is Status.STALLED and self.engine is not None
         if is_open and self.record.energy < np.inf and not self.has_two:
             self._combine(self.ascent.max_iter)
