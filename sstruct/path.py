@@ -41,6 +41,8 @@ class RegularizationPath(AlongLambda):
         As in :func:`ssvm_path`.
     lam_min : float or None
         As in :func:`ssvm_path`.
+    relative : bool, default=False
+        Whether `eps` is relative to the objective at breakpoints, as in :class:`sstruct.PathCV`.
 
     Attributes
     ----------
@@ -85,23 +87,30 @@ class RegularizationPath(AlongLambda):
 
     _fitted_state = PATH_STATE
 
-    _if_not_exact = ", so that the gap may stay above eps: choose lam by PathCV or GridSearchCV"
+    _if_not_exact = ": choose lam by PathCV or GridSearchCV"
 
     lam_end_: float
     guarantee_: str
     kappa: float
 
-    def __init__(self, sweep: Sweep, eps: float, kappa: float, lam_min: float | None) -> None:
-        super().__init__(sweep, eps)
+    def __init__(
+        self,
+        sweep: Sweep,
+        eps: float,
+        kappa: float,
+        lam_min: float | None,
+        relative: bool = False,
+    ) -> None:
+        super().__init__(sweep, eps, relative)
         sweep.check_zero()
         self.kappa = kappa
-        solver = sweep.solver(1.0)
+        solver = sweep.solver(1.0, relative)
         least = None if lam_min is None else lam_min / sweep.unit
         self._take(solver.path(eps, kappa, least, SHARE_OF_AUTO * sweep.auto_lam), sweep)
         self._hinge_at_zero = solver.hinge_at_zero
         self.lam_end_ = lam_min if solver.end == least else sweep.unit * solver.end
         self.guarantee_ = "certified" if self._exact else "approximate"
-        self._finish(solver.status, f"the path, at lam={self.lam_end_:g},", sweep)
+        self._finish(solver.status, f"the path, at lam={self.lam_end_:g}, ended early", sweep)
 
     @property
     def certified_(self) -> bool:

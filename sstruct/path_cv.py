@@ -90,8 +90,13 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]
     ----------
     estimator : an estimator of this package
         An estimator that :func:`sstruct.ssvm_path` accepts.
-    eps : float, default=0.1
-        Maximum suboptimality of the objective at each lambda, in units of the mean loss.
+    eps : float or None, default=None
+        Maximum suboptimality of the objective at each lambda, in units of the mean loss, as in
+        :func:`sstruct.ssvm_path`. If None, it is relative, see `tol`.
+    tol : float, default=0.03
+        Without `eps`: maximum suboptimality relative to the objective; between breakpoints of a
+        path, to the objective at the next larger one, and above the first one, to that of zero
+        weights. The last fit uses the `tol` of the estimator.
     kappa : float or None, default=None
         As in :func:`sstruct.ssvm_path`.
     lam_min : float or None, default=None
@@ -165,7 +170,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]
     >>> from sstruct import ChainSSVM, PathCV
     >>> from sstruct.datasets import make_sequences
     >>> X, y = make_sequences(n_samples=60, random_state=0)
-    >>> search = PathCV(ChainSSVM(random_state=0), eps=0.1, cv=3).fit(X, y)
+    >>> search = PathCV(ChainSSVM(random_state=0), cv=3).fit(X, y)
     >>> search.certified_
     True
     >>> bool(search.best_score_ > 0.7)
@@ -177,7 +182,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]
     _fitted_state = SEARCH_STATE
 
     estimator: Estimator = field(kw_only=False)
-    eps: float = 0.1
+    eps: float | None = None
+    tol: float = 0.03
     kappa: float | None = None
     lam_min: float | None = None
     lams: NumericArrayLike | None = None
@@ -206,7 +212,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]
             self,
             estimator: Estimator,
             *,
-            eps: float = ...,
+            eps: float | None = ...,
+            tol: float = ...,
             kappa: float | None = ...,
             lam_min: float | None = ...,
             lams: NumericArrayLike | None = ...,
@@ -323,7 +330,9 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]
     def _check(self):
         """Raise if parameters are out of range."""
         check_parameters(self)
-        check_sweep(self.eps, KAPPA if self.kappa is None else self.kappa, self.lam_min)
+        check_number("tol", self.tol, above=0)
+        eps = self.tol if self.eps is None else self.eps
+        check_sweep(eps, KAPPA if self.kappa is None else self.kappa, self.lam_min)
         check_values(vars(self), VALID_VALUES)
         check_splitter(self.cv)
         if self.lams is not None:
@@ -487,12 +496,14 @@ def _path_and_scores(train, test, search, scorer, weights=None):
     if lams is None and not sweep.exact:  # a path requires gaps of at most eps
         least = sweep.training.lam / WIDEST if search.lam_min is None else search.lam_min
         lams = np.geomspace(max(WIDEST * sweep.training.lam, least), least, 11)
+    relative = search.eps is None
+    eps = search.tol if relative else search.eps
     if lams is None:
-        options = path_options(search.eps, search.kappa, search.lam_min)
-        path = RegularizationPath(sweep, *options)
+        options = path_options(eps, search.kappa, search.lam_min)
+        path = RegularizationPath(sweep, *options, relative=relative)
         end, certified = path.lam_end_, path.certified_
     else:
-        path = LambdaGrid(sweep, lams, float(search.eps), search.warm_start)
+        path = LambdaGrid(sweep, lams, float(eps), search.warm_start, relative)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
     try:
         scores = scores_along(path, scorer, test)

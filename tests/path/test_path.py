@@ -20,6 +20,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct._estimators.graph import graph_structure
+from sstruct._estimators.path.along_lambda import Sweep
 from sstruct._solvers.path.path_solver import PathSolver
 from sstruct.datasets import make_grids, make_sequences
 from sstruct.solvers import BCFW, MPBCFW
@@ -480,3 +481,22 @@ def test_a_path_with_an_approximate_decoder_that_ends_early_recommends_lams():
     with pytest.warns(ConvergenceWarning, match=r"decoder is not exact.*choose lam by PathCV"):
         path = ssvm_path(model, X, y, eps=0.01)
     assert path.guarantee_ == "approximate"
+
+
+@pytest.mark.parametrize("make", [chains, classes, cycles, sets])
+@pytest.mark.parametrize("tol", [0.3, 0.03])
+def test_gaps_relative_to_the_objective(make, tol):
+    rng = np.random.default_rng(7)
+    case = make(rng)
+    sweep = Sweep(case.estimator, case.X, case.y, None)
+    path = RegularizationPath(sweep, tol, 0.9, None, relative=True)
+    objectives = path.history_["primal"]
+    objectives[0] = path._hinge_at_zero  # also above the first breakpoint
+    assert (path.gaps_ <= 0.9 * tol * objectives * (1 + 1e-9)).all()
+    if make is cycles:
+        assert objectives[-1] < 0.5 * objectives[0]
+    for lam in path.lams_[0] * np.r_[10, 1, np.geomspace(1, path.lam_end_ / path.lams_[0], 9)]:
+        lam = max(lam, path.lam_end_)
+        most = tol * objectives[max((path.lams_ >= lam).sum() - 1, 0)]
+        assert path.gap(lam) <= most * (1 + 1e-9)
+        assert case.suboptimality(path.w(lam), lam) <= most * (1 + 1e-6)

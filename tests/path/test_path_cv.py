@@ -4,7 +4,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
@@ -299,3 +299,37 @@ def test_decoders_that_are_not_exact_have_a_grid_around_lam(lam):
     assert not search.certified_
     search = PathCV(model, cv=2, lam_min=20.0, eps=2.0).fit(X, y)
     assert search.lam_end_ == pytest.approx(20)
+
+
+@pytest.mark.parametrize("warm_start", ["primal", "dual", False])
+def test_a_grid_continues_if_decoders_that_are_not_exact_reach_a_limit(warm_start):
+    X, y = make_grids(n_samples=6, n_labels=3, random_state=0)
+    model = GridCRFSSVM(pairwise="potts", max_iter=2, random_state=0)
+    lams = [30.0, 10.0, 3.0, 1.0]
+    with pytest.warns(ConvergenceWarning, match="of 4 fits of the grid did not converge") as caught:
+        grid = LambdaGrid(Sweep(model, X, y, None), lams, 1e-3, warm_start, relative=True)
+    assert len(caught) == 1
+    np.testing.assert_array_equal(grid.lams_, lams)
+    above = grid.gaps_ > 1e-3 * grid.history_["primal"]
+    assert f"{above.sum()} of 4" in str(caught[0].message)
+    assert above.any()
+    for lam, gap, is_above in zip(lams, grid.gaps_, above, strict=True):
+        fitted = grid.estimator(lam)
+        assert fitted.dual_gap_ == pytest.approx(gap)
+        assert fitted.status_ == (grid.status_ if is_above else "CONVERGED")
+        assert fitted.converged_ != is_above
+
+
+@pytest.mark.parametrize("lams", [None, [1.0, 0.1, 0.01]])
+def test_eps_replaces_tol(chains, lams):
+    X, y = chains
+    model = ChainSSVM(random_state=0)
+    searches = [
+        PathCV(model, cv=2, lams=lams, refit=False, **options).fit(X, y)
+        for options in ({"tol": 0.1}, {"eps": 0.1}, {"eps": 0.1, "tol": 0.9})
+    ]
+    lam = [search.cv_results_["param_lam"].tolist() for search in searches]
+    assert lam[1] == lam[2]
+    assert (lam[0] == lam[1]) == (lams is not None)
+    with pytest.raises(ValueError, match="tol must be finite and above 0"):
+        PathCV(model, tol=0.0).fit(X, y)

@@ -102,11 +102,11 @@ class Sweep:
                 f"{where} must be within all bounds"
             )
 
-    def solver(self, lam):
+    def solver(self, lam, relative=False):
         """Return a PathSolver with a new state."""
         limits = self.training.solver_bounds, self.training.solver_prior
         setup = Setup(self.problem, lam / self.unit, self.block_weight, self.options, *limits)
-        return PathSolver(setup)
+        return PathSolver(setup, relative=relative)
 
     @property
     def prior(self):
@@ -118,19 +118,22 @@ class Sweep:
         return self.problem.layout.public(w)
 
 
-def _limit(structure, status):
-    """Describe the limit that stopped a sweep, and return advice."""
+def _limit(structure, status, name):
+    """Describe the limit that stopped a sweep, and return advice.
+
+    name : the parameter for the largest gap
+    """
     if status is Status.TIME_LIMIT:
         return (
             f"the time limit max_time={float(structure.max_time):g} was reached",
-            "Increase max_time, or eps.",
+            f"Increase max_time, or {name}.",
         )
     if status is Status.MAX_ITER:
         passes = f"max_iter={structure.max_iter} passes at one lambda were made"
-        return passes, "Increase max_iter, or eps."
+        return passes, f"Increase max_iter, or {name}."
     if status is Status.ROUNDING:
-        return "rounding errors may exceed eps", "Scale the features, or increase eps."
-    return "no further progress is possible", "Increase eps."
+        return f"rounding errors may exceed {name}", f"Scale the features, or increase {name}."
+    return "no further progress is possible", f"Increase {name}."
 
 
 class AlongLambda(CheckedState):
@@ -141,7 +144,7 @@ class AlongLambda(CheckedState):
     """
 
     # Advice for a gap that stays above eps.
-    _if_not_exact = ", so that the gap may stay above eps"
+    _if_not_exact = ""
 
     eps: float
     lams_: np.ndarray
@@ -150,8 +153,8 @@ class AlongLambda(CheckedState):
     status_: str
     history_: dict[str, np.ndarray]
 
-    def __init__(self, sweep, eps):
-        self.eps = eps
+    def __init__(self, sweep, eps, relative=False):
+        self.eps, self._relative = eps, relative
         self._template, self._attributes = sweep.estimator, sweep.attributes
         self._solver_name, self._n_weights = sweep.solver_name, sweep.problem.n_weights
         self._n_blocks = sweep.problem.n_blocks
@@ -175,7 +178,10 @@ class AlongLambda(CheckedState):
             self._rows.append({name: known[name] for name in COLUMNS})
 
     def _finish(self, status, what, sweep):
-        """Convert rows to arrays; warn if a limit stopped the sweep."""
+        """Convert rows to arrays; warn if a limit stopped the sweep.
+
+        what : what happened then
+        """
         self.status_ = status.value
         names = self._rows[0] if self._rows else ()
         self.history_ = {name: np.array([row[name] for row in self._rows]) for name in names}
@@ -183,10 +189,14 @@ class AlongLambda(CheckedState):
         self.lams_ = self.history_.get("lam", np.empty(0))
         self.gaps_ = self.history_.get("gap", np.empty(0))
         if status is not Status.CONVERGED:
-            limit, advice = _limit(sweep.structure, status)
+            name = "tol" if self._relative else "eps"
+            limit, advice = _limit(sweep.structure, status, name)
+            ended = f"{what} ({status.value}): {limit}"
             if not self._exact and status in (Status.MAX_ITER, Status.STALLED):
-                advice = f"{advice} The decoder is not exact{self._if_not_exact}."
-            ended = f"{what} ended early ({status.value}): {limit}"
+                advice = (
+                    f"{advice} The decoder is not exact, so that the gap may stay above {name}"
+                    f"{self._if_not_exact}."
+                )
             unscaled = None
             if status is not Status.STALLED:
                 unscaled = scale_warning(sweep.structure, sweep.training, limited=True)
@@ -194,6 +204,14 @@ class AlongLambda(CheckedState):
                 f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}",
                 ConvergenceWarning,
             )
+
+    def _largest_gap(self, objective):
+        """Return the largest absolute gap at which a fit has converged."""
+        return self.eps * objective if self._relative else self.eps
+
+    def _status_at(self, row, objective):
+        """Return the status of a point."""
+        return Status.CONVERGED
 
     def w(self, lam: float) -> np.ndarray:
         """Return the weights at one lambda.
@@ -231,8 +249,8 @@ class AlongLambda(CheckedState):
         Returns
         -------
         estimator
-            A clone with `lam` set, in the state after a converged fit. ``history_`` has a row for
-            each larger lambda, and passes are counted from the start of the sweep.
+            A clone with `lam` set, in the state after a fit. ``history_`` has a row for each larger
+            lambda, and passes are counted from the start of the sweep.
         """
         self._require_fitted()
         row, _ = self._at(lam)
@@ -243,7 +261,7 @@ class AlongLambda(CheckedState):
             w=np.zeros(self._n_weights),
             primal=primal,
             dual=dual,
-            status=Status.CONVERGED,
+            status=self._status_at(row, primal),
             exact=self._exact,
             n_passes=max(round(history["passes"][-1]), 1),
             n_oracle_calls=int(history["oracle_calls"][-1]),
@@ -288,7 +306,7 @@ class AlongLambda(CheckedState):
 
 
 class LambdaGrid(AlongLambda):
-    """Fits at given values of lambda in decreasing order, to a relative gap of at most eps.
+    """Fits at given values of lambda in decreasing order, to a gap of at most eps.
 
     Parameters
     ----------
@@ -298,24 +316,30 @@ class LambdaGrid(AlongLambda):
     eps : float
     warm_start : {"primal", "dual", False}
         State passed from one lambda to the next: w, the dual weights, or nothing.
+    relative : bool
+        Whether gaps are relative to the objective.
     """
 
-    def __init__(self, sweep, lams, eps, warm_start="primal"):
-        super().__init__(sweep, eps)
+    def __init__(self, sweep, lams, eps, warm_start="primal", relative=False):
+        super().__init__(sweep, eps, relative)
         lams = np.unique(np.asarray(lams, dtype=np.float64))[::-1]
         if warm_start is False:
             status = Status.CONVERGED
             for lam in lams:
-                solver = sweep.solver(lam)
+                solver = sweep.solver(lam, relative)
                 self._continue(solver, sweep, [lam], eps, "primal")
                 if solver.status is not Status.CONVERGED:
                     status = solver.status
         else:
-            solver = sweep.solver(lams[0])
+            solver = sweep.solver(lams[0], relative)
             self._continue(solver, sweep, lams, eps, warm_start)
             status = solver.status
         self.certified_ = self._exact
-        self._finish(status, "the grid", sweep)
+        above = [row for row in self._rows if row["gap"] > self._largest_gap(row["primal"])]
+        what = "the grid ended early"
+        if len(self._rows) == len(lams):
+            what = f"{len(above)} of {len(lams)} fits of the grid did not converge"
+        self._finish(status, what, sweep)
 
     def _continue(self, solver, sweep, lams, eps, keep):
         before = self._rows[-1] if self._rows else None
@@ -331,6 +355,10 @@ class LambdaGrid(AlongLambda):
         if len(found) == 0:
             raise ValueError(f"lam={shortened(lam)} is not one of the solved values {self.lams_}")
         return int(found[0]), 1.0
+
+    def _status_at(self, row, objective):
+        is_above = self.gaps_[row] > self._largest_gap(objective)
+        return Status(self.status_) if is_above else Status.CONVERGED
 
     def _certificate(self, lam):
         row, _ = self._at(lam)

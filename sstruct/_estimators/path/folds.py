@@ -155,7 +155,7 @@ def best_of(folds, end, scored, rule):
     if len(lams) == 0:
         raise ValueError(
             "no lambda has been reached in every fold: increase max_iter or max_time of the "
-            "estimator, or eps"
+            "estimator, or tol"
         )
     scores = real_array([scores_at(folds, lam) for lam in lams], "the result of scoring")
     if not scored.any():

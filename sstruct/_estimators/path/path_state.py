@@ -62,6 +62,7 @@ def model_agrees(state):
 ALONG_LAMBDA = FittedState(
     {
         "eps": Number(positive=True),
+        "_relative": Flag(),
         "lams_": Array(dtype=np.float64, shape=("J",), least=0),
         "gaps_": Array(dtype=np.float64, shape=("J",)),
         "ws_": Of(type=CompactRows),

@@ -106,6 +106,9 @@ class PathSolver(FrankWolfeFit):
     setup, state
         As for ``FrankWolfeFit``; the state must be new. The option ``tol`` and the averages are not
         used, and ``max_iter`` applies to each lambda.
+    relative : bool, default=False
+        Whether gaps are relative to the objective: between breakpoints, to that at the next larger
+        breakpoint; above the first one, to that of w = 0 or the prior.
 
     Attributes
     ----------
@@ -117,8 +120,9 @@ class PathSolver(FrankWolfeFit):
         sum_i q_i H_i at w = 0 or at the prior. Only for paths.
     """
 
-    def __init__(self, setup, state=None):
+    def __init__(self, setup, state=None, relative=False):
         super().__init__(setup, state)
+        self.relative = relative
         self.status, self.end, self.hinge_at_zero = Status.CONVERGED, math.inf, math.nan
         # Dual gain and cost of the last exact pass.
         self.gained = self.spent = 0.0
@@ -138,7 +142,7 @@ class PathSolver(FrankWolfeFit):
         Parameters
         ----------
         eps : float
-            Largest absolute duality gap.
+            Largest duality gap.
         kappa : float
             Largest gap at breakpoints, as a share of eps; below 1.
         lam_min : float or None
@@ -150,13 +154,13 @@ class PathSolver(FrankWolfeFit):
         ------
         Point
         """
-        point = self._first(eps, kappa * eps, lam_min or 0.0)
+        point, most = self._first(eps, kappa, lam_min or 0.0)
         self.kept = point.w, point.hinge, self._square(point.w), point.exact
         if lam_min is None:
             lam_min = min(1e-4 * point.lam, usual)
-        while not self._is_rounding(point, eps):
+        while not self._is_rounding(point, most):
             yield point
-            lam = point.breakpoint(eps)
+            lam = point.breakpoint(most)
             self.end = lam_min if 0 < lam <= lam_min else lam
             if point.lam <= np.finfo(float).tiny:  # w = 0 for all lambda
                 self.end = 0.0
@@ -170,9 +174,13 @@ class PathSolver(FrankWolfeFit):
                 point = self._certified(kappa * eps)
             if point is None:
                 return
+            most = self._in_units(eps, point.primal)
 
     def grid(self, lams, eps, keep):
         """Generate a point with a gap of at most eps for each value of lambda.
+
+        With approximate oracles, the gap may never be that small. Then the best point is generated,
+        and the grid continues.
 
         Parameters
         ----------
@@ -194,7 +202,9 @@ class PathSolver(FrankWolfeFit):
                 self.lam = lam
             with self.pool:
                 point = self._certified(eps)
-            if point is None or self._is_rounding(point, eps):
+            if point is None and self.status is not Status.TIME_LIMIT and not self.kept[-1]:
+                point = self._best()
+            if point is None or self._is_rounding(point, self._in_units(eps, point.primal)):
                 return
             yield point
 
@@ -206,9 +216,24 @@ class PathSolver(FrankWolfeFit):
         self.status = Status.ROUNDING
         return True
 
-    def _first(self, eps, target, lam_min):
-        """Find a small lambda whose dual weights are valid for all larger ones."""
-        point = self._largest_losses(target)
+    def _in_units(self, eps, objective):
+        """Return the absolute value of a gap that may be relative to the objective."""
+        return eps * objective if self.relative else eps
+
+    def _first(self, eps, kappa, lam_min):
+        """Find a small lambda whose dual weights are valid for all larger ones.
+
+        Returns
+        -------
+        point : Point
+        most : float
+            The largest absolute gap above it.
+        """
+        exact = start_at_largest_losses(self.state)
+        self.hinge_at_zero = self._linear()
+        eps = self._in_units(eps, self.hinge_at_zero)
+        target = kappa * eps
+        point = self._largest_losses(target, exact)
         tried = 0.0
         while lam_min < point.lam > np.finfo(float).tiny and point.hinge > eps:
             lam = max(point.lam / JUMP, math.sqrt(tried * point.lam), lam_min)
@@ -230,13 +255,11 @@ class PathSolver(FrankWolfeFit):
                 point = lower
             else:
                 tried = lam
-        return point
+        return point, eps
 
-    def _largest_losses(self, target):
-        """Start with all dual weight on largest losses; find a lambda with a gap of `target`."""
-        state = self.state
-        exact = start_at_largest_losses(state)
-        self.hinge_at_zero = linear = self._linear()
+    def _largest_losses(self, target, exact):
+        """Find a lambda with a gap of `target` for all dual weight on largest losses."""
+        state, linear = self.state, self.hinge_at_zero
         z, most = direction(state)
         size = squared_norm(z)
         if size == 0:
@@ -320,14 +343,14 @@ class PathSolver(FrankWolfeFit):
     def _certified(self, target, own=False):
         """Make passes until the best known w has a gap of at most `target`; None if stopped early.
 
-        own : whether w must be the vector of the dual weights
+        own : whether w must be the vector of the dual weights; `target` is then absolute
         """
         state = self.state
         most, between = self.options.max_iter, not own
         for _ in range(min(most, MOST_TRIES) if own else most):
             in_time = self._approximate()
             state.rebuild()
-            if not own and self._least_gap() <= target:
+            if not own and self._is_reached(target):
                 return self._best()
             w, n_steps, linear = state.w, state.n_steps, state.linear
             if between and self.kept is not None:
@@ -347,7 +370,7 @@ class PathSolver(FrankWolfeFit):
                 better = self._keep_if_better(w, hinge, exact)
                 state.rebuild()
                 gap = self._least_gap()
-                if gap <= target:
+                if self._is_reached(target):
                     return self._best()
                 if state.n_steps == n_steps and between:
                     between = better
@@ -356,7 +379,8 @@ class PathSolver(FrankWolfeFit):
             if state.n_steps == n_steps:
                 self.status = Status.STALLED
                 return None
-            while gap > FAR * target and math.isfinite(gap):
+            far = FAR * (target if own else self._in_units(target, self._primal()))
+            while gap > far and math.isfinite(gap):
                 before = gap
                 if not (self._approximate() and self._exact()):
                     break
@@ -384,6 +408,12 @@ class PathSolver(FrankWolfeFit):
     def _least_gap(self):
         """Return the gap between the best known vector and the current dual value."""
         return self._primal() - self.state.dual
+
+    def _is_reached(self, target):
+        """Whether this gap is at most a target."""
+        if self.kept is None:
+            return False
+        return self._least_gap() <= self._in_units(target, self._primal())
 
     def _best(self):
         """Return a point with the best known vector and the current dual weights."""
