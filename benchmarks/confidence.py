@@ -2,7 +2,7 @@
 """Are probabilities calibrated, and do prediction sets contain the truth?
 
     python benchmarks/confidence.py [--data dates ocr conll ewt yeast poses] [--splits 50]
-        [--splits-probabilities 10]
+        [--splits-probabilities 10] [--targets labelings nodes]
 
 For each random split of a set into training, held-out and test samples, one fit to the training
 samples. Then, on the test samples:
@@ -49,6 +49,7 @@ from sstruct.metrics import (
 from sstruct.preprocessing import SequenceVectorizer
 
 LEVELS = (0.9, 0.95)
+TARGETS = ("labelings", "nodes")
 STATISTICS = ("coverage", "listed", "size", "complete")
 COLUMNS = (
     *("splits", "train", "held_out", "test", "error", "calibration_error", "brier", "log_loss"),
@@ -210,7 +211,7 @@ def of_sets(model, held_out, test, target, allow_empty):
     return out
 
 
-def of_split(name, seed, with_probabilities):
+def of_split(name, seed, with_probabilities, targets):
     """Return the scores of each method for one split."""
     load, kind, *sizes = SETS[name]
     X, y, dicts = load()
@@ -227,7 +228,7 @@ def of_split(name, seed, with_probabilities):
     data = list(zip(rows, labels, strict=True))
     model = kind(random_state=0).fit(*data[0])
     methods = {}
-    for target in ("labelings", "nodes"):
+    for target in targets:
         methods[target] = partial(of_sets, model, *data[1:], target, False)
         methods[f"{target}, allow_empty"] = partial(of_sets, model, *data[1:], target, True)
     if with_probabilities:
@@ -255,6 +256,7 @@ def main():
     parser.add_argument("--data", nargs="+", choices=[*SETS], default=[*SETS])
     parser.add_argument("--splits", type=int, default=50)
     parser.add_argument("--splits-probabilities", type=int, default=10)
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=TARGETS)
     add_output(parser)
     add_load(parser)
     options = parser.parse_args()
@@ -262,7 +264,8 @@ def main():
     for name in options.data:
         found = {}
         for seed in range(options.splits):
-            split = of_split(name, seed, seed < options.splits_probabilities)
+            with_probabilities = seed < options.splits_probabilities
+            split = of_split(name, seed, with_probabilities, options.targets)
             for method, scores in split.items():
                 rows = found.setdefault(method, [])
                 rows.append(scores)
