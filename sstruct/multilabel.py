@@ -17,8 +17,11 @@ from sstruct._estimators.core.weight_frame import named_weights, node_weights, s
 from sstruct._estimators.label_set.label_set_structure import LabelSetStructure, has_one_label
 from sstruct._export.export_method import ExportMixin
 from sstruct._input.indicator import as_output
+from sstruct._input.label_constraints import LabelConstraint
 
 __all__ = ["MultilabelSSVM"]
+
+Inference = Literal["auto", "independent", "enumeration", "tree", "cut", "relaxed", "exact"]
 
 
 @explains_arguments
@@ -59,10 +62,14 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         - an integer array (K,): a hierarchy, as the parent of each label, -1 at roots. A label is
           then on only together with all its ancestors, in training and in predictions; there are no
           weights of pairs.
+    constraints : list of LabelConstraint or None, default=None
+        Constraints made by the functions of :mod:`sstruct.constraints`, such as
+        ``[implies("poodle", "dog"), at_most(3, genres)]``. Training sets must satisfy them, and
+        predictions always do. For sets of labels without a hierarchy.
     pairwise : {"and", "full"}, default="and"
         ``"and"``: one weight per pair, if both labels are on; positive weights attract, negative
         ones repel. ``"full"``: a weight for each of the four combinations of on and off.
-    inference : {"auto", "independent", "enumeration", "tree", "cut", "relaxed"}, default="auto"
+    inference : {"auto", "independent", "enumeration", "tree", "cut", "relaxed", "exact"}, default="auto"
         The decoder. Exact decoders are ``"independent"``: label by label, without edges;
         ``"tree"``: max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets
         of at most 20 labels; ``"cut"``: minimum cut, for ``pairwise="and"`` with
@@ -70,8 +77,11 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         a linear program [8]_, found by one cut, whose labels may be fractional; predictions are
         completed to sets. ``"auto"`` uses the first of these that supports the labels and edges,
         but a cut instead of enumeration for more than 18 labels. For slack rescaling with errors of
-        different costs, it enumerates up to 18 labels, which is exact. A decoder that does not
-        support the labels and edges raises an error.
+        different costs, it enumerates up to 18 labels, which is exact. With `constraints`,
+        ``"auto"`` enumerates up to 18 labels, and uses ``"exact"`` for more: a branch and bound
+        search for any interactions and constraints. It is exact unless it reaches its limit of
+        work, about a second for a row, and bounds its error otherwise. A decoder that does not
+        support the labels, edges and constraints raises an error.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
@@ -248,11 +258,11 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         Whether ``status_`` is CONVERGED.
     inference_ : str
         The decoder: ``"label by label (exact)"``, ``"max-sum (exact)"``, ``"enumeration (exact)"``,
-        ``"graph cut (exact)"`` or ``"roof duality (LP relaxation)"``. For the last one,
-        ``objective_`` and the certificate refer to the relaxed problem, whose hinge losses are
-        upper bounds, and so is ``objective_``. Slack rescaling adds the search: ``"max-sum, error
-        table (exact)"``, ``"graph cut, bisecting search (bounded)"``, ``"roof duality, edges of a
-        polygon (LP relaxation)"``.
+        ``"graph cut (exact)"``, ``"branch and bound (bounded)"`` or ``"roof duality (LP
+        relaxation)"``. For the last one, ``objective_`` and the certificate refer to the relaxed
+        problem, whose hinge losses are upper bounds, and so is ``objective_``. Slack rescaling adds
+        the search: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search (bounded)"``,
+        ``"roof duality, edges of a polygon (LP relaxation)"``.
     history_ : dict of ndarrays
         Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
@@ -329,8 +339,9 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
     edge_coef_ = named_weights("edge", "Weights of the edges.")
 
     edges: Literal["auto", "full", "tree"] | NumericArrayLike | None = "auto"
+    constraints: Sequence[LabelConstraint] | None = None
     pairwise: Literal["and", "full"] = "and"
-    inference: Literal["auto", "independent", "enumeration", "tree", "cut", "relaxed"] = "auto"
+    inference: Inference = "auto"
     bounds: Literal["submodular"] | NumericArrayLike | None = None
     loss: Loss | Literal["asymmetric"] | NumericArrayLike = "hamming-count"
     rescaling: Literal["margin", "slack"] = "margin"
@@ -381,8 +392,8 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are invalid. The message names the sample, and the estimator
-            remains unchanged.
+            If the data or a parameter are invalid, or a set in y violates a constraint. The message
+            names the sample, and the estimator remains unchanged.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
@@ -411,8 +422,8 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data are invalid, or no set of a hierarchy, or no label if each row has one
-            label, agrees with `y_partial`; the message names the row.
+            If the data are invalid, or no set of a hierarchy or that satisfies the constraints, or
+            no label if each row has one label, agrees with `y_partial`; the message names the row.
 
         Examples
         --------
@@ -449,8 +460,9 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         Returns
         -------
         ndarray of shape (n, K), or (n,) for two classes and one label per row
-            The best score of a set with the label minus the best score of a set without it. For one
-            label per row, as in :class:`MulticlassSSVM`. Exact if the decoder is exact.
+            The best score of a set with the label minus the best score of a set without it;
+            infinite if the constraints leave no choice. For one label per row, as in
+            :class:`MulticlassSSVM`. Exact if the decoder is exact.
         """
         structure, model = self._fitted()
         return structure.decisions(model, structure.pack(X, model))

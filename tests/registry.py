@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import sstruct
-from sstruct import Sequences, masks
+from sstruct import Sequences, constraints, masks
 from sstruct.calibration import CalibratedSSVM
 from sstruct.solvers import BCFW, GDMM, MPBCFW, PassiveAggressive, Perceptron
 from tests.estimators.custom.choices import ChoiceByScores, ConstrainedChoice, make_choices
@@ -611,7 +611,11 @@ EXAMPLES = {
                 "auto", "full", "tree", None, np.array([[0, 1], [2, 1]]), np.array([-1, 0, 0])
             ),
             "pairwise": ("and", "full"),
-            "inference": ("auto", "independent", "enumeration", "tree", "cut", "relaxed"),
+            "inference": (
+                *("auto", "independent", "enumeration", "tree", "cut", "relaxed"),
+                "exact",
+            ),
+            "constraints": (None, [constraints.at_most(3, range(3))]),
             "search": ("auto", "angular", "bisecting", "binary"),
             "class_weight": (None, "balanced", [{0: 1.0, 1: 2.0}] * 3),
             "fit_intercept": (True, False),

@@ -29,7 +29,7 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._estimators.core.structure import weighted_accuracy
 from sstruct._estimators.label_set.label_set_structure import has_one_label
-from sstruct._estimators.label_set.partial_sets import inner_sets
+from sstruct._estimators.label_set.partial_sets import valid_sets
 from sstruct._estimators.path.folds import check_splits, n_samples_of, splits_of
 from sstruct._input.indicator import (
     as_output,
@@ -117,8 +117,9 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
 
     Tuning for macro F1 can reduce micro F1 and increase the Hamming loss.
 
-    In a hierarchy, labels without all of their ancestors are removed. Other interactions influence
-    the scores, but a set of labels above their thresholds need not be the best set of any weights.
+    In a hierarchy, labels without all of their ancestors are removed. With constraints, as few
+    labels as possible are changed so that the set satisfies them. Other interactions influence the
+    scores, but a set of labels above their thresholds need not be the best set of any weights.
 
     In addition to the fits, the thresholds take O(n K log(n K)) operations per split and O(n K)
     memory for n rows and K labels.
@@ -258,7 +259,7 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
         # The mean weight is 1, the weight of the rows that are added to those of a label.
         weight = weights[at] / weights[at].mean()
         return choose_thresholds(
-            self.scoring, scores, sets[at], weight, parts, lambda each: _valid_sets(model, each)
+            self.scoring, scores, sets[at], weight, parts, lambda each: valid_sets(model, each)
         )
 
     def _check(self):
@@ -274,7 +275,7 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     def _sets(self, X):
         """Return the predicted sets, (n, K) of bool."""
         scores = self.estimator_.decision_function(X)
-        return _valid_sets(self.estimator_, scores > self.best_threshold_)
+        return valid_sets(self.estimator_, scores > self.best_threshold_)
 
     @reads_one_fit
     def predict(self, X: Any) -> Any:
@@ -288,8 +289,8 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
         Returns
         -------
         ndarray, CSR matrix or data frame of shape (n, K)
-            Zeros and ones in the format of y in ``fit``. In a hierarchy, labels without all of
-            their ancestors are removed.
+            Zeros and ones in the format of y in ``fit``. The sets agree with the hierarchy or the
+            constraints of the estimator.
         """
         model = self.estimator_
         return as_output(self._sets(X), model._model["output"], model.classes_, X)
@@ -319,9 +320,3 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
 
 # After the dataclass, which evaluates annotations in the module of the class.
 TunedThresholdSSVM.__module__ = "sstruct.calibration"  # import path for pickle and skops
-
-
-def _valid_sets(model, sets):
-    """Return sets that agree with the hierarchy of a model, if it has one."""
-    parents = model._model["parents"]
-    return sets if parents is None else inner_sets(sets, parents)

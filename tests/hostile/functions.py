@@ -5,7 +5,16 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 import sstruct
-from sstruct import Sequences, datasets, inference, masks, metrics, preprocessing, spans
+from sstruct import (
+    Sequences,
+    constraints,
+    datasets,
+    inference,
+    masks,
+    metrics,
+    preprocessing,
+    spans,
+)
 from tests.hostile.case import REFUSED
 from tests.hostile.judge import FindingError
 from tests.reference import graphs
@@ -345,6 +354,14 @@ def _listed(rng):
     return {"items": chains(rng, 3)[0]}
 
 
+def _two_labels(rng):
+    return {"label": "a", "other": "b"}
+
+
+def _several_labels(rng):
+    return {"labels": ["a", "b", "c"]}
+
+
 def _tags(rng):
     return {"before": "B-a", "after": "I-a"}
 
@@ -514,6 +531,12 @@ FUNCTIONS = [
     (_sequences, _flat),
     (Sequences.from_lengths, _lengths),
     (Sequences.from_list, _listed),
+    (constraints.implies, _two_labels),
+    (constraints.excludes, _two_labels),
+    (constraints.exactly_one, _several_labels),
+    (constraints.at_most, lambda rng: _several_labels(rng) | {"n": 2}),
+    (constraints.at_least, lambda rng: _several_labels(rng) | {"n": 2}),
+    (constraints.ordinal, _several_labels),
     (masks.bio_transitions, _tags),
     (masks.bioes_transitions, _tags),
     (datasets.make_sequences, _made_sequences),

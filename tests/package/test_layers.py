@@ -23,7 +23,7 @@ def structures(layer, *others):
 
 # Modules at the top that are not estimators, or are made of other estimators.
 ON_ESTIMATORS = ["grid", "latent", "multilabel", "path_cv"]
-FACADES = ["masks", "mapped", "extending"]
+FACADES = ["constraints", "masks", "mapped", "extending"]
 ESTIMATORS = sorted(
     {path.stem for path in ROOT.glob("*.py")}
     - {"__init__", "sequences", "solvers", "spans", *ON_ESTIMATORS, *FACADES}

@@ -10,6 +10,7 @@ from tests.package.public_objects import public_modules
 # Whose implementation is in private modules; estimators are imported from sstruct.
 DOCUMENTED = {
     "sstruct",
+    "sstruct.constraints",
     "sstruct.datasets",
     "sstruct.export",
     "sstruct.extending",

@@ -31,9 +31,27 @@ def random_parents(rng, K):
     return parents
 
 
-def label_sets(K, parents=None):
-    """All sets, or those closed under ancestors."""
+def random_constraints(rng, K, count):
+    """Rows of a lower bound, an upper bound, and signs of the labels."""
+    rows = np.zeros((count, K + 2), dtype=np.int32)
+    for row in rows:
+        n = rng.integers(1, min(K, 6) + 1)
+        row[2 + rng.choice(K, n, replace=False)] = rng.choice([-1, 1, 1, 1], n)
+        least, most = -(row[2:] < 0).sum(), (row[2:] > 0).sum()
+        row[:2] = np.sort(rng.integers(least, most + 1, 2))
+    return rows
+
+
+def satisfies(y, constraints):
+    totals = constraints[:, 2:] @ np.array(y)
+    return bool(((totals >= constraints[:, 0]) & (totals <= constraints[:, 1])).all())
+
+
+def label_sets(K, parents=None, constraints=None):
+    """All sets, those closed under ancestors, or those that satisfy constraints."""
     sets = product((0, 1), repeat=K)
+    if constraints is not None:
+        return [y for y in sets if satisfies(y, constraints)]
     if parents is None:
         return list(sets)
     return [y for y in sets if all(not y[k] or p < 0 or y[p] for k, p in enumerate(parents))]
@@ -62,13 +80,13 @@ def loss(truth, y, cost):
 
 
 def blocks(X, Y, edges=(), pairwise="and", bias=True, cost=None, weights=None, parents=None,
-           factor=None):  # fmt: skip
+           factor=None, constraints=None):  # fmt: skip
     """The objective's hinge terms; `factor`: class weights of the samples."""
     n, K = np.shape(Y)
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     factor = np.ones(n) if factor is None else factor
     cost = np.ones((2, K)) if cost is None else cost
-    allowed = label_sets(K, parents)
+    allowed = label_sets(K, parents, constraints)
     out = []
     for i in range(n):
         if weights[i] * factor[i] == 0:

@@ -4,20 +4,24 @@ import numpy as np
 
 from sstruct._checks.arrays import array_of
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.training import Inference
+from sstruct._estimators.core.training import Inference, Quality
+from sstruct._oracles.label_set._constrained_search import ConstrainedSearch
 from sstruct._oracles.label_set._cut import LabelCut
 from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._oracles.label_set._gray_enumeration import MOST_LABELS, GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
+from sstruct._oracles.label_set._set_constraints import SetConstraints
 from sstruct._oracles.label_set._set_decoder import ordered_edges
 
-INFERENCE = ("auto", "independent", "enumeration", "tree", "cut", "relaxed")
+INFERENCE = ("auto", "independent", "enumeration", "tree", "cut", "relaxed", "exact")
 DECODERS = {
     "independent": Inference("label by label"),
     "enumeration": Inference("enumeration"),
     "tree": Inference("max-sum"),
     "cut": Inference("graph cut"),
     "relaxed": Inference("roof duality", relaxed=True),
+    # It is exact unless a limit of the number of nodes is reached.
+    "exact": Inference("branch and bound", Quality.BOUNDED),
 }
 # Maximum number of labels for which "auto" enumerates: 0.14 ms per call with all interactions (0.01
 # ms for 14 labels), five times the time of the relaxation. It finds the exact maximum, also for
@@ -127,10 +131,11 @@ def tree(Y, weights, known=None):
     return np.array(edges, dtype=np.int64).reshape(-1, 2)
 
 
-def decoding_method(inference, K, edges, parents, attractive, relaxes=False):
+def decoding_method(inference, K, edges, parents, attractive, relaxes=False, constrained=False):
     """Return the name of the requested decoder, or of the fastest exact or relaxed one.
 
-    `relaxes`: only decoders that are exact over the local polytope for all scores.
+    `relaxes`: only decoders that are exact over the local polytope for all scores; `constrained`:
+    whether sets must satisfy constraints.
 
     Raises
     ------
@@ -143,12 +148,21 @@ def decoding_method(inference, K, edges, parents, attractive, relaxes=False):
                 f'inference={inference!r} does not support a hierarchy, expected "auto" or "tree"'
             )
         return "tree"
+    if constrained:
+        if inference == "auto":
+            return "enumeration" if K <= AUTO_ENUMERATES else "exact"
+        if inference not in ("enumeration", "exact"):
+            raise ValueError(
+                f"inference={inference!r} does not support constraints, expected "
+                '"auto", "enumeration" or "exact"'
+            )
     fits = {
         "independent": len(edges) == 0,
         "enumeration": K <= MOST_LABELS,
         "tree": is_forest(K, edges),
         "cut": attractive or len(edges) == 0,
         "relaxed": True,
+        "exact": True,
     }
     needs = {
         "independent": f"labels without interactions, found {len(edges)} edges",
@@ -179,8 +193,26 @@ def is_forest(K, edges):
     return True
 
 
-def label_decoder(method, K, edges, parents, whole=False):
-    """Return a decoder by name; `whole`: return integral sets also for a relaxation."""
+def label_decoder(method, K, edges, parents, whole=False, constraints=None):
+    """Return a decoder by name.
+
+    whole : bool
+        Whether a relaxation returns integral sets, too.
+    constraints : ndarray of int32 of shape (n_constraints, K + 2), or None
+        As returned by `constraint_rows`.
+
+    Raises
+    ------
+    ValueError
+        If the decoder does not support the labels, edges or constraints, or no set satisfies them.
+    """
+    if constraints is not None or method == "exact":
+        rows = np.zeros((0, K + 2), dtype=np.int32) if constraints is None else constraints
+        rows = SetConstraints(rows[:, 2:], rows[:, 0], rows[:, 1])
+        decoders = {"enumeration": GrayEnumeration, "exact": ConstrainedSearch}
+        if method not in decoders:
+            raise ValueError(f"the decoder {method!r} does not support constraints")
+        return decoders[method](K, edges, rows)
     if method in ("independent", "tree"):
         return LabelForest(K, None if parents is not None else edges, parents)
     if method == "relaxed":

@@ -24,6 +24,7 @@ MODEL = {
     "output": Text(optional=True),
     "K": Number(whole=True, least=1, optional=True),
     "parents": Array(dtype=np.int64, shape=("K",), least=-1, optional=True),
+    "constraints": Array(dtype=np.int32, shape=(None, None), optional=True),
 }
 
 
@@ -40,7 +41,7 @@ def edges_agree(state):
 def model_agrees(state):
     """Raise Unexpected unless the decoder supports these labels and edges."""
     model, edges, K = state["_model"], state["edges_"], len(state["classes_"])
-    method, parents = model["method"], model.get("parents")
+    method, parents, constraints = model["method"], model.get("parents"), model.get("constraints")
     if method == ONE_LABEL:
         if len(edges):
             raise Unexpected("edges_", f"{len(edges)} edges", "no edges with one label per row")
@@ -48,16 +49,20 @@ def model_agrees(state):
     for name in ("output", "K"):
         if model.get(name) is None:
             raise Unexpected(f"_model[{name!r}]", "missing", MODEL[name].expected())
-    if "parents" not in model:
-        raise Unexpected("_model['parents']", "missing", "parents of a hierarchy, or None")
+    for name in ("parents", "constraints"):
+        if name not in model:
+            raise Unexpected(f"_model[{name!r}]", "missing", "an array, or None")
     if model["K"] != K:
         refuse("_model['K']", model["K"], f"{K}, the number of classes_")
     if parents is not None and method != "tree":
         refuse("_model['method']", method, "'tree' for a hierarchy")
+    if constraints is not None and (parents is not None or constraints.shape[1] != K + 2):
+        found = f"shape {constraints.shape}" if parents is None else "both constraints and parents"
+        raise Unexpected("_model['constraints']", found, f"shape (n, {K + 2}), without parents")
     try:
         if parents is not None:
             parents_first(parents)
-        label_decoder(method, K, edges, parents, whole=True)
+        label_decoder(method, K, edges, parents, whole=True, constraints=constraints)
     except ValueError as error:
         found = f"{method!r}, which is not supported ({error})"
         raise Unexpected("_model['method']", found, "a decoder for edges_ and parents") from None

@@ -32,6 +32,7 @@ from sstruct._estimators.label_set.label_set_state import LABEL_SET_STATE, ONE_L
 from sstruct._estimators.label_set.label_set_training import (
     MultilabelTraining,
     attractive_bounds,
+    column_names,
     one_label_cost,
     prediction_problem,
 )
@@ -45,6 +46,7 @@ from sstruct._estimators.label_set.partial_sets import (
     close_hierarchy,
     inner_sets,
     known_sets,
+    satisfying_sets,
 )
 from sstruct._export.exported_model import linear_model
 from sstruct._input.class_scores import parsed
@@ -56,6 +58,7 @@ from sstruct._input.indicator import (
     label_matrix,
     refuse_label_lists,
 )
+from sstruct._input.label_constraints import check_constraints_parameter, constraint_rows
 from sstruct._input.labels import find_classes, object_array
 from sstruct._input.losses import LABEL_SET_NAMES, check_loss, node_costs
 from sstruct._input.ragged import check_weights, labels_of_rows, pack_rows
@@ -115,6 +118,12 @@ class LabelSetStructure(ClassStructure):
         if self.class_scores is not None:
             parsed(self.class_scores)
         check_edges_parameter(self.edges)
+        check_constraints_parameter(self.constraints)
+        if self.constraints and is_hierarchy(self.edges):
+            raise ValueError(
+                "constraints are not supported together with a hierarchy; replace its parents by "
+                "constraints.implies(label, parent)"
+            )
         if self.solver_name == "gdmm":
             self._check_relaxed()
         if isinstance(self.bounds, str):
@@ -132,7 +141,9 @@ class LabelSetStructure(ClassStructure):
             refused = f"pairwise={self.pairwise!r}"
         elif is_hierarchy(self.edges):
             refused = "a hierarchy"
-        elif self.inference in ("enumeration", "cut"):
+        elif self.constraints:
+            refused = "constraints"
+        elif self.inference in ("enumeration", "cut", "exact"):
             refused = f"inference={self.inference!r}"
         if refused:
             raise ValueError(
@@ -148,6 +159,8 @@ class LabelSetStructure(ClassStructure):
             return MultilabelTraining(self, rows, y, sample_weight, completion, edges).training()
         if is_hierarchy(self.edges):
             raise ValueError("a hierarchy requires sets of labels, an (n, K) array y of 0 and 1")
+        if self.constraints:
+            raise ValueError("constraints require sets of labels, an (n, K) array y of 0 and 1")
         if self.class_scores is not None:
             raise ValueError(
                 "class_scores requires sets of labels, an (n, K) array y of 0 and 1; for one label "
@@ -178,15 +191,24 @@ class LabelSetStructure(ClassStructure):
             return super().decode(model, samples)
         problem = self._problem(model, samples, known)
         codes = decode(problem, model._w, n_threads(self.n_jobs))
-        return codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
+        sets = codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
+        if known is not None and model._model["constraints"] is not None:
+            wrong = ((known >= 0) & (sets != known)).any(axis=1)
+            if wrong.any():
+                raise ValueError(
+                    f"no set of labels agrees with y_partial[{np.argmax(wrong)}] and the "
+                    "constraints of the model"
+                )
+        return sets
 
     def exported(self, model):
         if has_one_label(model):
             return super().exported(model)
-        if len(model.edges_) or model._model["parents"] is not None:
+        interactions = len(model.edges_) or model._model["parents"] is not None
+        if interactions or model._model["constraints"] is not None:
             raise ValueError(
-                "label sets with edges or a hierarchy cannot be exported; fit MultilabelSSVM with "
-                "edges=None"
+                "label sets with edges, a hierarchy or constraints cannot be exported; fit "
+                "MultilabelSSVM with edges=None"
             )
         return linear_model("label sets", model)
 
@@ -217,8 +239,10 @@ class LabelSetStructure(ClassStructure):
     def inexact(self, model, rows):
         if has_one_label(model) or summation_method(model) is not None:
             return None
+        constrained = model._model["constraints"] is not None
         return 0, (
-            f"it has {len(model.classes_)} labels whose edges have cycles, more than the "
+            f"it has {len(model.classes_)} labels "
+            f"{'with constraints' if constrained else 'whose edges have cycles'}, more than the "
             f"{AUTO_ENUMERATES} whose sets are enumerated"
         )
 
@@ -280,7 +304,10 @@ class LabelSetStructure(ClassStructure):
         return KnownLabels(known, trained, plain=plain)
 
     def complete(self, model, X, known, n_states=1):
-        return self.decode(model, self.pack(X, model), known.codes)
+        codes = known.codes
+        if not has_one_label(model):  # rows that are not used may have no valid set
+            codes = np.where(known.trained, codes, -1)
+        return self.decode(model, self.pack(X, model), codes)
 
     def first_labels(self, X, y, sample_weight, known):
         """Complete each label separately, by a fit to the rows in which it is known."""
@@ -297,15 +324,25 @@ class LabelSetStructure(ClassStructure):
                 codes[hidden, k] = one.decode(model, one.pack(rows[hidden], model)).ravel()
         if is_hierarchy(self.edges):
             codes = inner_sets(codes, np.asarray(self.edges))
+        rows = constraint_rows(self.constraints, column_names(self.classes, y, codes.shape[1]))
+        if rows is not None:
+            used = known.trained.all(axis=1)
+            codes[used] = satisfying_sets(rows, codes[used], known.codes[used])
+            wrong = np.flatnonzero(((known.codes >= 0) & (codes != known.codes)).any(axis=1))
+            if len(wrong):
+                raise ValueError(
+                    f"no set of labels agrees with the known labels of y[{wrong[0]}] and the "
+                    "constraints"
+                )
         return codes
 
     def _of_one_label(self, share):
         """Return the Structure of one label that is known in a fraction `share` of the samples."""
         lam = self.lam if isinstance(self.lam, str) else float(self.lam) * share
         return self.with_parameters(
-            edges=None, inference="auto", solver="auto", classes=None, class_weight=None,
-            class_scores=None, bounds=None, loss="hamming-count", rescaling="margin",
-            warm_start=False, lam=lam,
+            edges=None, constraints=None, inference="auto", solver="auto", classes=None,
+            class_weight=None, class_scores=None, bounds=None, loss="hamming-count",
+            rescaling="margin", warm_start=False, lam=lam,
         )  # fmt: skip
 
     def check_partitions(self, y=None):
@@ -348,7 +385,8 @@ def summation_method(model):
     Sets of few labels are enumerated if their edges have cycles: about a millisecond for a row.
     """
     K = model._model["K"]
-    if model._model["parents"] is not None or is_forest(K, model.edges_):
+    forest = model._model["parents"] is not None or is_forest(K, model.edges_)
+    if forest and model._model["constraints"] is None:
         return "tree"
     return "enumeration" if K <= AUTO_ENUMERATES else None
 

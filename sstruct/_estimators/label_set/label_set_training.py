@@ -20,6 +20,7 @@ from sstruct._estimators.label_set.interactions import (
 from sstruct._input.class_scores import score_columns
 from sstruct._input.frames import label_names
 from sstruct._input.indicator import check_label_names, label_matrix, output_kind
+from sstruct._input.label_constraints import check_satisfied, constraint_rows
 from sstruct._input.labels import training_classes
 from sstruct._input.losses import label_costs, label_set_weights
 from sstruct._input.ragged import check_weights
@@ -46,7 +47,8 @@ class MultilabelTraining:
         self.structure, self.rows, self.output = structure, rows, output_kind(y)
         Y = label_matrix(y if completion is None else completion.codes, len(rows))
         K = Y.shape[1]
-        self.classes = _column_names(structure.classes, y, K)
+        self.classes = column_names(structure.classes, y, K)
+        self.constraints = constraint_rows(structure.constraints, self.classes)
         self.class_scores = score_columns(structure.class_scores, rows, self.classes)
         weights = check_weights(sample_weight, len(rows))
         used, self.in_loss = weights > 0, None
@@ -74,17 +76,20 @@ class MultilabelTraining:
             self.parents,
             self._is_attractive(),
             relaxes=structure.solver_name == "gdmm",
+            constrained=self.constraints is not None,
         )
-        decoder = label_decoder(self.method, K, self.edges, self.parents)  # checks `edges`
+        decoder = self._decoder(K)  # checks `edges`
         if self.parents is not None:
             check_closed(Y, self.parents, np.flatnonzero(used))
+        if self.constraints is not None:
+            check_satisfied(Y, self.constraints, structure.constraints, np.flatnonzero(used))
         self.total = float(weights.sum())
         on = np.asarray(self.known.T @ weights).ravel()
         total = self.total if self.in_loss is None else weights @ self.in_loss
         self.cost = label_costs(structure.loss, on, total)
         if self._enumerates_for_slack(K):
             self.method = "enumeration"
-            decoder = label_decoder(self.method, K, self.edges, self.parents)
+            decoder = self._decoder(K)
         self.decoder = decoder
         off_cost, on_cost = self.cost
         errors = (off_cost * (total - on) + on_cost * on).mean() / self.total
@@ -101,6 +106,9 @@ class MultilabelTraining:
         block_weight = weights / self.total
         kept, self.flat = blocks_of_weight(structure.class_weight, block_weight, rows, used)
         self.Y, self.weights = Y[kept], weights[kept]
+
+    def _decoder(self, K):
+        return label_decoder(self.method, K, self.edges, self.parents, constraints=self.constraints)
 
     def _enumerates_for_slack(self, K):
         """Whether slack rescaling has an exact search only by enumeration.
@@ -144,6 +152,8 @@ class MultilabelTraining:
         model = {"method": self.method, "full": full, "output": self.output, "K": self.Y.shape[1]}
         parents = np.empty(0, dtype=np.int64) if self.parents is None else self.parents
         # Arrays that define codes and planes of working sets, in addition to the data.
+        if self.constraints is not None:
+            parents = self.constraints
         codes = [np.array([full, self.decoder.relaxed, self.Y.shape[1]])]
         if self.class_scores is not None:
             codes.append(self.class_scores)
@@ -161,7 +171,7 @@ class MultilabelTraining:
                 "edges_": self.edges,
                 # The meaning of w_ must not change if a parameter is set after the fit.
                 "_bias": structure.fit_intercept,
-                "_model": model | {"parents": self.parents},
+                "_model": model | {"parents": self.parents, "constraints": self.constraints},
                 "_class_scores": self.class_scores,
             },
             features=(self.flat,),
@@ -208,7 +218,8 @@ def blocks_of_weight(class_weight, block_weight, rows, used):
     return kept, rows.flat if used.all() else rows.flat[used]
 
 
-def _column_names(classes, y, n_labels):
+def column_names(classes, y, n_labels):
+    """Return the names of the columns of y, or their numbers."""
     given = label_names(y) if classes is None else classes
     if given is None:
         return np.arange(n_labels)
@@ -240,7 +251,12 @@ def prediction_problem(rows, model, known=None, method=None):
     """
     settings, edges = model._model, model.edges_
     decoder = label_decoder(
-        method or settings["method"], settings["K"], edges, settings["parents"], whole=True
+        method or settings["method"],
+        settings["K"],
+        edges,
+        settings["parents"],
+        whole=True,
+        constraints=settings["constraints"],
     )
     return MultilabelProblem(
         scored_rows(rows.flat, model.get("_class_scores"), compress=True),

@@ -4,8 +4,10 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import is_sized
+from sstruct._estimators.label_set.interactions import label_decoder
 from sstruct._input.indicator import check_label_names
 from sstruct._input.partial import check_samples, known_codes, known_numbers
+from sstruct._oracles.label_set._set_decoder import nearest_sets
 
 
 def known_sets(y_partial, n_rows, classes):
@@ -56,6 +58,24 @@ def inner_sets(sets, parents):
             out[:, k] &= sets[:, above]
             above = parents[above]
     return out
+
+
+def satisfying_sets(constraints, sets, known=None):
+    """Return the sets with the fewest differences from others that satisfy constraints.
+
+    constraints : as returned by `constraint_rows`; known : (n, K), -1 for labels that may change
+    """
+    K = sets.shape[1]
+    decoder = label_decoder("exact", K, None, None, constraints=constraints)
+    return nearest_sets(decoder, sets, known)
+
+
+def valid_sets(model, sets):
+    """Return sets that agree with the hierarchy or the constraints of a model, if it has any."""
+    parents, constraints = model._model["parents"], model._model["constraints"]
+    if parents is not None:
+        return inner_sets(sets, parents)
+    return sets if constraints is None else satisfying_sets(constraints, sets) > 0
 
 
 def best_classes(scores, y_partial, rows, classes):

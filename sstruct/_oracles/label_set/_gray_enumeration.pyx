@@ -11,6 +11,7 @@
 # (d) Maxima are computed in eight lanes, which compilers vectorize; the argmax is searched only if a
 #     block of 2^L improves on the best value so far.
 # (e) Ties: the first set in the order of the enumeration.
+# (f) Sets that violate constraints, listed once for each model, have the value -inf.
 """Decoder of label sets of few labels, by enumeration in Gray code."""
 
 from libc.math cimport INFINITY
@@ -20,6 +21,7 @@ from libc.string cimport memcpy
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.core._interval cimport Interval
 from sstruct._kernels._random cimport Random
+from sstruct._oracles.label_set._set_constraints cimport SetConstraints
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._oracles.label_set._set_sums cimport SetSums
 
@@ -62,11 +64,12 @@ cdef class GrayEnumeration(LabelDecoder):
     n_labels : int
         K, at most 20.
     edges : array-like of int of shape (E, 2)
+    constraints : SetConstraints or None
 
     Raises
     ------
     ValueError
-        If there are too many labels.
+        If there are too many labels, or no set satisfies the constraints.
     """
 
     cdef Py_ssize_t n_low, n_high, n_sets    # n_sets: of the low labels
@@ -77,11 +80,17 @@ cdef class GrayEnumeration(LabelDecoder):
     cdef double[::1] low_score, low_pairs, low_loss, value, most
     cdef double[:, ::1] high_most            # (2, n_high)
     cdef SetSums sums
+    cdef const unsigned char[::1] allowed    # (2^K,) whether a set satisfies the constraints, or empty
 
-    def __init__(self, n_labels, edges=None):
+    def __init__(self, n_labels, edges=None, SetConstraints constraints=None):
         if n_labels > MOST_LABELS:
             raise ValueError(f"cannot enumerate {n_labels} labels, expected at most {MOST_LABELS}")
         self._set_model(n_labels, edges)
+        self._set_constraints(constraints)
+        if constraints is not None:
+            self.allowed = constraints.allowed_sets()
+            if not np.any(self.allowed):
+                raise ValueError("no set of labels satisfies the constraints")
         self.work = SET_WORK * (1 << self.n_labels)
         self.product_work = 2 * self.work
         self.has_product = self.has_between = True
@@ -102,7 +111,17 @@ cdef class GrayEnumeration(LabelDecoder):
     cpdef LabelDecoder fork(self):
         cdef GrayEnumeration other = GrayEnumeration.__new__(GrayEnumeration)
         self._share(other)
+        other.allowed = self.allowed
         return other
+
+    cdef inline void forbid(self, uint32_t high) noexcept nogil:
+        """Set the value of sets that violate constraints to -inf."""
+        cdef Py_ssize_t a, first = <Py_ssize_t> high << self.n_low
+        if self.constraints is None:
+            return
+        for a in range(self.n_sets):
+            if not self.allowed[first + a]:
+                self.value[a] = -INFINITY
 
     cdef void begin(
             self, const double* theta, const double* pair, const LabelLoss* loss) noexcept nogil:
@@ -207,6 +226,7 @@ cdef class GrayEnumeration(LabelDecoder):
         while self.step(count, &high, NULL):
             for a in range(self.n_sets):
                 value[a] = score[a] + pairs[a]
+            self.forbid(high)
             self.improve(high, &best, code, &found)
             count += 1
         answer.work, answer.exact = self.work, True
@@ -229,6 +249,7 @@ cdef class GrayEnumeration(LabelDecoder):
             above = self.high_loss[0]
             for a in range(self.n_sets):
                 value[a] = (losses[a] + above) * (offset + (score[a] + pairs[a]))
+            self.forbid(high)
             self.improve(high, &best, code, &found)
             count += 1
         answer.work, answer.exact = self.product_work, True
@@ -255,6 +276,7 @@ cdef class GrayEnumeration(LabelDecoder):
                 inside &= of_loss > least if above else of_loss >= least
                 inside &= of_loss < most if below else of_loss <= most
                 value[a] = margin + loss_weight * of_loss if inside else -INFINITY
+            self.forbid(high)
             self.improve(high, &best, code, &answer.found)
             count += 1
         answer.work, answer.exact = 4 * self.work, True
@@ -277,6 +299,8 @@ cdef class GrayEnumeration(LabelDecoder):
         while self.step(count, &high, NULL):
             for a in range(self.n_sets):
                 value[a] = self.low_score[a] + self.low_pairs[a]
+            self.forbid(high)
+            for a in range(self.n_sets):
                 most[a] = value[a] if value[a] > most[a] else most[a]
             top = greatest(value, self.n_sets)
             for k in range(self.n_high):
@@ -296,8 +320,11 @@ cdef class GrayEnumeration(LabelDecoder):
     cdef double log_partition(
             self, const double* theta, const double* pair, const int32_t* known,
             double scale) except? -1 nogil:
+        cdef const unsigned char* allowed = NULL
+        if self.constraints is not None:
+            allowed = &self.allowed[0]
         return self.sums.log_partition(
-            self.n_labels, self.n_edges, &self.edges[0, 0], theta, pair, known, scale)
+            self.n_labels, self.n_edges, &self.edges[0, 0], theta, pair, known, scale, allowed)
 
     cdef int probabilities(self, double* out) except -1 nogil:
         return self.sums.marginals(out)

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t
 
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.core._interval cimport Interval
+from sstruct._oracles.label_set._set_constraints cimport SetConstraints
 
 
 cdef struct LabelLoss:          # of a label set y: sum_k (on[k] if y_k else off[k])
@@ -29,6 +30,7 @@ cdef class LabelDecoder:
     cdef const int32_t[:, ::1] edges            # (max(E, 1), 2), in order
     cdef const int32_t[::1] first               # (K + 1,): first edge whose lower end is label k
     cdef const int32_t[::1] parents             # (K,) of a hierarchy, or empty
+    cdef readonly SetConstraints constraints    # of the sets, or None
     # Scratch of `marginals`.
     cdef double[::1] forced
     cdef int32_t[::1] forced_code

@@ -54,6 +54,13 @@ cdef class LabelDecoder:
         self.parents = np.empty(0, dtype=np.int32)
         self._set_scratch()
 
+    def _set_constraints(self, constraints):
+        """Set the SetConstraints, or None; raise ValueError for another number of labels."""
+        if constraints is not None and constraints.n_labels != self.n_labels:
+            raise ValueError(
+                f"constraints are for {constraints.n_labels} labels, expected {self.n_labels}")
+        self.constraints = constraints
+
     def _set_scratch(self):
         self.forced = np.empty(self.n_labels)
         self.forced_code = np.empty(self.code_size, dtype=np.int32)
@@ -161,6 +168,9 @@ cdef class LabelDecoder:
             if code[k] == 2 and self.parents[k] >= 0 and code[self.parents[k]] == 0:
                 raise ValueError(
                     f"labeling code has label {k} without its ancestor {self.parents[k]}")
+        if self.constraints is not None and self.constraints.violated(&code[0]) >= 0:
+            raise ValueError(
+                f"labeling code violates constraint {self.constraints.violated(&code[0])}")
         for e in range(32 * (self.code_size - K)):
             if edge_bit(&code[0], K, e) and (
                     e >= self.n_edges or code[self.edges[e, 0]] != 1 or code[self.edges[e, 1]] != 1):
@@ -179,6 +189,7 @@ cdef class LabelDecoder:
         other.has_product = self.has_product
         other.counts_errors, other.has_between = self.counts_errors, self.has_between
         other.edges, other.first, other.parents = self.edges, self.first, self.parents
+        other.constraints = self.constraints
         other._set_scratch()
         return 0
 
@@ -186,3 +197,35 @@ cdef class LabelDecoder:
     def edge_list(self):
         """Return the edges (E, 2) in the decoder's order."""
         return np.asarray(self.edges)[:self.n_edges].copy()
+
+
+def nearest_sets(LabelDecoder decoder not None, sets, known):
+    """Return the valid sets with the fewest differences from other sets.
+
+    Parameters
+    ----------
+    decoder : LabelDecoder
+    sets : ndarray of int of shape (n, K)
+        0 or 1.
+    known : ndarray of int of shape (n, K) or None
+        1 for labels that must be on, 0 for labels that must be off, -1 for others.
+
+    Returns
+    -------
+    ndarray of int32 of shape (n, K)
+        If no valid set agrees with all known labels of a row, some of them differ.
+    """
+    K = decoder.n_labels
+    scores = np.where(np.asarray(sets) > 0, 1.0, -1.0)
+    if known is not None:
+        scores = np.where(known < 0, scores, np.where(known > 0, K + 1.0, -K - 1.0))
+    out = np.empty((len(scores), decoder.code_size), dtype=np.int32)
+    cdef const double[:, ::1] theta = np.ascontiguousarray(scores)
+    cdef double[::1] pair = np.zeros(max(decoder.n_edges, 1))
+    cdef int32_t[:, ::1] code = out
+    cdef LabelAnswer answer
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(theta.shape[0]):
+            decoder.maximize(&theta[i, 0], &pair[0], &code[i, 0], &answer)
+    return out[:, :K] // 2

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 
 from sstruct._kernels._random cimport Random
 from sstruct._kernels._storage cimport Storage
@@ -13,10 +13,13 @@ cdef class SetSums(Storage):
     cdef double* gain            # scores of sets, and of adding a label to them
     cdef double* score
     cdef double* between         # (K, K) edge scores, symmetric
+    cdef uint32_t* whole         # sets of free labels together with the known ones; bit k is label k
 
     cdef double log_partition(
         self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges, const double* theta,
-        const double* pair, const int32_t* known, double scale) except? -1 nogil
+        const double* pair, const int32_t* known, double scale,
+        const unsigned char* allowed) except? -1 nogil
+    cdef int forbid(self, Py_ssize_t n_sets, const unsigned char* allowed) except -1 nogil
     cdef void add_label(self, Py_ssize_t k, const double* theta) noexcept nogil
     cdef int marginals(self, double* out) except -1 nogil
     cdef int sample(self, Random* random, int32_t* labels) except -1 nogil

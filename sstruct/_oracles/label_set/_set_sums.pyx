@@ -7,7 +7,7 @@
 """Sums over the sets of few labels."""
 
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
 from sstruct._kernels._interruption cimport look_after
@@ -23,10 +23,13 @@ cdef class SetSums(Storage):
 
     cdef double log_partition(
             self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges, const double* theta,
-            const double* pair, const int32_t* known, double scale) except? -1 nogil:
+            const double* pair, const int32_t* known, double scale,
+            const unsigned char* allowed) except? -1 nogil:
         """Return log(sum of exp(scale * f(y)) over all sets y that agree with known labels).
 
         known : n_labels, 1 if a label is on, 0 if it is off, -1 if it is free; NULL if all are
+        allowed : 2^n_labels, whether a set counts, where bit k is label k; NULL if all do
+        -inf if there are no such sets.
         """
         cdef Py_ssize_t k, e, S, u, v, half, n_sets, n = 0
         cdef double constant = 0, highest = -INFINITY
@@ -54,8 +57,12 @@ cdef class SetSums(Storage):
         self.score[0] = constant
         for k in range(n):
             self.add_label(k, theta)
+        if allowed != NULL:
+            self.forbid(n_sets, allowed)
         for S in range(n_sets):
             highest = max(highest, self.score[S])
+        if highest == -INFINITY:
+            return highest
         for S in range(n_sets, 8):
             self.score[S] = -INFINITY
         sstruct_exponentials(
@@ -66,6 +73,23 @@ cdef class SetSums(Storage):
                 self.level[half + S] = self.level[2 * half + S] + self.level[3 * half + S]
         look_after(8.0 * n_sets)
         return scale * highest + log(self.level[1])
+
+    cdef int forbid(self, Py_ssize_t n_sets, const unsigned char* allowed) except -1 nogil:
+        """Set the scores of sets that are not allowed to -inf."""
+        cdef Py_ssize_t k, S, n
+        self.grow(<void**> &self.whole, n_sets, sizeof(uint32_t))
+        self.whole[0] = 0
+        for k in range(self.n_labels):
+            if self.state[k] == 1:
+                self.whole[0] |= <uint32_t> 1 << k
+        for k in range(self.n_free):
+            n = (<Py_ssize_t> 1) << k
+            for S in range(n):
+                self.whole[n + S] = self.whole[S] | <uint32_t> 1 << self.free[k]
+        for S in range(n_sets):
+            if not allowed[self.whole[S]]:
+                self.score[S] = -INFINITY
+        return 0
 
     cdef void add_label(self, Py_ssize_t k, const double* theta) noexcept nogil:
         """Fill in the scores of the sets whose last free label is the k-th one."""

@@ -212,21 +212,24 @@ cdef class MultilabelProblem(BlockProblem):
         """Set theta of known labels to more than all of their edges if on, and to minus that if off.
 
         Uses twice the sum of edge scores at any label plus the largest score: this has the magnitude of
-        the other scores, and is exact, since other labels depend only on the label itself.
+        the other scores, and is exact, since other labels depend only on the label itself. With
+        constraints, a label can decide all others, so that it is the sum of all scores.
         """
         cdef Py_ssize_t k, e
         cdef const int32_t* edge = &self.decoder.edges[0, 0]
-        cdef double size, most = 0, widest = 0
+        cdef double size, most = 0, widest = 0, total = 0
         for k in range(self.n_labels):
             self.reach[k] = 0
             most = max(most, fabs(self.theta[k]))
+            total += fabs(self.theta[k])
         for e in range(self.n_edges):
             size = fabs(self.pair[e])
             self.reach[edge[2 * e]] += size
             self.reach[edge[2 * e + 1]] += size
+            total += size
         for k in range(self.n_labels):
             widest = max(widest, self.reach[k])
-        size = most + 2 * widest
+        size = most + 2 * widest if self.decoder.constraints is None else 2 * total
         if size == 0:
             size = 1
         for k in range(self.n_labels):
