@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
+from sstruct._input.labels import check_label, label_list
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,12 +117,12 @@ def excludes(label: Any, other: Any) -> LabelConstraint:
     return LabelConstraint(f"excludes({label!r}, {other!r})", (label, other), most=1)
 
 
-def exactly_one(labels: Iterable[Any]) -> LabelConstraint:
+def exactly_one(labels: Sequence[Any]) -> LabelConstraint:
     """Return the constraint that exactly one of several labels is on.
 
     Parameters
     ----------
-    labels : iterable of labels
+    labels : list of labels
         Different labels, as for :func:`implies`.
 
     Returns
@@ -144,14 +145,14 @@ def exactly_one(labels: Iterable[Any]) -> LabelConstraint:
     return LabelConstraint(f"exactly_one({list(labels)!r})", labels, least=1, most=1)
 
 
-def at_most(n: int, labels: Iterable[Any]) -> LabelConstraint:
+def at_most(n: int, labels: Sequence[Any]) -> LabelConstraint:
     """Return the constraint that at most n of several labels are on.
 
     Parameters
     ----------
     n : int
         The largest number, at least 0.
-    labels : iterable of labels
+    labels : list of labels
         Different labels, as for :func:`implies`.
 
     Returns
@@ -175,14 +176,14 @@ def at_most(n: int, labels: Iterable[Any]) -> LabelConstraint:
     return LabelConstraint(f"at_most({n}, {list(labels)!r})", labels, most=min(int(n), len(labels)))
 
 
-def at_least(n: int, labels: Iterable[Any]) -> LabelConstraint:
+def at_least(n: int, labels: Sequence[Any]) -> LabelConstraint:
     """Return the constraint that at least n of several labels are on.
 
     Parameters
     ----------
     n : int
         The smallest number, from 0 to the number of labels.
-    labels : iterable of labels
+    labels : list of labels
         Different labels, as for :func:`implies`.
 
     Returns
@@ -208,14 +209,14 @@ def at_least(n: int, labels: Iterable[Any]) -> LabelConstraint:
     )
 
 
-def ordinal(labels: Iterable[Any]) -> list[LabelConstraint]:
+def ordinal(labels: Sequence[Any]) -> list[LabelConstraint]:
     """Return the constraints that each label is on only together with all labels before it.
 
     They encode an ordered quantity, such as "at least mild", "at least severe", in its thresholds.
 
     Parameters
     ----------
-    labels : iterable of labels
+    labels : list of labels
         Different labels, as for :func:`implies`, in their order.
 
     Returns
@@ -240,14 +241,17 @@ def ordinal(labels: Iterable[Any]) -> list[LabelConstraint]:
 
 def _different(function, labels):
     """Return different labels as a tuple, or raise."""
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise TypeError(f"{function} expects a list of labels, found {shortened(labels)}")
-    labels = tuple(item.item() if isinstance(item, np.generic) else item for item in labels)
+    if isinstance(labels, range):
+        labels = list(labels)
+    name = f"labels of {function}"
+    items = label_list(labels, name)
+    labels = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
     if not labels:
-        raise ValueError(f"{function} expects at least one label, found none")
+        raise ValueError(f"{name} must contain at least one label, found none")
     for k, label in enumerate(labels):
+        check_label(label, f"a label of {function}")
         if label in labels[:k]:
-            raise ValueError(f"{function} expects different labels, found {label!r} twice")
+            raise ValueError(f"{name} must differ, found {label!r} twice")
     return labels
 
 

@@ -186,9 +186,11 @@ def test_invalid_data(rng):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: implies(0, 0), "expects different labels, found 0 twice"),
-        (lambda: exactly_one([]), "at least one label, found none"),
-        (lambda: exactly_one("abc"), "expects a list of labels"),
+        (lambda: implies(0, 0), "labels of implies must differ, found 0 twice"),
+        (lambda: exactly_one([]), "must contain at least one label, found none"),
+        (lambda: exactly_one("abc"), "must be a sequence of labels"),
+        (lambda: excludes([0], [1]), "not hashable and cannot be a label"),
+        (lambda: ordinal([0, None]), "a label of ordinal is None"),
         (lambda: at_most(-1, [0]), "n must be"),
         (lambda: at_least(3, [0, 1]), "n must be"),
     ],
