@@ -9,7 +9,8 @@ import re
 # Groups of parameters of estimators, in the order of the docstrings, with their titles.
 GROUPS = {
     "Model": (
-        *("oracle", "parents", "edges", "constraints", "connectivity", "pairwise", "inference", "costs"),
+        *("oracle", "parents", "edges", "constraints", "connectivity"),
+        *("pairwise", "inference", "costs"),
         *("duration_bins", "min_duration", "max_duration", "scale"),
         *("transitions", "boundaries", "transition_mask", "class_scores"),
         *("allow_unmatched", "fit_intercept"),
