@@ -54,6 +54,22 @@ class KnownMatches(KnownLabels):
     warm: ClassVar = False  # planes are relative to the truth
 
 
+def extended(sample, codes, is_known):
+    """Return a completion with as many pairs as ``allow_unmatched=False`` requires.
+
+    Initial completions, by another estimator, may have too few. Known codes are kept.
+    """
+    if np.count_nonzero(codes > 0) >= min(sample.shape):
+        return codes
+    gain = np.full(sample.shape[0] * sample.shape[1], -np.inf)
+    gain[sample.places] = 0
+    try:
+        columns = np.where(is_known, codes - 1, -2)
+        return best_columns(gain.reshape(sample.shape), False, columns) + 1
+    except ValueError:  # the known codes allow too few, an error with the name of the sample
+        return codes
+
+
 class MatchingStructure(Structure):
     """Rows and columns with the parameters of a MatchingSSVM."""
 
@@ -83,6 +99,8 @@ class MatchingStructure(Structure):
         parts = zip(packed.split(codes), packed.split(in_loss), n_known, strict=True)
         for i, (own, counts, n) in enumerate(parts):
             costs = np.full(len(own), 1.0 if self.loss == "hamming-count" else 1 / max(n, 1))
+            if completion is not None and used[i] and not self.allow_unmatched:
+                own = extended(samples[i], own, counts)
             kept = own != UNKNOWN
             if not kept.all():
                 samples[i] = samples[i].of_rows(kept)

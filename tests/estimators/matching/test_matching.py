@@ -167,6 +167,18 @@ def test_completions_of_unknown_rows(rng, allow_unmatched):
     assert latent.n_hidden_ == sum((labels == -2).sum() for labels in partly)
 
 
+@pytest.mark.parametrize("init", [{}, {"allow_unmatched": True}], ids=["same", "unmatched"])
+def test_completions_by_other_estimators_get_enough_pairs(init):
+    X, y = make_matchings(20, missing=0, random_state=0)
+    partly = [np.where(np.arange(len(truth)) % 2, truth, -2) for truth in y]
+    given = {"ignore_label": -2, "random_state": 0, "allow_unmatched": False}
+    model = LatentSSVM(MatchingSSVM(**given), init=MatchingSSVM(**given | init, lam=10.0))
+    assert model.fit(X, partly).score(X, y) > 0.95
+    partly[3][1] = -1
+    with pytest.raises(ValueError, match=r"y\[3\] has . pairs, but allow_unmatched=False requires"):
+        model.fit(X, partly)
+
+
 def test_known_matches_are_kept(rng):
     X, y = make(rng, n=8, listed=True, sides=True)
     model = MatchingSSVM(lam=0.1, random_state=0).fit(X, y)
