@@ -121,9 +121,15 @@ def test_lam_auto_is_that_of_all_samples(client, data, options):
     assert there.pairwise_scale_ == pytest.approx(here.pairwise_scale_, rel=1e-12)
 
 
-# What fits to partitions do not support, or what is the user's own oracle.
+# Without what fits to partitions do not support, and without users' oracles. Quick tests fit each
+# estimator with its defaults, slow ones with other parameters.
 EXAMPLES = [
-    pytest.param(example, parameters, id=f"{name}-{parameters}")
+    pytest.param(
+        example,
+        parameters,
+        id=f"{name}-{parameters}",
+        marks=[] if parameters == {"lam": "auto"} else pytest.mark.slow,
+    )
     for name, example in TRAINED.items()
     for parameters in [{"lam": "auto"}, *example.variants()[1:], *OPTIONS.get(name, [])]
     if "oracle" not in example.required
