@@ -340,8 +340,9 @@ cdef class BranchAndBound:
         return np.array([self.root.best[v] for v in range(self.root.n_nodes)], dtype=np.int32)
 
     def _set_only(self):
+        """Set `only` from the labels that are left in the root and in the rebuilt models below it."""
         cdef SearchNode level = self.root, inner
-        cdef Py_ssize_t v, k, n, last
+        cdef Py_ssize_t v, k, n, last = 0
         self.only = np.full(level.n_nodes, -1, dtype=np.int32)
         node = np.arange(level.n_nodes)
         labels = [np.arange(level.n_labels[v]) for v in range(level.n_nodes)]
