@@ -50,8 +50,7 @@ class ChangePointSSVM(BaseSSVM):
 
     Parameters
     ----------
-    costs : {"mean", "variance", "normal", "trend"} or list of these, \
-            default=("mean", "variance", "normal", "trend")
+    costs : {"mean", "variance", "normal", "trend"} or list of these, default=all of them
         Costs of a segment of n nodes. Costs that do not help get a weight near 0; fewer costs are
         faster.
 
