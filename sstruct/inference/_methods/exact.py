@@ -10,6 +10,7 @@ from sstruct._oracles.mrf._message_passing import MessagePassing
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
 from sstruct._solvers.core.status import Status
 from sstruct.inference._methods import highs
+from sstruct.inference._methods.cycles import cycle_polytope, has_two_labels
 from sstruct.inference._methods.message_passing import trivial_bound
 from sstruct.inference._model.auxiliary import pairwise_model
 
@@ -94,8 +95,33 @@ def n_marginals(model):
     return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
 
 
+def _program(model):
+    """Return the constant, the costs, the number of integers, bounds and constraints for HiGHS."""
+    if has_two_labels(model):
+        constant, costs, matrix, most = cycle_polytope(model)
+        constraints = optimize.LinearConstraint(matrix, -np.inf, most)
+        return constant, costs, model.n_nodes, optimize.Bounds(0, 1), constraints
+    costs, matrix, sums = local_polytope(model)
+    allowed = np.isfinite(costs)
+    bounds = optimize.Bounds(0, allowed.astype(float))
+    constraints = optimize.LinearConstraint(matrix, sums, sums)
+    return 0.0, np.where(allowed, costs, 0.0), len(model.node_costs), bounds, constraints
+
+
+def _labels(model, x):
+    """Return the labels of a solution of `_program`."""
+    if has_two_labels(model):
+        return (x[: model.n_nodes] > 0.5).astype(np.int32)
+    start = model.node_start
+    return np.array(
+        [x[start[v] : start[v + 1]].argmax() for v in range(model.n_nodes)], dtype=np.int32
+    )
+
+
 def integer_program(mrf, record, most_branches=None, seconds=np.inf):
-    """Solve the integer program over the local polytope with HiGHS; return the status.
+    """Solve the integer program over a relaxation with HiGHS; return the status.
+
+    The relaxation is the local polytope, or `cycle_polytope` for two labels without ``+inf``.
 
     most_branches : int, optional
         Limit on the nodes of the search tree.
@@ -103,14 +129,15 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         Time limit in addition to `max_time`.
     """
     model, _ = pairwise_model(mrf)
-    n_variables = n_marginals(model)
     record.bound(trivial_bound(model))
-    costs, matrix, sums = local_polytope(model)
-    allowed = np.isfinite(costs)
-    costs = np.where(allowed, costs, 0.0)
+    constant, costs, n_integers, bounds, constraints = _program(model)
     # HiGHS ignores cost differences below 1e-7. Scaling by a power of two is exact.
     exponent = min(0, int(np.frexp(np.abs(costs).max())[1]))
     options = {"mip_rel_gap": record.tol}
+    if constant != 0 and record.energy < np.inf:
+        # The gap of HiGHS is relative to the energy without the constant, which may be larger.
+        ratio = (1 + abs(record.energy)) / max(abs(record.energy - constant), 1.0)
+        options["mip_rel_gap"] *= min(ratio, 1.0)
     seconds = min(seconds, record.deadline - time.monotonic())
     if seconds <= 0:
         return Status.TIME_LIMIT
@@ -119,9 +146,9 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     if most_branches is not None:
         options["node_limit"] = most_branches
     program = {
-        "integrality": np.arange(n_variables) < len(model.node_costs),
-        "bounds": optimize.Bounds(0, allowed.astype(float)),
-        "constraints": optimize.LinearConstraint(matrix, sums, sums),
+        "integrality": np.arange(len(costs)) < n_integers,
+        "bounds": bounds,
+        "constraints": constraints,
     }
     # A limited search ends soon and needs no separate process.
     run = highs.solve if most_branches is None else highs.solve_here
@@ -130,14 +157,10 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         # If an allowed labeling is known, HiGHS is wrong: the range of costs exceeds its tolerance.
         return Status.INFEASIBLE if record.energy == np.inf else Status.STALLED
     if x is not None:
-        start = model.node_start
-        labels = np.array(
-            [x[start[v] : start[v + 1]].argmax() for v in range(mrf.n_nodes)],
-            dtype=np.int32,
-        )
+        labels = _labels(model, x)[: mrf.n_nodes].copy()
         record.offer(labels, PackedMRF(mrf).improve(labels, mrf.n_nodes))
     if bound is not None:
-        record.bound(float(np.ldexp(bound, exponent)))
+        record.bound(constant + float(np.ldexp(bound, exponent)))
     if status == 0:
         return Status.CONVERGED
     return Status.TIME_LIMIT if status == highs.TIME_LIMIT else Status.STALLED

@@ -18,6 +18,7 @@ from sstruct._problems.map.term_calls import TermCalls
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent
 from sstruct.inference._methods.combination import combine
+from sstruct.inference._methods.cycles import has_two_labels
 from sstruct.inference._methods.elimination import (
     eliminator,
     minimize,
@@ -54,11 +55,11 @@ SECOND_WORK = 2**28
 ALL_WORK = 2**32
 # Time limit in seconds of HiGHS after the other methods of "auto", without `max_time`.
 SECONDS_OF_BRANCHING = 10.0
-# Fraction of the remaining time after which HiGHS replaces branch and bound. Its cuts close the gap
-# of frustrated models of two labels, such as Ising models on grids, where the bounds of branch and
-# bound are weak. In models with more labels they are expensive.
+# Fraction of the remaining time for branch and bound, before HiGHS.
 SHARE = 0.5
-SHARE_OF_TWO_LABELS = 0.05
+# Fraction of the remaining time for HiGHS on models of two labels, before the other methods: with
+# inequalities of cycles, it proves Ising models on grids, whose bounds are weak otherwise.
+SHARE_OF_TWO_LABELS = 0.8
 VALID_OPTIONS = {
     "tol": Range(least=0),
     "max_time": Range(above=0, other=(None,)),
@@ -115,7 +116,8 @@ def map_mrf(
           the remaining time. HiGHS solves integer programs of at most 2^18 variables (labels of
           nodes and entries of tables), up to differences of about 1e-7, in a separate process if it
           takes long. Branch and bound supports 2^23 variables, with at most 2^26 table entries at
-          all depths of the search (512 MB).
+          all depths of the search (512 MB). Models of two labels without ``+inf`` are left to HiGHS
+          before ``"fwmap"``, with odd-cycle inequalities [3].
         * ``"exact"``: the same without limits other than `max_time`.
     tol : float, default=1e-6
         Stop when energy - bound <= tol (1 + abs(energy)).
@@ -220,6 +222,8 @@ def map_mrf(
 
     [2] P. Swoboda, V. Kolmogorov. MAP inference via block-coordinate Frank-Wolfe algorithm. CVPR
     2019.
+
+    [3] F. Barahona, A. R. Mahjoub. On the cut polytope. Mathematical Programming 36, 1986.
 
     Examples
     --------
@@ -413,11 +417,6 @@ class _Run:
         """Return the BranchAndBound of the model, or None if the model is too large."""
         return searcher(self.mrf)
 
-    @cached_property
-    def has_two(self):
-        """Return True if all nodes have at most two labels."""
-        return self.mrf.n_labels.max() <= 2
-
     def _search_soon(self):
         """Run branch and bound with little work, and a long elimination; return the status."""
         found = self._search(FIRST_WORK)
@@ -429,7 +428,9 @@ class _Run:
             if found in (Status.CONVERGED, Status.INFEASIBLE):
                 self.method = "exact"
         is_open = found is Status.STALLED and self.engine is not None
-        if is_open and self.record.energy < np.inf and not self.has_two:
+        if is_open and has_two_labels(self.mrf):
+            return self._solve_program(SHARE_OF_TWO_LABELS)
+        if is_open and self.record.energy < np.inf:
             self._combine(self.ascent.max_iter)
             found = self._search(SECOND_WORK)
         return found
@@ -438,6 +439,8 @@ class _Run:
         """Run branch and bound with limits; return the status."""
         if self.record.is_closed():
             return Status.CONVERGED
+        if self.record.is_late():
+            return Status.TIME_LIMIT
         if self.engine is None:
             return Status.STALLED
         found = search(self.engine, self.mrf, self.record, most_work, deadline)
@@ -447,25 +450,36 @@ class _Run:
 
     def _branch(self, status):
         """Try to close the gap by branch and bound and by HiGHS; return the status."""
-        record = self.record
-        is_limited = record.deadline < np.inf
-        is_small = n_marginals(pairwise_model(self.mrf)[0]) <= MOST_VARIABLES
-        end = np.inf
-        if is_limited and is_small:
+        is_limited, end = self.record.deadline < np.inf, np.inf
+        if is_limited and self.is_small and not has_two_labels(self.mrf):
             now = time.monotonic()
-            end = now + (SHARE_OF_TWO_LABELS if self.has_two else SHARE) * (record.deadline - now)
-        no_limit = is_limited or (not self.has_limits and not (self.has_two and is_small))
-        found = self._search(np.inf if no_limit else ALL_WORK, end)
+            end = now + SHARE * (self.record.deadline - now)
+        found = self._search(np.inf if is_limited or not self.has_limits else ALL_WORK, end)
+        if found is Status.STALLED:
+            found = self._solve_program(1.0)
         if found in (Status.CONVERGED, Status.INFEASIBLE):
             return found
-        if is_small and not record.is_late():
-            seconds = np.inf if is_limited or not self.has_limits else SECONDS_OF_BRANCHING
-            found = integer_program(self.mrf, record, seconds=seconds)
-            if found in (Status.CONVERGED, Status.INFEASIBLE):
-                self.method = "exact"
-                return found
         # HiGHS may stop slightly before the time limit.
         return found if is_limited and found is Status.TIME_LIMIT else status
+
+    @cached_property
+    def is_small(self):
+        """Return True if the integer program has few enough variables."""
+        return n_marginals(pairwise_model(self.mrf)[0]) <= MOST_VARIABLES
+
+    def _solve_program(self, share):
+        """Run HiGHS for a fraction of the remaining time; return the status."""
+        record = self.record
+        if not self.is_small or record.is_late():
+            return Status.STALLED
+        seconds = SECONDS_OF_BRANCHING if self.has_limits else np.inf
+        if record.deadline < np.inf:
+            seconds = share * (record.deadline - time.monotonic())
+        found = integer_program(self.mrf, record, seconds=seconds)
+        if found in (Status.CONVERGED, Status.INFEASIBLE):
+            self.method = "exact"
+        record.row()
+        return found
 
 
 def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work", start="trws"):
