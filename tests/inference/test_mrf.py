@@ -133,7 +133,7 @@ CUBE = np.zeros((2, 3, 1))
         ((NODES, [[0, 1]], [T23], [INF]), r"weights\[0\] is inf, expected finite"),
         ((NODES, [[0, 1]], [T23 + INF], [0.0]), r"weights\[0\] is 0.0, expected a positive weight"),
         ((NODES, [], [], None, [3]), r"factors\[0\] must be a pair"),
-        ((NODES, [], [], None, [([0, 1], T23)]), r"factors\[0\] must have a scope of three"),
+        ((NODES, [], [], None, [([0, 1], T23)]), r"factors\[0\] must have a scope of 3 to 31"),
         ((NODES, [], [], None, [([0, 1, 3], CUBE)]), r"factors\[0\] .* but there are 3 nodes"),
         ((NODES, [], [], None, [([0, 1, 0], CUBE)]), r"factors\[0\] .* which repeats a node"),
         ((NODES, [], [], None, [([0, 2, 1], CUBE)]), r"factors\[0\]\[1\] must have .*\(2, 1, 3\)"),
@@ -209,7 +209,7 @@ def _with(at, value):
         (
             "factor_start",
             lambda a: np.array([0, 1, 3]),
-            "factor_start has a factor that does not have three or four",
+            "factor_start has a factor that does not have 3 to 31 nodes",
         ),
         ("factor_nodes", _with(0, 99), "factor_nodes is out of range"),
         ("factor_nodes", _with(0, 1), "factor_nodes has a factor that contains a node twice"),

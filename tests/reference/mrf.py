@@ -79,7 +79,7 @@ def random_model(rng, n_nodes, density, kind="real", most_labels=4, form=None, n
         weights = np.ones(len(pairs))
     factors = []
     for _ in range(n_factors):
-        scope = rng.permutation(n_nodes)[: rng.integers(3, 5)]
+        scope = rng.permutation(n_nodes)[: rng.integers(3, 6)]
         if len(scope) >= 3:
             shape = tuple(sizes[scope].tolist())
             factors.append((scope.tolist(), random_costs(rng, shape, kind)))

@@ -102,10 +102,10 @@ def read_dd(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> Matchi
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or gzip: ``p left right A E``, then A lines ``a id left right cost``,
-        then E lines ``e id1 id2 cost``. Nodes and ids start at 0. A file may also contain several
-        such blocks, each after a line ``gm i j`` that names the pair of graphs. Lines that start
-        with ``c`` are comments.
+        A text file, plain or compressed (gzip, bzip2 or xz): ``p left right A E``, then A lines ``a
+        id left right cost``, then E lines ``e id1 id2 cost``. Nodes and ids start at 0. A file may
+        also contain several such blocks, each after a line ``gm i j`` that names the pair of
+        graphs. Lines that start with ``c`` are comments.
     max_entries : int, default=2**27
         Limit on the total number of entries: n_left * n_right of each problem, plus 16 for each
         assignment and pair. An entry takes about 16 bytes of memory. Lines of more than 2^20

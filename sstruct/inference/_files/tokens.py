@@ -1,11 +1,13 @@
-"""Tokenizer for text files, plain or gzip, that keeps track of line numbers.
+"""Tokenizer for text files, plain or compressed, that keeps track of line numbers.
 
 The text is read in blocks, so memory holds one block and the parsed values. The sizes that a file
 declares are not trusted before that many words have been read. All operations take time linear in
 the text; a word, or a line with comments, is limited to two blocks.
 """
 
+import bz2
 import gzip
+import lzma
 import os
 import re
 import zlib
@@ -25,6 +27,11 @@ _NUMBER = re.compile(
 _BYTES_PER_ENTRY = 64
 _SPACES = b" \t\n\r\v\f"
 _BOM = b"\xef\xbb\xbf"
+_COMPRESSED = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+}
 _COMMENTS = {b"c": re.compile(rb"(?m)^c(?:[ \t].*)?$"), b"#": re.compile(rb"#.*")}
 
 
@@ -46,18 +53,18 @@ class Tokens:
         self.most_bytes = _BYTES_PER_ENTRY * max(max_entries, 2**20)
 
     def __enter__(self):
-        self.file = open(self.path, "rb")
-        if self.file.peek(2)[:2] == b"\x1f\x8b":
-            self.file = gzip.GzipFile(fileobj=self.file)
+        self.file = self.raw = open(self.path, "rb")
+        start = self.raw.peek(6)
+        for magic, opener in _COMPRESSED.items():
+            if start.startswith(magic):
+                self.file = opener(self.raw)
         self.text, self.words, self.at, self.has_d = b"", [], 0, False
         self.rest, self.line, self.n_bytes, self.ended = b"", 1, 0, False
         return self
 
     def __exit__(self, *_):
-        raw = getattr(self.file, "fileobj", None)
         self.file.close()
-        if raw is not None:
-            raw.close()
+        self.raw.close()
 
     def error(self, message, at=None):
         """Return a ValueError at the line of the last word, or of word `at` of the block."""
@@ -78,7 +85,7 @@ class Tokens:
                 return False
             try:
                 block = self.file.read(_BLOCK)
-            except (OSError, EOFError, zlib.error) as error:
+            except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
                 raise self.error(f"cannot read the rest of the file: {brief(error)}") from None
             self.line += self.text.count(b"\n")
             self.n_bytes += len(block)

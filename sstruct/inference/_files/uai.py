@@ -10,6 +10,7 @@ import numpy as np
 
 from sstruct.inference._files.tokens import Tokens
 from sstruct.inference._model.mrf import MRF
+from sstruct.inference._model.packing import MOST_NODES
 
 _MOST_LABELS = 2**31 - 1
 # Labels of nodes without factors that a file may declare.
@@ -39,11 +40,8 @@ def _scopes(tokens, n_nodes, n_factors):
     scopes = []
     for f in range(n_factors):
         arity = tokens.integer(f"the number of nodes of factor {f}", 0, _MOST_LABELS)
-        if arity > 4:
-            raise tokens.error(
-                f"factor {f} has {arity} nodes; at most four are supported. Split it with an "
-                "auxiliary node whose labels are combinations of the labels of its nodes"
-            )
+        if arity > MOST_NODES:
+            raise tokens.error(f"factor {f} has {arity} nodes, expected at most {MOST_NODES}")
         tokens.declare(16, f"factor {f}")
         what = f"a node of factor {f}"
         scope = tuple(tokens.integer(what, 0, n_nodes - 1) for _ in range(arity))
@@ -71,7 +69,7 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or gzip: ``MARKOV``, ``BAYES`` or neither; the number of variables and
+        A text file, plain or compressed (gzip, bzip2 or xz): ``MARKOV``, ``BAYES`` or neither; the number of variables and
         their numbers of labels; the number of factors; the scope of each factor (number of nodes,
         then nodes); and the table of each factor (number of entries, then entries, with the label
         of the last node changing fastest). Entries are potentials p >= 0, and costs are -log(p); a
@@ -93,7 +91,7 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     ------
     ValueError
         If the file is truncated, has text after its end, declares more than `max_entries`, has a
-        factor of more than four nodes, a potential that is negative, NaN or infinite, or is not a
+        factor of more than 31 nodes, a potential that is negative, NaN or infinite, or is not a
         valid UAI file. The message gives the line number.
 
     See Also
@@ -161,7 +159,7 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or gzip, usually named ``.evid``: the number of observed nodes, then the
+        A text file, plain or compressed as in :func:`read_uai`, usually named ``.evid``: the number of observed nodes, then the
         node and the label of each. As in the competition of 2010, this may be preceded by the
         number of samples, which must be 0 or 1. Files without evidence contain ``0``, ``1 0`` or
         ``0 0``. Comments are as in :func:`read_uai`.

@@ -197,7 +197,7 @@ def map_mrf(
     every row and column is one chain. The time of an iteration is proportional to the entries of
     the tables; for Potts and truncated linear or quadratic tables, to the number of labels. The
     status is ``STALLED`` if neither bound nor energy improves for 50 iterations. Factors of three
-    and four nodes become auxiliary nodes, whose labels are the allowed tuples.
+    or more nodes become auxiliary nodes, whose labels are the allowed tuples.
 
     If the bound of ``"fwmap"`` or ``"trws"`` exceeds the largest possible energy, every labeling is
     forbidden (``INFEASIBLE``). With `terms`, the largest energy is not known: if they contradict

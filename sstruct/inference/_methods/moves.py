@@ -14,7 +14,7 @@ _ROUNDING = 1e-12
 def _no_reason_common(mrf):
     """Return the reason why neither cuts nor moves support a model, or None."""
     if mrf.n_factors:
-        return f"the model has {mrf.n_factors} factors of three or four nodes"
+        return f"the model has {mrf.n_factors} factors of three or more nodes"
     if not np.isfinite(mrf.tables).all():
         return "the model forbids pairs of labels"
     return None

@@ -1,4 +1,4 @@
-"""Pairwise models: factors of three and four nodes as auxiliary nodes."""
+"""Pairwise models: factors of three or more nodes as auxiliary nodes."""
 
 import numpy as np
 

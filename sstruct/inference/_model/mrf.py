@@ -1,4 +1,4 @@
-"""Markov random fields with a label set for each node and factors of up to four nodes."""
+"""Markov random fields with a label set for each node and factors of several nodes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MRF:
     weights : array-like of shape (E,), default=None
         Factor of each edge's table: finite, and positive if the table forbids pairs. Default: ones.
     factors : list of (scope, table), default=None
-        Terms over three or four different nodes: `scope` lists the nodes, and `table` has one axis
+        Terms over 3 to 31 different nodes: `scope` lists the nodes, and `table` has one axis
         for the labels of each node. An array that occurs several times is stored once.
 
     Attributes
@@ -187,7 +187,7 @@ class MRF:
 
     @property
     def n_factors(self) -> int:
-        """Number of factors of three and four nodes."""
+        """Number of factors of three or more nodes."""
         return len(self.factor_table)
 
     def __repr__(self) -> str:
@@ -364,7 +364,7 @@ class MRF:
         entry = self.table_start[self.edge_table] + y[u] * self.n_labels[v] + y[v]
         total += (self.weights * self.tables[entry]).sum()
         arity = np.diff(self.factor_start)
-        for k in (3, 4):
+        for k in np.unique(arity):
             which = np.flatnonzero(arity == k)
             entry = np.zeros(len(which), dtype=np.int64)
             for place in range(k):

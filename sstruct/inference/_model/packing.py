@@ -18,6 +18,8 @@ from sstruct._checks.shown import shortened
 
 # Exclusive limit on the labels of all nodes, and on the entries of a factor's table.
 MOST_ENTRIES = 2**31
+# Limit on the nodes of a factor: arrays of NumPy 1 have at most 32 axes.
+MOST_NODES = 31
 
 PAIRS = "a list of pairs (scope, table)"
 
@@ -181,10 +183,11 @@ def pack_factors(factors, n_labels):
         except (TypeError, ValueError):
             raise ValueError(f"factors[{f}] must be a pair (scope, table)") from None
         scope = array_of(scope, f"the scope of factors[{f}]")
-        if scope.ndim != 1 or len(scope) not in (3, 4) or scope.dtype.kind not in "iu":
+        is_scope = scope.ndim == 1 and 3 <= len(scope) <= MOST_NODES
+        if not is_scope or scope.dtype.kind not in "iu":
             raise ValueError(
-                f"factors[{f}] must have a scope of three or four nodes (use node_costs and "
-                f"edge_costs for one and two); found {scope.tolist()}"
+                f"factors[{f}] must have a scope of 3 to {MOST_NODES} nodes (use node_costs and "
+                f"edge_costs for one and two); found {shortened(scope.tolist())}"
             )
         if scope.min() < 0 or scope.max() >= len(n_labels):
             raise ValueError(

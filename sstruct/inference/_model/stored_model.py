@@ -4,7 +4,12 @@ import numpy as np
 
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import checked_simple_edges
-from sstruct.inference._model.packing import MOST_ENTRIES, check_costs, checked_weights
+from sstruct.inference._model.packing import (
+    MOST_ENTRIES,
+    MOST_NODES,
+    check_costs,
+    checked_weights,
+)
 
 # dtype and number of dimensions of each array.
 ARRAYS = {
@@ -97,14 +102,14 @@ def _check_factors(state, n_labels):
     start, nodes, of_factor = state["factor_start"], state["factor_nodes"], state["factor_table"]
     _check_starts(state, "factor_start", "factor_nodes")
     sizes = np.diff(start)
-    if not np.isin(sizes, (3, 4)).all():
-        raise ValueError("factor_start has a factor that does not have three or four nodes")
+    if len(sizes) and not 3 <= sizes.min() <= sizes.max() <= MOST_NODES:
+        raise ValueError(f"factor_start has a factor that does not have 3 to {MOST_NODES} nodes")
     if len(nodes) and not 0 <= nodes.min() <= nodes.max() < len(n_labels):
         raise ValueError(f"factor_nodes is out of range: there are {len(n_labels)} nodes")
     _check_starts(state, "factor_table_start", "factor_tables")
     _check_table_numbers(state, "factor_table", len(sizes), "factor_table_start")
     n_entries = np.diff(state["factor_table_start"])[of_factor]
-    for size in (3, 4):
+    for size in np.unique(sizes):
         which = np.flatnonzero(sizes == size)
         scopes = np.sort(nodes[start[which, None] + np.arange(size)], axis=1)
         if (scopes[:, 1:] == scopes[:, :-1]).any():
