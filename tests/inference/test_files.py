@@ -1,6 +1,8 @@
 """Model files: round trips, real files, and what is refused."""
 
+import bz2
 import gzip
+import lzma
 import json
 
 import numpy as np
@@ -164,6 +166,17 @@ def test_malformed_evidence_is_named(tmp_path, text, message):
 def test_evidence_of_many_numbers_is_refused(tmp_path):
     with pytest.raises(ValueError, match="more than max_entries=10"):
         read_uai_evidence(write(tmp_path, "8" + " 1" * 16), max_entries=10)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_files(tmp_path, compress):
+    data = compress(SOUND.encode())
+    expected = read_uai(write(tmp_path, SOUND))
+    found = read_uai(write(tmp_path, data))
+    np.testing.assert_array_equal(found.node_costs, expected.node_costs)
+    np.testing.assert_array_equal(found.tables, expected.tables)
+    with pytest.raises(ValueError, match="cannot read the rest of the file"):
+        read_uai(write(tmp_path, data[:-9]))
 
 
 @pytest.mark.parametrize(
