@@ -2,8 +2,8 @@
 
 import bz2
 import gzip
-import lzma
 import json
+import lzma
 
 import numpy as np
 import pytest

@@ -69,12 +69,12 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or compressed (gzip, bzip2 or xz): ``MARKOV``, ``BAYES`` or neither; the number of variables and
-        their numbers of labels; the number of factors; the scope of each factor (number of nodes,
-        then nodes); and the table of each factor (number of entries, then entries, with the label
-        of the last node changing fastest). Entries are potentials p >= 0, and costs are -log(p); a
-        potential of 0 forbids the labels. ``#`` starts a comment up to the end of the line;
-        exponents may be written with ``D`` as in Fortran.
+        A text file, plain or compressed (gzip, bzip2 or xz): ``MARKOV``, ``BAYES`` or neither; the
+        number of variables and their numbers of labels; the number of factors; the scope of each
+        factor (number of nodes, then nodes); and the table of each factor (number of entries, then
+        entries, with the label of the last node changing fastest). Entries are potentials p >= 0,
+        and costs are -log(p); a potential of 0 forbids the labels. ``#`` starts a comment up to the
+        end of the line; exponents may be written with ``D`` as in Fortran.
     max_entries : int, default=2**27
         Limit on the total number of entries: all labels and table entries, plus 16 for each
         variable and factor. An entry takes about 16 bytes of memory. Words of more than 2^20
@@ -159,10 +159,10 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or compressed as in :func:`read_uai`, usually named ``.evid``: the number of observed nodes, then the
-        node and the label of each. As in the competition of 2010, this may be preceded by the
-        number of samples, which must be 0 or 1. Files without evidence contain ``0``, ``1 0`` or
-        ``0 0``. Comments are as in :func:`read_uai`.
+        A text file, plain or compressed as in :func:`read_uai`, usually named ``.evid``: the number
+        of observed nodes, then the node and the label of each. As in the competition of 2010, this
+        may be preceded by the number of samples, which must be 0 or 1. Files without evidence
+        contain ``0``, ``1 0`` or ``0 0``. Comments are as in :func:`read_uai`.
     max_entries : int, default=2**27
         Limit on the number of integers in the file.
 
