@@ -133,6 +133,7 @@ EXAMPLES = [
     for name, example in TRAINED.items()
     for parameters in [{"lam": "auto"}, *example.variants()[1:], *OPTIONS.get(name, [])]
     if "oracle" not in example.required
+    and example.estimator._structure_class.fits_partitions
     and "couple_windows" not in str(parameters)
     and parameters.get("edges") != "tree"
 ]

@@ -102,6 +102,7 @@ LABEL_SETS = [
     {"edges": [(0, 1), (1, 2)], "inference": "tree"},
     {"inference": "cut", "bounds": "submodular"},
     {"inference": "relaxed"},
+    {"inference": "exact"},
     {"inference": "enumeration", "rescaling": "slack", "loss": "hamming"},
 ]
 CASES = GRAPHS | {name: of_example(name, {}) for name in TRAINED}

@@ -176,12 +176,12 @@ def test_prediction_sets_contain_the_truth(fitted):
     X, y = sequences(np.random.default_rng(8), 120)
     frozen = FrozenEstimator(fitted[0])
     sets = ConformalSSVM(frozen, confidence_level=0.8).fit(X[:60], y[:60])
-    # The conformity score of a labeling is the gap to the best one, from enumeration.
+    # The conformity score of a labeling is the gap to the best other one, from enumeration.
     gaps = []
     for x, labels in zip(X[:60], y[:60], strict=True):
         codes, values = enumerated(fitted[0], x)
         true = (np.array(LABELS)[codes] == labels).all(axis=1)
-        gaps.append(values.max() - values[true][0])
+        gaps.append(values[~true].max() - values[true][0])
     np.testing.assert_allclose(sets.conformity_scores_, np.sort(gaps), atol=1e-10)
     labelings, complete = sets.predict_set(X[60:])
     assert complete.all()
