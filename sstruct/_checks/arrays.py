@@ -176,7 +176,8 @@ def check_depth(values, name):
     if is_partitioned(values):
         raise TypeError(
             f"{name} is in partitions on a cluster, which only fit, score and PathCV of some "
-            "estimators support: pass lists, or process each partition, as in bag.map_partitions(model.predict)"
+            "estimators support: pass lists, or process each partition, as in "
+            "bag.map_partitions(model.predict)"
         )
     depth = 0
     while isinstance(values, list | tuple):
