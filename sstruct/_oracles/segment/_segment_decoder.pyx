@@ -27,6 +27,7 @@ from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows, rows_of
 import numpy as np
 
 from sstruct._checks.magnitudes import LARGEST
+from sstruct._oracles.segment.duration_ranges import duration_ranges
 
 LONGEST = np.iinfo(np.int32).max    # starts are stored as int32
 
@@ -46,17 +47,9 @@ cdef class SegmentDecoder(Storage):
     """
 
     def __init__(self, bins, least, most):
-        bins, least, most = [
-            np.ascontiguousarray(each, dtype=np.int64) for each in (bins, least, most)]
-        if bins.ndim != 1 or len(bins) == 0 or bins[0] != 1 or (np.diff(bins) < 1).any():
-            raise ValueError(f"bins must be increasing durations, the first one 1; found {bins}")
-        if least.ndim != 1 or least.shape != most.shape or (least < 1).any() or (least > most).any():
-            raise ValueError(f"durations must have 1 <= least <= most; found {least} and {most}")
+        bins, least, most, first, last = duration_ranges(bins, least, most)
         self.n_labels, self.n_bins = len(least), len(bins)
         self.bins, self.least, self.most = bins, least, most
-        # All bins of all labels, without durations that a label does not have.
-        first = np.maximum(bins, least[:, np.newaxis])
-        last = np.minimum(np.append(bins[1:] - 1, np.iinfo(np.int64).max), most[:, np.newaxis])
         tables = []
         for chosen in (first == last, first < last):
             label, bin_ = np.nonzero(chosen)

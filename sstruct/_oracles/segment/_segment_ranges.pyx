@@ -11,6 +11,8 @@ import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
 
+from sstruct._oracles.segment.duration_ranges import duration_ranges
+
 
 cdef class SegmentRanges(Storage):
     """Durations with the same score, and the scores of one sequence at a time.
@@ -24,16 +26,9 @@ cdef class SegmentRanges(Storage):
     """
 
     def __init__(self, bins, least, most):
-        bins, least, most = [
-            np.ascontiguousarray(each, dtype=np.int64) for each in (bins, least, most)]
-        if bins.ndim != 1 or len(bins) == 0 or bins[0] != 1 or (np.diff(bins) < 1).any():
-            raise ValueError(f"bins must be increasing durations, the first one 1; found {bins}")
-        if least.ndim != 1 or least.shape != most.shape or (least < 1).any() or (least > most).any():
-            raise ValueError(f"durations must have 1 <= least <= most; found {least} and {most}")
+        bins, least, most, first, last = duration_ranges(bins, least, most)
         self.n_labels, self.n_bins = len(least), len(bins)
-        # All bins of all labels, without durations that a label does not have.
-        first = np.maximum(bins, least[:, np.newaxis])
-        last = np.minimum(np.append(bins[1:] - 1, np.iinfo(np.int64).max), most[:, np.newaxis])
+        # Without durations that a label does not have.
         label, bin_ = np.nonzero(first <= last)
         self.range_at = np.searchsorted(label, np.arange(len(least) + 1)).astype(np.int64)
         self.least, self.most = first[label, bin_], last[label, bin_]
