@@ -24,9 +24,7 @@ def duration_ranges(bins, least, most):
     ValueError
         If bins or limits are invalid.
     """
-    bins, least, most = (
-        np.ascontiguousarray(each, dtype=np.int64) for each in (bins, least, most)
-    )
+    bins, least, most = (np.ascontiguousarray(each, dtype=np.int64) for each in (bins, least, most))
     if bins.ndim != 1 or len(bins) == 0 or bins[0] != 1 or (np.diff(bins) < 1).any():
         raise ValueError(f"bins must be increasing durations, the first one 1; found {bins}")
     if least.ndim != 1 or least.shape != most.shape or (least < 1).any() or (least > most).any():
