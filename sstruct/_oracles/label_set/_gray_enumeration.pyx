@@ -87,6 +87,7 @@ cdef class GrayEnumeration(LabelDecoder):
             raise ValueError(f"cannot enumerate {n_labels} labels, expected at most {MOST_LABELS}")
         self._set_model(n_labels, edges)
         self._set_constraints(constraints)
+        self.allowed = np.empty(0, dtype=np.uint8)
         if constraints is not None:
             self.allowed = constraints.allowed_sets()
             if not np.any(self.allowed):
