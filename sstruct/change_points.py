@@ -31,7 +31,7 @@ class ChangePointSSVM(BaseSSVM):
 
     .. math::
 
-        - \sum_{\text{segments}} \Big( \sum_{c, f} w_{c f}\, C_c(x_f) - d_b \Big)
+        - \sum_{\text{segments}} \left( \sum_{c, f} w_{c f}\, C_c(x_f) - d_b \right)
         - \beta\, \text{(number of changes)}
 
     for costs c of features f of the segment, with learned weights :math:`w_{c f} \ge 0`, weights
