@@ -27,7 +27,6 @@ def cluster_client():
                 "distributed.worker.profile.enabled": False,
                 "distributed.worker.memory.monitor-interval": "5s",
                 "distributed.admin.system-monitor.interval": "10s",
-                "distributed.admin.tick.interval": "1s",
             }
         ),
         distributed.LocalCluster(
