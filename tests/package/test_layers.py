@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import sstruct
-
-ROOT = Path(sstruct.__file__).parent
+# Of the checkout, since wheels contain no .pyx files.
+ROOT = Path(__file__).parents[2] / "sstruct"
 SOURCES = sorted(p for ext in ("*.py", "*.pyx", "*.pxd") for p in ROOT.rglob(ext))
 COMPILED = [path for path in SOURCES if path.suffix != ".py"]
 IMPORT = re.compile(r"^\s*(?:from\s+(\S+)\s+c?import\s+(.*)|c?import\s+(.*))$", re.MULTILINE)
