@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install -q --disable-pip-version-check
 SOURCES = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist worksteal
 # Python caches compiled modules, even if the environment says otherwise: tests start a hundred
 # processes, each of which would compile all of scikit-learn first, which takes two seconds.
 export PYTHONDONTWRITEBYTECODE =

@@ -50,7 +50,7 @@ def folds_of_samples():
 @pytest.mark.parametrize("backend", ["dask", None])
 def test_a_grid(client, data, backend):
     X, y = data
-    model = ChainSSVM(tol=1e-4, random_state=0)
+    model = ChainSSVM(tol=1e-3, random_state=0)
     search = GridSearchCV(model, {"lam": [0.3, 3.0]}, cv=FOLDS)
     with joblib.parallel_config(backend=backend) if backend else joblib.parallel_config():
         there = clone(search).fit(partitions(X), partitions(y))
@@ -60,7 +60,7 @@ def test_a_grid(client, data, backend):
         found, expected = (of.cv_results_[name(k)] for of in (there, alone))
         if backend == "dask":  # whole fits, as in one place
             np.testing.assert_array_equal(found, expected)
-        # Of rounds to a gap of 1e-4: a few of the 400 labels.
+        # Of rounds to a gap of 1e-3: a few of the 400 labels.
         np.testing.assert_allclose(found, expected, atol=0.02)
     assert there.best_params_ == alone.best_params_
     assert "rounds" in there.best_estimator_.history_

@@ -17,10 +17,8 @@ FITS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "processes",
-    [pytest.param(False, id="threads"), pytest.param(True, id="processes", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
 def test_the_size_of_a_cluster_changes_no_bit(rng, processes):
     distributed = pytest.importorskip("distributed")
     X, y = make_choices(rng, n=40)

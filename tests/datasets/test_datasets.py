@@ -253,6 +253,7 @@ def test_ocr_letters_of_scattered_lines(words):
         assert np.array_equal(arrays[name], array)
 
 
+@pytest.mark.slow
 def test_real_ocr_letters_round_trip(monkeypatch, server, tmp_path):
     with np.load(real_file("ocr_letters.npz"), allow_pickle=False) as file:
         arrays = dict(file)

@@ -122,9 +122,9 @@ def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypa
     X, y = make()
     path = tmp_path / "fit"
     model = clone(model).set_params(**COMMON | WAYS[way])
-    # From every second pass: test_fits.py resumes each estimator from all of them.
+    # From every third pass: test_fits.py resumes each estimator from all of them.
     if "fwmap" not in name:
-        check_resuming(model, X, y, path, monkeypatch, least=6, every=2)
+        check_resuming(model, X, y, path, monkeypatch, least=6, every=3)
         return
     # Fewer samples, as it takes its time. A fit that has made all of its passes certifies again,
     # and does so from the multipliers of the first time.
