@@ -16,8 +16,8 @@ fwmap-zero        "fwmap" that starts from multipliers of 0 instead of messages
 fwmap-published   the same with the published step
 subgradient       subgradient ascent on the same trees, from 0, with Polyak's steps
 matching          `graph_matching`, for matching problems
-toulbar2          if it is on the PATH; its bound is accurate to about 1e-7 for each cost, since it
-                  rounds costs, and its time limit is in CPU time
+toulbar2          the package pytoulbar2, if it is installed: in its own process, with costs
+                  rounded down to integers, and a time limit in CPU seconds
 
 The plot has axes for each model with bounds and energies over time. Writes map_inference.csv into
 --output.
@@ -26,13 +26,12 @@ The plot has axes for each model with bounds and energies over time. Writes map_
 import argparse
 import json
 import math
+import multiprocessing
 import os
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +42,7 @@ from sstruct._oracles.mrf._packed_mrf import PackedMRF
 from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._problems.map.map_arguments import project
-from sstruct.inference import MRF, graph_matching, map_mrf, read_dd, read_uai, write_uai
+from sstruct.inference import MRF, graph_matching, map_mrf, read_dd, read_uai
 from sstruct.inference._applications.matching_model import matching_model
 from sstruct.inference._methods.exact import local_polytope, n_marginals
 from sstruct.inference._methods.map_mrf import METHODS
@@ -51,8 +50,8 @@ from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.map_result import Record
 from sstruct.inference._model.tree_cover import tree_cover
 
-# Number of digits of costs that toulbar2 uses.
-DIGITS = 7
+# The costs of a labeling for toulbar2 are integers below two to this power.
+BITS = 50
 
 
 def load(folder, name):
@@ -95,30 +94,37 @@ def polytope_value(mrf, most):
     return answer.fun if answer.status == 0 else math.nan
 
 
+def _toulbar2(mrf, seconds):
+    """Return the labels of toulbar2, or None, its bound, and the seconds it took."""
+    from pytoulbar2 import CFN
+
+    nodes = [((v,), mrf.node_cost(v)) for v in range(mrf.n_nodes)]
+    edges = [(edge, mrf.edge_cost(e)) for e, edge in enumerate(mrf.edges.tolist())]
+    terms = nodes + edges + [mrf.factor(f) for f in range(mrf.n_factors)]
+    spread = sum(float(np.ptp(costs[np.isfinite(costs)])) for _, costs in terms)
+    # Rounding down keeps bounds valid; sums of these integers are exact in double precision.
+    scale = 2.0 ** math.floor(BITS - math.log2(spread + 1))
+    begin, constant = time.monotonic(), 0.0
+    network = CFN()
+    for v, n_labels in enumerate(mrf.n_labels.tolist()):
+        network.AddVariable(f"x{v}", range(n_labels))
+    for scope, costs in terms:
+        costs = np.floor(costs * scale)
+        constant += costs.min()
+        network.AddFunction(list(scope), (costs - costs.min()).ravel().tolist())
+    answer = network.Solve(timeLimit=math.ceil(seconds))
+    seconds = time.monotonic() - begin
+    return answer and answer[0], (network.GetDDualBound() + constant) / scale, seconds
+
+
 def toulbar2(mrf, seconds):
-    """Run toulbar2 on a model; return a row, or None if its format does not support the costs."""
-    with tempfile.TemporaryDirectory() as folder:
-        model, solution = Path(folder) / "model.uai", Path(folder) / "model.sol"
-        try:
-            write_uai(mrf, model)
-        except ValueError:
-            return None
-        begin = time.monotonic()
-        text = subprocess.run(
-            ["toulbar2", model, f"-timer={math.ceil(seconds)}", f"-precision={DIGITS}",
-             f"-w={solution}"],
-            capture_output=True, text=True, check=False, timeout=10 * seconds + 60,
-        ).stdout  # fmt: skip
-        spent = time.monotonic() - begin
-        labels = solution.read_text().split() if solution.is_file() else []
-        if not labels:
-            return dict(energy=math.inf, bound=-math.inf, seconds=spent, status="NONE")
-        energy = mrf.energy(np.array(labels, dtype=np.int32))
-    if "Optimum:" in text:
-        return dict(energy=energy, bound=energy, seconds=spent, status="CONVERGED")
-    gaps = re.findall(r"Optimality gap: \[(\d+), (\d+)\]", text)
-    bound = energy - (int(gaps[-1][1]) - int(gaps[-1][0])) / 10**DIGITS if gaps else -math.inf
-    return dict(energy=energy, bound=bound, seconds=spent, status="TIME_LIMIT")
+    """Run toulbar2 on a model in a new process; return a row."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        labels, bound, spent = pool.apply(_toulbar2, (mrf, seconds))
+    energy = math.inf if labels is None else mrf.energy(np.array(labels, dtype=np.int32))
+    is_proven = labels is not None and energy - bound <= 1e-6 * (1 + abs(energy))
+    status = "PROVEN" if is_proven else "NONE" if labels is None else "TIME_LIMIT"
+    return dict(energy=energy, bound=min(bound, energy), seconds=spent, status=status)
 
 
 def subgradient(mrf, seconds, patience=20):
@@ -231,7 +237,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     known = [method for method in METHODS if method not in ("auto", "graph-cut", "alpha-expansion")]
     known += ["fwmap-zero", "fwmap-published", "subgradient", "matching"]
-    known += ["toulbar2"] if shutil.which("toulbar2") else []
+    known += ["toulbar2"] if find_spec("pytoulbar2") else []
     parser.add_argument("--methods", nargs="+", default=known)
     parser.add_argument("--instances", nargs="+", help="beginnings of names; all by default")
     parser.add_argument("--lp-entries", type=int, default=40_000)
