@@ -11,6 +11,7 @@ from sstruct.inference._applications.discrete_tomography import discrete_tomogra
 from sstruct.inference._applications.graph_matching import graph_matching
 from sstruct.inference._applications.rays import projection_rays
 from sstruct.inference._chains import top_k, viterbi
+from sstruct.inference._files.cfn import read_cfn
 from sstruct.inference._files.dd import MatchingProblem, read_dd
 from sstruct.inference._files.uai import read_uai, read_uai_evidence, write_uai
 from sstruct.inference._methods.map_mrf import map_mrf
@@ -34,6 +35,7 @@ __all__ = [
     "maxflow",
     "multilabel_map",
     "projection_rays",
+    "read_cfn",
     "read_dd",
     "read_uai",
     "read_uai_evidence",

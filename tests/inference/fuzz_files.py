@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sstruct.inference import MRF, read_dd, read_uai, read_uai_evidence, write_uai
+from sstruct.inference import MRF, read_cfn, read_dd, read_uai, read_uai_evidence, write_uai
 from tests.reference.mrf import random_model
 
 MAX_ENTRIES = 20_000
@@ -36,6 +36,17 @@ p 1 1 1 0
 a 0 0 0 3
 """
 
+CFN = b"""{"problem": {"name": "two", "mustbe": "<10.0"},
+"variables": {"x": ["a", "b"], "y": 2, "z": 3},
+"functions": {
+"f": {"scope": ["x", "y"], "costs": [1, 2, 3, 4]},
+"g": {"scope": ["x"], "defaultcost": 0, "costs": ["b", 1.5]},
+"h": {"scope": ["y", "x"], "costs": "i"},
+"i": {"scope": ["x", "y"], "costs": [-1, 0, 0, 1]},
+"j": {"scope": [0, 1, 2], "defaultcost": 2, "costs": ["a", 1, 2, 0.5, 1, 1, 1, 0]}
+}}
+"""
+
 
 def sources(rng, folder):
     """Bytes of sound files, by reader."""
@@ -43,7 +54,8 @@ def sources(rng, folder):
     write_uai(MRF(*plain.arguments()), folder / "sound.uai")
     evidence = b"# seen\n1\n3 0 1 2 0 4 1\n"
     return {
-        read_uai: (folder / "sound.uai").read_bytes(), read_dd: DD, read_uai_evidence: evidence
+        read_uai: (folder / "sound.uai").read_bytes(), read_dd: DD, read_uai_evidence: evidence,
+        read_cfn: CFN,
     }  # fmt: skip
 
 

@@ -25,7 +25,6 @@ _NUMBER = re.compile(
 )
 # Words are separated by whitespace. A text with more bytes per allowed entry is rejected.
 _BYTES_PER_ENTRY = 64
-_SPACES = b" \t\n\r\v\f"
 _BOM = b"\xef\xbb\xbf"
 _COMPRESSED = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
@@ -46,6 +45,10 @@ class Tokens:
     comments : {b"c", b"#"}
         Comments: lines whose first word is c, or text after #.
     """
+
+    # A word, and the bytes that separate words or are words of one byte.
+    WORD = re.compile(rb"\S+")
+    ENDS = b" \t\n\r\v\f"
 
     def __init__(self, path, max_entries, comments):
         self.path, self.left = os.fspath(path), max_entries
@@ -70,7 +73,7 @@ class Tokens:
         """Return a ValueError at the line of the last word, or of word `at` of the block."""
         at = max(self.at - 1, 0) if at is None else at
         line = self.line
-        for k, found in enumerate(re.finditer(rb"\S+", self.text)):
+        for k, found in enumerate(self.WORD.finditer(self.text)):
             if k == at:
                 line += self.text.count(b"\n", 0, found.start())
                 break
@@ -106,10 +109,14 @@ class Tokens:
                 self.text = b""
                 raise self.error(f"a word or a line has more than {_BLOCK} characters")
             self.text = _COMMENTS[self.comments].sub(b"", self.text)
-            self.words, self.at = self.text.split(), 0
+            self.words, self.at = self._split(), 0
             # Fortran may write the exponent as D; valid numbers have no other d.
             self.has_d = b"d" in self.text or b"D" in self.text
         return True
+
+    def _split(self):
+        """Return the words of the block."""
+        return self.text.split()
 
     def _end(self, text):
         """Return the end of the last complete word, or of the last line with a comment."""
@@ -117,7 +124,7 @@ class Tokens:
         if self.comments == b"c":
             return line
         comment = text.find(b"#", line)
-        return 1 + max(text.rfind(byte, 0, comment if comment >= 0 else None) for byte in _SPACES)
+        return 1 + max(text.rfind(byte, 0, comment if comment >= 0 else None) for byte in self.ENDS)
 
     def at_end(self):
         """Return True if no word is left."""

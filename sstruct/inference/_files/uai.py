@@ -11,6 +11,7 @@ import numpy as np
 from sstruct.inference._files.tokens import Tokens
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.packing import MOST_NODES
+from sstruct.inference._model.term_list import TermList
 
 _MOST_LABELS = 2**31 - 1
 # Labels of nodes without factors that a file may declare.
@@ -49,18 +50,6 @@ def _scopes(tokens, n_nodes, n_factors):
             raise tokens.error(f"factor {f} contains a node twice: {list(scope)}")
         scopes.append(scope)
     return scopes
-
-
-class _Stored:
-    """Return the same array object for equal arrays."""
-
-    def __init__(self):
-        self.known = {}
-
-    def __call__(self, table):
-        key = (table.shape, hash(table.tobytes()))
-        found = self.known.setdefault(key, table)
-        return found if np.array_equal(found, table) else table
 
 
 def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
@@ -128,18 +117,10 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
             tokens.declare(16 + n_labels[-1], f"labels of node {v}")
         n_factors = tokens.integer("the number of factors", 0, _MOST_LABELS)
         scopes = _scopes(tokens, n_nodes, n_factors)
-        node, pairs, factors, stored = {}, {}, [], _Stored()
+        terms = TermList(n_labels)
         for f, scope in enumerate(scopes):
-            costs = _costs(tokens, tuple(n_labels[v] for v in scope), f"the table of factor {f}")
-            if len(scope) <= 1:
-                v = scope[0] if scope else 0
-                node[v] = node.get(v, 0.0) + costs
-            elif len(scope) == 2:
-                if scope[::-1] in pairs:
-                    scope, costs = scope[::-1], np.ascontiguousarray(costs.T)
-                pairs[scope] = pairs[scope] + costs if scope in pairs else stored(costs)
-            else:
-                factors.append((scope, stored(costs)))
+            shape = tuple(n_labels[v] for v in scope)
+            terms.add(scope, _costs(tokens, shape, f"the table of factor {f}"))
         if not tokens.at_end():
             raise tokens.error(f"{tokens.word('')[:40]!r} found after the last table")
         # Labels without a table may be declared without any data.
@@ -149,8 +130,7 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
             raise tokens.error(
                 f"nodes without factors have {silent} labels, expected at most {_FREE}"
             )
-    costs = [np.zeros(count) + node.get(v, 0.0) for v, count in enumerate(n_labels)]
-    return MRF(costs, list(pairs), list(pairs.values()), factors=factors)
+    return MRF(*terms.arguments())
 
 
 def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> dict[int, int]:

@@ -12,6 +12,7 @@ from sstruct._checks.arrays import array_of
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct.inference._model.converters import networkx_arguments, pgmpy_arguments
 from sstruct.inference._model.packing import (
     checked_weights,
     pack_edge_costs,
@@ -147,6 +148,96 @@ class MRF:
             self.factor_table_start,
         ) = pack_factors(factors, n_labels)
         self._complete()
+
+    @classmethod
+    def from_pgmpy(cls, model: Any) -> MRF:
+        """Convert a discrete model of the package pgmpy.
+
+        Parameters
+        ----------
+        model : DiscreteBayesianNetwork, DiscreteMarkovNetwork or FactorGraph
+            Each variable requires a factor or a conditional probability table (CPD).
+
+        Returns
+        -------
+        mrf : MRF
+            Costs are negative logarithms of the potentials; a potential of 0 forbids the labels.
+            Nodes are the variables in the order of ``model.nodes()``. Labels are the states in the
+            order of ``state_names`` in the first factor that contains the variable. Factors of the
+            same node or pair are added up.
+
+        Raises
+        ------
+        TypeError
+            If the model is not one of these or has continuous variables.
+        ValueError
+            If a variable has no factor, factors differ in the states of a variable, a potential is
+            negative, NaN or infinite, or a factor has more than 31 variables.
+
+        Examples
+        --------
+        >>> from sstruct.inference import MRF, map_mrf
+        >>> from pgmpy.factors.discrete import TabularCPD  # doctest: +SKIP
+        >>> from pgmpy.models import DiscreteBayesianNetwork  # doctest: +SKIP
+        >>> model = DiscreteBayesianNetwork([("rain", "wet")])  # doctest: +SKIP
+        >>> model.add_cpds(
+        ...     TabularCPD("rain", 2, [[0.8], [0.2]]),
+        ...     TabularCPD("wet", 2, [[0.9, 0.2], [0.1, 0.8]], ["rain"], [2]),
+        ... )  # doctest: +SKIP
+        >>> map_mrf(MRF.from_pgmpy(model)).labels  # doctest: +SKIP
+        array([0, 0], dtype=int32)
+        """
+        return cls(*pgmpy_arguments(model))
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        node_costs: str = "costs",
+        edge_costs: str | ArrayLike = "costs",
+        weight: str | None = None,
+    ) -> MRF:
+        """Convert a graph of the package networkx with costs as attributes.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            A graph without self-loops. Parallel and opposite edges are added up.
+        node_costs : str, default="costs"
+            Name of the attribute of nodes with the cost of each label, of shape (K_v,).
+        edge_costs : str or array-like of shape (K, L), default="costs"
+            Name of the attribute of edges with the cost of each pair of labels, or a table for all
+            edges. Rows are the labels of the source of a directed edge, or of the node that comes
+            first in ``graph.nodes``.
+        weight : str, default=None
+            Name of the attribute of edges with a factor of their costs. Default: no factors.
+
+        Returns
+        -------
+        mrf : MRF
+            Its nodes are in the order of ``graph.nodes``.
+
+        Raises
+        ------
+        TypeError
+            If `graph` is not a graph.
+        ValueError
+            If an attribute is missing, costs have the wrong shape or are NaN or ``-inf``, or an
+            edge is a self-loop. The message names the node or edge.
+
+        Examples
+        --------
+        >>> import networkx as nx  # doctest: +SKIP
+        >>> import numpy as np
+        >>> from sstruct.inference import MRF, map_mrf
+        >>> graph = nx.path_graph(["a", "b", "c"])  # doctest: +SKIP
+        >>> for node, costs in zip(graph, [[0, 3], [2, 1], [0, 3]]):  # doctest: +SKIP
+        ...     graph.nodes[node]["costs"] = costs
+        >>> model = MRF.from_networkx(graph, edge_costs=1 - np.eye(2))  # doctest: +SKIP
+        >>> map_mrf(model).labels  # doctest: +SKIP
+        array([0, 0, 0], dtype=int32)
+        """
+        return cls(*networkx_arguments(graph, node_costs, edge_costs, weight))
 
     def __getstate__(self):
         return {name: getattr(self, name) for name in ARRAYS}
