@@ -50,15 +50,25 @@ class GraphCRFSSVM(LabelingSSVM):
         - ``"directed"``: ``sum_g features[g] * edge_coef_[g, a, b]``, a at the first and b at the
           second node of the edge; features and weights of any sign.
         - a float, at least 0: the cost of neighbors with different labels, not learned.
-    inference : {"auto", "cut", "expansion", "max-sum", "fwmap"}, default="auto"
+    inference : {"auto", "cut", "expansion", "max-sum", "fwmap", "exact"}, default="auto"
         The decoder. ``"cut"``: minimum cut, exact, for two labels if neighbors attract each other;
         ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: approximate, by
         alpha-expansion, or by fusion moves if neighbors may repel each other; ``"fwmap"``: for all
         labels and graphs, by trees coupled by multipliers as in :func:`sstruct.inference.map_mrf`,
         warm-started from the last decoding of the same graph. ``"fwmap"`` is slower than
         ``"expansion"``, finds better labelings if neighbors repel each other, and bounds its error.
-        ``"auto"`` uses an exact decoder if there is one for all graphs, otherwise ``"expansion"``,
-        both in training and in prediction.
+        ``"exact"``: for up to some hundreds of nodes; an exact decoder of the above if there is one
+        for all graphs, otherwise ``"expansion"`` followed by branch and bound, which proves that a
+        labeling is optimal or finds a better one, within limits. ``"auto"`` uses an exact decoder
+        of the above if there is one for all graphs, otherwise ``"expansion"``, both in training and
+        in prediction.
+    max_oracle_time : float or None, default=None
+        Time limit in seconds, at least 0, of a decoding by branch and bound (``"exact"``), in
+        training and prediction. After the limit, it returns the best labeling found and a bound, so
+        that certificates remain valid; results then depend on the speed of the machine. If None,
+        the number of visited costs is limited, to 2^31 (some seconds), and results are
+        reproducible. ``history_`` adds searches, the cumulative number of these decodings in
+        passes, and proofs, the number of those whose labeling is proven to be optimal.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
@@ -124,7 +134,7 @@ class GraphCRFSSVM(LabelingSSVM):
     search : {"auto", "bisecting", "binary"}, default="auto"
         Search of ``rescaling="slack"`` for the most violated labeling, by decoding with several
         weights of the loss. ``"auto"`` is ``"bisecting"``. Both searches may miss the most violated
-        labeling. If the decoder is exact (or ``"fwmap"``), they bound its violation, so
+        labeling. If the decoder is exact or bounded, they bound its violation, so
         ``objective_`` is an upper bound of the objective at ``w_``. ``"binary"`` requires more
         calls.
     solver : str or solver object, default="auto"
@@ -229,11 +239,11 @@ class GraphCRFSSVM(LabelingSSVM):
     inference_ : str
         The decoder in training: ``"graph cut (exact)"``, ``"max-sum (exact)"``, ``"node by node
         (exact)"`` if no graph has an edge, ``"alpha-expansion (approximate)"``, ``"fusion moves
-        (approximate)"`` or ``"trees by Frank-Wolfe (bounded)"``. With an approximate decoder,
-        ``objective_`` may be below the primal, so the certificate is approximate, but
-        ``dual_objective_`` remains a lower bound. With a bounded decoder, ``objective_`` is an
-        upper bound, and ``dual_gap_`` is valid. Slack rescaling adds the search, as in ``"graph
-        cut, bisecting search (bounded)"``.
+        (approximate)"``, ``"trees by Frank-Wolfe (bounded)"`` or ``"branch and bound (bounded)"``.
+        With an approximate decoder, ``objective_`` may be below the primal, so the certificate is
+        approximate, but ``dual_objective_`` remains a lower bound. With a bounded decoder,
+        ``objective_`` is an upper bound, and ``dual_gap_`` is valid. Slack rescaling adds the
+        search, as in ``"graph cut, bisecting search (bounded)"``.
     history_ : dict of ndarrays
         Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
@@ -268,7 +278,9 @@ class GraphCRFSSVM(LabelingSSVM):
     In addition to the features and edges, memory is O(V K + E) for the largest graph per thread, a
     vector of the size of ``w_`` per thread, and a few cached labelings of 4 V bytes each per graph.
     During a fit, ``"fwmap"`` stores 8 K bytes for each node and each tree that contains it, also in
-    checkpoints.
+    checkpoints, and branch and bound (``"exact"``) 16 K bytes per edge and 4 bytes per node of each
+    graph. Its tables of at most 2^25 costs per thread, of 8 bytes each, are a limit like
+    `max_oracle_time`. A graph for which E K^2 exceeds 2^23 raises an error.
 
     References
     ----------
@@ -311,7 +323,8 @@ class GraphCRFSSVM(LabelingSSVM):
     edge_coef_ = named_weights("edge", "Pairwise weights; None if they are fixed.")
 
     pairwise: Literal["potts", "contrast", "full", "directed"] | float = "potts"
-    inference: Literal["auto", "cut", "expansion", "max-sum", "fwmap"] = "auto"
+    inference: Literal["auto", "cut", "expansion", "max-sum", "fwmap", "exact"] = "auto"
+    max_oracle_time: float | None = None
     bounds: Literal["submodular"] | NumericArrayLike | None = None
     rescaling: Literal["margin", "slack"] = "margin"
     search: Literal["auto", "bisecting", "binary"] = "auto"

@@ -41,15 +41,25 @@ class GridCRFSSVM(GraphCRFSSVM):
           right, down and, for 8 neighbors, down-right and down-left; a is the label of the upper or
           left pixel.
         - a float, at least 0: the cost of neighbors with different labels, not learned.
-    inference : {"auto", "cut", "expansion", "max-sum", "fwmap"}, default="auto"
+    inference : {"auto", "cut", "expansion", "max-sum", "fwmap", "exact"}, default="auto"
         The decoder. ``"cut"``: minimum cut, exact, for two labels if neighbors attract each other;
         ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: approximate, by
         alpha-expansion, or by fusion moves if neighbors may repel each other; ``"fwmap"``: for all
         labels and graphs, by trees coupled by multipliers as in :func:`sstruct.inference.map_mrf`,
         warm-started from the last decoding of the same graph. ``"fwmap"`` is slower than
         ``"expansion"``, finds better labelings if neighbors repel each other, and bounds its error.
-        ``"auto"`` uses an exact decoder if there is one for all graphs, otherwise ``"expansion"``,
-        both in training and in prediction.
+        ``"exact"``: for up to some hundreds of nodes; an exact decoder of the above if there is one
+        for all graphs, otherwise ``"expansion"`` followed by branch and bound, which proves that a
+        labeling is optimal or finds a better one, within limits. ``"auto"`` uses an exact decoder
+        of the above if there is one for all graphs, otherwise ``"expansion"``, both in training and
+        in prediction.
+    max_oracle_time : float or None, default=None
+        Time limit in seconds, at least 0, of a decoding by branch and bound (``"exact"``), in
+        training and prediction. After the limit, it returns the best labeling found and a bound, so
+        that certificates remain valid; results then depend on the speed of the machine. If None,
+        the number of visited costs is limited, to 2^31 (some seconds), and results are
+        reproducible. ``history_`` adds searches, the cumulative number of these decodings in
+        passes, and proofs, the number of those whose labeling is proven to be optimal.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
@@ -115,7 +125,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     search : {"auto", "bisecting", "binary"}, default="auto"
         Search of ``rescaling="slack"`` for the most violated labeling, by decoding with several
         weights of the loss. ``"auto"`` is ``"bisecting"``. Both searches may miss the most violated
-        labeling. If the decoder is exact (or ``"fwmap"``), they bound its violation, so
+        labeling. If the decoder is exact or bounded, they bound its violation, so
         ``objective_`` is an upper bound of the objective at ``w_``. ``"binary"`` requires more
         calls.
     window_size : int, "auto" or None, default="auto"
@@ -236,11 +246,11 @@ class GridCRFSSVM(GraphCRFSSVM):
     inference_ : str
         The decoder in training: ``"graph cut (exact)"``, ``"max-sum (exact)"``, ``"node by node
         (exact)"`` if no graph has an edge, ``"alpha-expansion (approximate)"``, ``"fusion moves
-        (approximate)"`` or ``"trees by Frank-Wolfe (bounded)"``. With an approximate decoder,
-        ``objective_`` may be below the primal, so the certificate is approximate, but
-        ``dual_objective_`` remains a lower bound. With a bounded decoder, ``objective_`` is an
-        upper bound, and ``dual_gap_`` is valid. Slack rescaling adds the search, as in ``"graph
-        cut, bisecting search (bounded)"``.
+        (approximate)"``, ``"trees by Frank-Wolfe (bounded)"`` or ``"branch and bound (bounded)"``.
+        With an approximate decoder, ``objective_`` may be below the primal, so the certificate is
+        approximate, but ``dual_objective_`` remains a lower bound. With a bounded decoder,
+        ``objective_`` is an upper bound, and ``dual_gap_`` is valid. Slack rescaling adds the
+        search, as in ``"graph cut, bisecting search (bounded)"``.
     history_ : dict of ndarrays
         Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),

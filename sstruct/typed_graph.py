@@ -37,11 +37,20 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     Parameters
     ----------
-    inference : {"auto", "expansion", "max-sum", "fwmap"}, default="auto"
+    inference : {"auto", "expansion", "max-sum", "fwmap", "exact"}, default="auto"
         The decoder. ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: approximate,
         by fusion moves; ``"fwmap"``: for any graphs, by trees coupled by multipliers, slower and
-        with a bound of its error. ``"auto"`` is ``"max-sum"`` if no graph has a cycle, otherwise
+        with a bound of its error; ``"exact"``: for up to some hundreds of nodes, by ``"max-sum"``
+        if no graph has a cycle, otherwise by ``"expansion"`` followed by branch and bound, exact
+        within limits. ``"auto"`` is ``"max-sum"`` if no graph has a cycle, otherwise
         ``"expansion"``, in training and in prediction.
+    max_oracle_time : float or None, default=None
+        Time limit in seconds, at least 0, of a decoding by branch and bound (``"exact"``), in
+        training and prediction. After the limit, it returns the best labeling found and a bound, so
+        that certificates remain valid; results then depend on the speed of the machine. If None,
+        the number of visited costs is limited, to 2^31 (some seconds), and results are
+        reproducible. ``history_`` adds searches, the cumulative number of these decodings in
+        passes, and proofs, the number of those whose labeling is proven to be optimal.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
@@ -177,11 +186,11 @@ class TypedGraphCRFSSVM(BaseSSVM):
     inference_ : str
         The decoder in training: ``"graph cut (exact)"``, ``"max-sum (exact)"``, ``"node by node
         (exact)"`` if no graph has an edge, ``"alpha-expansion (approximate)"``, ``"fusion moves
-        (approximate)"`` or ``"trees by Frank-Wolfe (bounded)"``. With an approximate decoder,
-        ``objective_`` may be below the primal, so the certificate is approximate, but
-        ``dual_objective_`` remains a lower bound. With a bounded decoder, ``objective_`` is an
-        upper bound, and ``dual_gap_`` is valid. Slack rescaling adds the search, as in ``"graph
-        cut, bisecting search (bounded)"``.
+        (approximate)"``, ``"trees by Frank-Wolfe (bounded)"`` or ``"branch and bound (bounded)"``.
+        With an approximate decoder, ``objective_`` may be below the primal, so the certificate is
+        approximate, but ``dual_objective_`` remains a lower bound. With a bounded decoder,
+        ``objective_`` is an upper bound, and ``dual_gap_`` is valid. Slack rescaling adds the
+        search, as in ``"graph cut, bisecting search (bounded)"``.
     history_ : dict of ndarrays
         Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
@@ -248,7 +257,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     _structure_class = TypedGraphStructure
 
-    inference: Literal["auto", "expansion", "max-sum", "fwmap"] = "auto"
+    inference: Literal["auto", "expansion", "max-sum", "fwmap", "exact"] = "auto"
+    max_oracle_time: float | None = None
     bounds: Literal["submodular"] | NumericArrayLike | None = None
     loss: Loss = "hamming-count"
     fit_intercept: bool = True

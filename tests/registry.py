@@ -462,7 +462,8 @@ _change = COMMON | {
 }
 _graph = COMMON | OF_LABELS | SLACK | SCORES | {
     "pairwise": ("potts", "full", 0.5),
-    "inference": ("auto", "auto", "cut", "expansion", "max-sum", "fwmap"),
+    "inference": ("auto", "auto", "cut", "expansion", "max-sum", "fwmap", "exact"),
+    "max_oracle_time": (None, None, 0, 10.0),
     "bounds": (None, "submodular"),
 }  # fmt: skip
 _of_edges = _graph | {"pairwise": ("contrast", "directed")}
@@ -578,7 +579,8 @@ EXAMPLES = {
         typed_graphs,
         COMMON | {
             "loss": ("hamming-count", "hamming", "balanced"),
-            "inference": ("auto", "auto", "expansion", "max-sum", "fwmap"),
+            "inference": ("auto", "auto", "expansion", "max-sum", "fwmap", "exact"),
+            "max_oracle_time": (None, None, 0, 10.0),
             "fit_intercept": (True, False),
             "class_weight": (None, None, "balanced", [{0: 2.0}, None], [None, {1: 0.5, 2: 3.0}]),
             "classes": (None, [None, [0, 1, 2]], [[0, 1], [0, 1, 2]], [[0, 1, 5], None]),

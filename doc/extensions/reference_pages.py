@@ -10,7 +10,7 @@ import re
 GROUPS = {
     "Model": (
         *("oracle", "parents", "edges", "constraints", "connectivity"),
-        *("pairwise", "inference", "costs"),
+        *("pairwise", "inference", "max_oracle_time", "costs"),
         *("duration_bins", "min_duration", "max_duration", "scale"),
         *("transitions", "boundaries", "transition_mask", "class_scores"),
         *("allow_unmatched", "fit_intercept"),

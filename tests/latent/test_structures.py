@@ -103,7 +103,13 @@ def test_forms_of_label_sets(rng, edges, rescaling):
 @pytest.mark.parametrize("n_states", [1, 2])
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"pairwise": "full"}, {"pairwise": "directed"}, {"inference": "fwmap"}],
+    [
+        {},
+        {"pairwise": "full"},
+        {"pairwise": "directed"},
+        {"inference": "fwmap"},
+        {"inference": "exact"},
+    ],
     ids=str,
 )
 def test_images_with_inexact_decoders(rng, parameters, n_states):

@@ -12,6 +12,7 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph.graph_arguments import GraphRanges
+from sstruct.inference._methods._exact_decoder import ExactDecoder
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 from tests.reference import graphs
 
@@ -27,7 +28,8 @@ def make(rng, method, K, size, pairwise="directed", scale=1.0, **more):
     features = rng.integers(-2, 3, (len(edges), 2)).astype(float)
     x = rng.integers(-3, 4, (size, 3)).astype(float)
     node_weight = rng.choice([0.5, 1.0, 2.0], size)
-    decoder = GraphDecoder(method, 3) if method != "fwmap" else TreeDecoder(TreeSearch(3, 100), 3)
+    others = {"fwmap": lambda: TreeDecoder(TreeSearch(3, 100), 3), "exact": lambda: ExactDecoder(3)}
+    decoder = others[method]() if method in others else GraphDecoder(method, 3)
     problem = GraphProblem(
         x,
         GraphRanges([0], [size], edges, [0], [len(edges)]),
@@ -57,7 +59,7 @@ def make(rng, method, K, size, pairwise="directed", scale=1.0, **more):
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, 1e9])
-@pytest.mark.parametrize("method", ["max-sum", "expansion", "fwmap"])
+@pytest.mark.parametrize("method", ["max-sum", "expansion", "fwmap", "exact"])
 @pytest.mark.parametrize("pairwise", ["directed", "full", "potts"])
 def test_oracle_finds_labels_that_nodes_may_have(rng, method, pairwise, scale):
     n_best = 0
@@ -71,7 +73,7 @@ def test_oracle_finds_labels_that_nodes_may_have(rng, method, pairwise, scale):
             assert found == pytest.approx(case.value(code, loss_weight), rel=1e-9, abs=1e-9)
             assert found <= best + 1e-6 * (1 + abs(best))
             n_best += found == pytest.approx(best, rel=1e-9, abs=1e-9)
-            if exact or method == "max-sum":
+            if exact or method in ("max-sum", "exact"):
                 assert exact
                 assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
         codes = decode(case.problem, case.w)

@@ -7,13 +7,13 @@ from sstruct import TreeSSVM
 from tests.registry import TRAINED
 
 MANY = {
-    "graph": [{"inference": name} for name in ("expansion", "max-sum", "fwmap")],
+    "graph": [{"inference": name} for name in ("expansion", "max-sum", "fwmap", "exact")],
     "grid": [{"inference": "cut"}, {"inference": "expansion", "pairwise": "full"}],
     "label sets": [
         {"inference": name}
         for name in ("auto", "independent", "enumeration", "tree", "cut", "relaxed")
     ],
-    "typed graph": [{"inference": "expansion"}, {"inference": "fwmap"}],
+    "typed graph": [{"inference": name} for name in ("expansion", "fwmap", "exact")],
 }
 # Of chains all labelings have the score -inf, as where masks forbid them.
 REFUSED = (

@@ -1,13 +1,19 @@
 """Choose the decoder of graphs, and describe it for ``inference_``."""
 
+import numpy as np
+
+from sstruct._checks.parameters import Range
 from sstruct._estimators.core.training import Inference, Quality
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct.inference._methods._exact_decoder import LARGEST, ExactDecoder
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 
 # Iterations of "fwmap" per decoding: fewer in training, which decodes each graph repeatedly.
 TRAINING_ITERATIONS = 20
 PREDICTION_ITERATIONS = 200
+# Valid values of the time limit of "exact".
+MAX_ORACLE_TIME = Range(least=0, other=(None,))
 
 
 def decoding_method(model, graphs, n_labels, samples=None):
@@ -16,17 +22,32 @@ def decoding_method(model, graphs, n_labels, samples=None):
     samples : indices of the graphs in X, or None for all
     """
     inference = model["inference"]
-    if inference == "auto" and n_labels <= 2 and model["attractive"]:
+    if inference in ("auto", "exact") and n_labels <= 2 and model["attractive"]:
         return "cut"
-    if inference in ("auto", "max-sum"):
+    if inference in ("auto", "exact", "max-sum"):
         cyclic = graphs.with_cycles()
         if len(cyclic) == 0:
             return "max-sum"
         if inference == "max-sum":
             i = cyclic[0] if samples is None else samples[cyclic[0]]
             raise ValueError(f'inference="max-sum" is for forests, but X[{i}] has a cycle')
-        return "expansion"
+        if inference == "auto":
+            return "expansion"
+        _check_size(graphs, n_labels, samples)
+        return "exact"
     return inference
+
+
+def _check_size(graphs, n_labels, samples):
+    """Raise if a graph is too large for the search."""
+    entries = graphs.n_edges.astype(np.float64) * n_labels**2
+    i = int(entries.argmax())
+    if entries[i] > LARGEST:
+        raise ValueError(
+            f'inference="exact" requires at most {LARGEST} table entries (edges times squared '
+            f"labels), but X[{i if samples is None else samples[i]}] has {entries[i]:.0f}; use "
+            'inference="fwmap", which bounds its error'
+        )
 
 
 def described_inference(method, pairwise, graphs):
@@ -40,10 +61,14 @@ def described_inference(method, pairwise, graphs):
         "cut": Inference("graph cut"),
         "max-sum": Inference("max-sum"),
         "fwmap": Inference("trees by Frank-Wolfe", Quality.BOUNDED),
+        # It is exact unless a limit is reached.
+        "exact": Inference("branch and bound", Quality.BOUNDED),
     }[method]
 
 
-def decoder_of(method, seed, max_iter, keeps=True):
+def decoder_of(method, seed, max_iter, keeps=True, max_time=None):
+    if method == "exact":
+        return ExactDecoder(seed, max_time, keeps)
     if method == "fwmap":
         return TreeDecoder(TreeSearch(seed, max_iter, keeps), seed)
     return GraphDecoder(method, seed)

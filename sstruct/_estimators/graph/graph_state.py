@@ -15,7 +15,7 @@ from sstruct._estimators.core.fitted_state import (
 from sstruct._estimators.graph.graph_samples import n_grid_features
 from sstruct._problems.graph.graph_arguments import PAIRWISE, WITH_FEATURES, graph_layout
 
-INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")
+INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap", "exact")
 
 MODEL = {
     "pairwise": Text(choices=PAIRWISE),

@@ -9,6 +9,7 @@ from sstruct._estimators.core.distribution import BlockDistribution, Independent
 from sstruct._estimators.core.structure import NodeStructure, Structure
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
+    MAX_ORACLE_TIME,
     PREDICTION_ITERATIONS,
     TRAINING_ITERATIONS,
     decoder_of,
@@ -39,6 +40,7 @@ class GraphStructure(NodeStructure):
     valid_values = Structure.valid_values | {
         "inference": INFERENCE,
         "pairwise": Range(least=0, other=MODELS),
+        "max_oracle_time": MAX_ORACLE_TIME,
     }
     searches = ("auto", "bisecting", "binary")
     one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
@@ -96,7 +98,9 @@ class GraphStructure(NodeStructure):
         method = decoding_method(settings, data.whole_graphs, K)
 
         def given():
-            decoder = decoder_of(method, settings["seed"], TRAINING_ITERATIONS)
+            decoder = decoder_of(
+                method, settings["seed"], TRAINING_ITERATIONS, max_time=self.max_oracle_time
+            )
             return pairwise, decoder, self.fit_intercept
 
         problem = data.problem(*given())
@@ -256,7 +260,9 @@ class GraphStructure(NodeStructure):
         """Return the problem of decoding nonempty graphs; `samples`: their indices in X."""
         K, settings = len(model.classes_), model._model
         method = decoding_method(settings, graphs, K, samples)
-        decoder = decoder_of(method, settings["seed"], PREDICTION_ITERATIONS, keeps=False)
+        decoder = decoder_of(
+            method, settings["seed"], PREDICTION_ITERATIONS, False, self.max_oracle_time
+        )
         return graphs.problem(
             _pairwise(model),
             K,

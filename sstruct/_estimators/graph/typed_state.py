@@ -15,7 +15,7 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._problems.graph.typed_model import TypedModel
 
-INFERENCE = ("auto", "expansion", "max-sum", "fwmap")
+INFERENCE = ("auto", "expansion", "max-sum", "fwmap", "exact")
 
 MODEL = {
     "inference": Text(choices=INFERENCE),

@@ -8,6 +8,7 @@ from sstruct._estimators.core.distribution import BlockDistribution, Independent
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
+    MAX_ORACLE_TIME,
     PREDICTION_ITERATIONS,
     TRAINING_ITERATIONS,
     decoder_of,
@@ -46,7 +47,11 @@ class TypedGraphStructure(Structure):
     """Graphs with several types of nodes, with the parameters of a TypedGraphCRFSSVM."""
 
     state = TYPED_STATE
-    valid_values = Structure.valid_values | {"loss": LOSSES, "inference": INFERENCE}
+    valid_values = Structure.valid_values | {
+        "loss": LOSSES,
+        "inference": INFERENCE,
+        "max_oracle_time": MAX_ORACLE_TIME,
+    }
     scaling = None
     classes_by_type = fits_partitions = has_distribution = True
 
@@ -81,7 +86,9 @@ class TypedGraphStructure(Structure):
             "seed": int(random_of(self.random_state).randint(2**31 - 1)),
         }
         method = decoding_method({**settings, "attractive": False}, data.graphs, sizes.K)
-        decoder = decoder_of(method, settings["seed"], TRAINING_ITERATIONS)
+        decoder = decoder_of(
+            method, settings["seed"], TRAINING_ITERATIONS, max_time=self.max_oracle_time
+        )
         common = np.array(repr((sizes, self.inference)))
         problem = data.problem(decoder)
         return Training(
@@ -204,5 +211,7 @@ class TypedGraphStructure(Structure):
         if not len(samples):
             return graphs, None
         method = decoding_method({**settings, "attractive": False}, graphs, sizes.K, samples)
-        decoder = decoder_of(method, settings["seed"], PREDICTION_ITERATIONS, keeps=False)
+        decoder = decoder_of(
+            method, settings["seed"], PREDICTION_ITERATIONS, False, self.max_oracle_time
+        )
         return graphs, TypedGraphProblem.of(graphs, sizes, decoder)

@@ -21,6 +21,7 @@ cdef class GraphDecoder:
     cdef Forest forest                  # of "max-sum"
     cdef readonly bint bounded          # whether answers are exact or have a bound
     cdef Py_ssize_t block               # index of the graph, set before `decode`
+    cdef bint is_training               # whether the call may change the memory; set before `decode`
 
     cdef int decode(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil

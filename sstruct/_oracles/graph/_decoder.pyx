@@ -175,6 +175,10 @@ cdef class GraphDecoder:
         return GraphDecoder(
             self.method, self.random_state, partial_optimality=self.has_partial)
 
+    def counts(self):
+        """Return counts of calls in training by name, as columns of a fit's history."""
+        return {}
+
     def memory(self, n_graphs):
         """Return the state that calls keep for later ones as a dict of arrays; empty here."""
         return {}

@@ -16,7 +16,6 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look
-from sstruct._oracles.mrf._reduced_model cimport ReducedModel
 
 cdef extern from "sstruct/_kernels/clock.h":
     double sstruct_seconds() noexcept nogil
@@ -40,10 +39,13 @@ cdef double MOST_ENTRIES = 2.0**26
 cdef class Limits:
     """State shared by all depths of a search."""
 
-    cdef double deadline, work_left, slack, entries
-    cdef Py_ssize_t n_nodes
-    cdef bint is_over
-    cdef object error
+    def __cinit__(self):
+        self.most_entries = MOST_ENTRIES
+
+    cdef void begin(self, double deadline, double most_work, double slack) noexcept nogil:
+        """Set the limits of the next search."""
+        self.deadline, self.work_left, self.slack = deadline, most_work, slack
+        self.is_over, self.n_nodes, self.entries = False, 0, 0
 
     cdef bint account(self, double work) noexcept nogil:
         """Count work; return True if the search must end."""
@@ -66,20 +68,12 @@ cdef class Limits:
 cdef class SearchNode(ReducedModel):
     """A depth of the search; `solve` sets `value`, `lower` and, if `value` is finite, `best`."""
 
-    cdef SearchNode child
-    cdef Limits limits
-    cdef Py_ssize_t depth
-    cdef double value, lower
-    cdef bint is_first         # there is no branching and no component above
-    cdef bint is_rebuilt       # the child has the same nodes, without the removed labels
-    cdef int32_t* order
-
     cdef int add_child(self) except -1 nogil:
         if self.child is None:
             with gil:
                 self.child = SearchNode()
                 self.child.limits, self.child.depth = self.limits, self.depth + 1
-        if self.depth >= MOST_LEVELS or self.limits.entries > MOST_ENTRIES:
+        if self.depth >= MOST_LEVELS or self.limits.entries > self.limits.most_entries:
             self.limits.is_over = True
         return 0
 
@@ -92,8 +86,14 @@ cdef class SearchNode(ReducedModel):
         self.limits.entries -= entries
         return 0
 
+    cdef double proven(self, double upper) noexcept nogil:
+        """Return the lower bound on all energies after `solve` of the whole model with `upper`."""
+        if self.value < INFINITY:
+            return min(self.lower, self.value)
+        return self.lower if upper == INFINITY else min(self.lower, upper - self.limits.slack)
+
     cdef int search(self, double upper) except -1 nogil:
-        cdef double slack = self.limits.slack
+        cdef double slack = self.limits.slack, least
         cdef Py_ssize_t n_parts
         self.value, self.lower, self.is_rebuilt = INFINITY, self.bound, False
         if self.n_active == 0:
@@ -104,8 +104,10 @@ cdef class SearchNode(ReducedModel):
             return 0
         # Removed labels exceed `upper - slack`.
         self.is_rebuilt = self.prune(upper - slack)
-        if self.is_first and not self.is_rebuilt:
-            upper = self.tighten(upper, LEAST_FIRST_GAIN)
+        least = LEAST_GAIN
+        while self.is_first and not self.is_rebuilt and least > LEAST_FIRST_GAIN:
+            least = max(least / 2, LEAST_FIRST_GAIN)
+            upper = self.tighten(upper, least)
             if self.lower >= upper - slack or self.limits.is_over:
                 return 0
             self.is_rebuilt = self.prune(upper - slack)
@@ -326,14 +328,12 @@ cdef class BranchAndBound:
         """
         cdef Limits limits = self.root.limits
         cdef Py_ssize_t v
-        limits.deadline, limits.work_left, limits.slack = deadline, most_work, slack
-        limits.is_over, limits.error, limits.n_nodes, limits.entries = False, None, 0, 0
+        limits.error = None
         with nogil:
+            limits.begin(deadline, most_work, slack)
             self.root.solve(upper)
         self.n_visits, self.error, self.value = limits.n_nodes, limits.error, self.root.value
-        self.lower = self.root.lower
-        if min(upper, self.value) < INFINITY:
-            self.lower = min(self.lower, upper - slack if self.value == INFINITY else self.value)
+        self.lower = self.root.proven(upper)
         self._set_only()
         if self.value == INFINITY:
             return None

@@ -433,6 +433,10 @@ cdef class WrappedProblem(BlockProblem):
         """Reset the state of the other problem at the start of a fit."""
         self.problem.begin_fit()
 
+    def counts(self):
+        """Return the counts of the other problem."""
+        return self.problem.counts()
+
     def norms(self):
         """Return the norms of the other problem."""
         return self.problem.norms()

@@ -72,10 +72,6 @@ cdef class CoupledProblem(WrappedProblem):
     cpdef remember(self, bint kept):
         self.problem.remember(kept)
 
-    def counts(self):
-        """Return the counts of the wrapped problem."""
-        return self.problem.counts()
-
     def memory(self):
         """Return the memory of the wrapped problem and the center."""
         return self.problem.memory() | self.planes()

@@ -187,12 +187,17 @@ cdef class GraphProblem(BlockProblem):
 
     def begin_fit(self):
         """Forget the labelings found before; store those of expansion moves from now on."""
+        self.last.is_open = True
         is_potts = self.pairwise.name not in ("full", "directed")
         if self.has_labels and is_potts and self.n_labels > 2 and self.decoder.method == "expansion":
             self.last.begin(np.asarray(self.length))
 
     cpdef remember(self, bint kept):
         self.last.is_open = kept
+
+    def counts(self):
+        """Return the counts of the decoder."""
+        return self.decoder.counts()
 
     def memory(self):
         """Return the last labelings, and the decoder's state of graphs."""
@@ -512,7 +517,7 @@ cdef class GraphProblem(BlockProblem):
             self.decoder.block = i
             self.decoder.has_partial = (
                 self.has_partial and not (self.start_from_last(i, code) and is_kept))
-            self.decoder.stops_early = is_kept
+            self.decoder.stops_early, self.decoder.is_training = is_kept, self.last.is_open
             cost = self.descend(i, code, answer)
         of_truth = cost
         if self.has_labels:

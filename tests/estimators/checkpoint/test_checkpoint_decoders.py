@@ -87,6 +87,17 @@ GRAPHS = {
     "cut, tiles": (GridCRFSSVM(window_size=6), lambda: images(2)),
     "expansion, tiles": (GridCRFSSVM(window_size=6), lambda: images(3)),
     "fwmap, tiles": (GridCRFSSVM(inference="fwmap", window_size=6), lambda: images(3)),
+    "exact": (GraphCRFSSVM(inference="exact"), lambda: graphs(CYCLES, 3)),
+    "exact of full": (
+        GraphCRFSSVM(inference="exact", pairwise="full"),
+        lambda: graphs(CYCLES, 3, -1),
+    ),
+    "exact, typed": (
+        TypedGraphCRFSSVM(inference="exact"),
+        lambda: make_typed(np.random.default_rng(0), 10, forests=False),
+    ),
+    "exact, grid": (GridCRFSSVM(inference="exact"), lambda: images(3)),
+    "exact, tiles": (GridCRFSSVM(inference="exact", window_size=6), lambda: images(3)),
 }
 
 

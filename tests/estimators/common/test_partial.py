@@ -270,7 +270,7 @@ def graph_score(model, graph, z):
 @given(
     seed=st.integers(0, 2**32 - 1),
     pairwise=st.sampled_from(MODELS),
-    inference=st.sampled_from(["auto", "cut", "max-sum", "expansion", "fwmap"]),
+    inference=st.sampled_from(["auto", "cut", "max-sum", "expansion", "fwmap", "exact"]),
 )
 def test_graphs_equal_enumeration(seed, pairwise, inference):
     rng = np.random.default_rng(seed)
@@ -282,7 +282,7 @@ def test_graphs_equal_enumeration(seed, pairwise, inference):
     signs = np.where(np.eye(K, dtype=bool), 1, -1) if bounds else None if free else -1
     model = with_weights(model.fit(X, y), rng, signs)
     known = [some_known(rng, labels, 0.5) for labels in y]
-    exact = inference in ("cut", "max-sum")
+    exact = inference in ("cut", "max-sum", "exact")
     for graph, labels, kept in zip(X, model.predict(X, known), known, strict=True):
         assert (labels[kept >= 0] == kept[kept >= 0]).all()
         labelings = product(range(K), repeat=len(labels))

@@ -38,7 +38,7 @@ def make(rng, K, n=5, forests=False):
 
 
 @pytest.mark.parametrize("pairwise", ["potts", "contrast", 0.7])
-@pytest.mark.parametrize("inference", ["auto", "cut", "expansion", "fwmap"])
+@pytest.mark.parametrize("inference", ["auto", "cut", "expansion", "fwmap", "exact"])
 def test_two_labels_that_attract_are_exact(rng, pairwise, inference):
     X, y = make(rng, 2)
     model = GraphCRFSSVM(pairwise=pairwise, inference=inference, **ROUGH).fit(X, y)
@@ -49,7 +49,7 @@ def test_two_labels_that_attract_are_exact(rng, pairwise, inference):
 
 
 @pytest.mark.parametrize("pairwise", ["potts", "contrast", "full", "directed", 0.7])
-@pytest.mark.parametrize("inference", ["auto", "max-sum", "expansion", "fwmap"])
+@pytest.mark.parametrize("inference", ["auto", "max-sum", "expansion", "fwmap", "exact"])
 def test_forests_are_exact(rng, pairwise, inference):
     X, y = make(rng, 3, forests=True)
     model = GraphCRFSSVM(pairwise=pairwise, inference=inference, **ROUGH).fit(X, y)

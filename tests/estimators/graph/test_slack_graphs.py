@@ -28,6 +28,11 @@ BOUNDED = [
         3,
         "trees by Frank-Wolfe, bisecting search (bounded)",
     ),
+    (
+        {"pairwise": "full", "inference": "exact"},
+        3,
+        "branch and bound, bisecting search (bounded)",
+    ),
 ]
 
 

@@ -87,6 +87,12 @@ KINDS = {
         LABELS,
         (([], []), []),
     ),
+    "graph, exact": (
+        GraphCRFSSVM(inference="exact", pairwise="full", **FAST),
+        list(zip(NODES, CYCLES)),
+        LABELS,
+        (([], []), []),
+    ),
     "graph, edge features": (
         GraphCRFSSVM(pairwise="directed", **FAST),
         [(x, e, s, np.ones(len(x))) for x, e, s in zip(NODES, EDGES, STEPS)],

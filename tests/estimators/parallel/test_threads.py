@@ -156,8 +156,9 @@ def graphs():
         (label_sets, MultilabelSSVM(edges="full")),
         (graphs, GraphCRFSSVM(pairwise="full")),
         (graphs, GraphCRFSSVM(inference="fwmap")),
+        (graphs, GraphCRFSSVM(inference="exact")),
     ],
-    ids=["slack", "label sets", "graphs", "fwmap"],
+    ids=["slack", "label sets", "graphs", "fwmap", "exact"],
 )
 def test_batches_in_threads_change_no_bit(make, estimator):
     X, y = make()

@@ -1,0 +1,215 @@
+# Design:
+# (a) Moves of "expansion" find labels, and branch and bound (_branch_and_bound.pyx) proves that they
+#     are optimal, or finds better ones. A graph that the moves solve exactly is not searched.
+# (b) A call is faster if it starts from an earlier call of the same graph with similar costs: from its
+#     labels, if they cost less, and from the multipliers of its root (_graph_root.pyx). Calls of
+#     training store these for each graph; certificates only read them.
+# (c) After a limit or a signal, the search returns a valid bound. The limit on the work is counted, so
+#     that results are reproducible; the time limit is optional.
+# (d) Forks share the memory. Only one thread decodes a graph at a time.
+"""Branch and bound as a decoder of labeled graphs."""
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
+from sstruct._oracles.graph._decoder cimport GraphDecoder
+from sstruct._oracles.mrf._branch_and_bound cimport Limits
+from sstruct._oracles.mrf._graph_root cimport GraphRoot
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+
+cdef extern from "sstruct/_kernels/clock.h":
+    double sstruct_seconds() noexcept nogil
+
+# Labelings that are better by this fraction of 1 + abs(cost), or by less, are not searched for. Errors
+# of components add up, and together must not exceed the second fraction.
+cdef double SLACK = 1e-12
+cdef double MEETS = 1e-10
+# Limit on the table entries that a call visits: about four seconds.
+cdef double MOST_WORK = 2.0**31
+# Limits on the table entries of a graph, and of the models at all depths of its search.
+LARGEST = 2**23
+cdef double MOST_ENTRIES = 2.0**25
+
+
+cdef class GraphSearchMemory:
+    """What calls store for later calls of the same graphs; shared by forks.
+
+    Attributes
+    ----------
+    labels, multipliers : dict of ndarray
+        Of the last search of each graph: labels (V,) and multipliers (2 E K,).
+    searches, proofs : dict of int
+        The number of calls of each graph in training, and of those whose result is proven.
+    """
+
+    cdef readonly dict labels, multipliers, searches, proofs
+
+    def __cinit__(self):
+        self.labels, self.multipliers, self.searches, self.proofs = {}, {}, {}, {}
+
+    def count(self, Py_ssize_t block, bint proven):
+        """Count a call."""
+        self.searches[block] = self.searches.get(block, 0) + 1
+        self.proofs[block] = self.proofs.get(block, 0) + proven
+
+    def counts(self):
+        """Return the number of calls in training, and of those whose result is proven."""
+        return {"searches": sum(self.searches.values()), "proofs": sum(self.proofs.values())}
+
+    def arrays(self, n_graphs):
+        """Return the memory of all graphs as a dict of arrays."""
+        def all_of(own, dtype):
+            return np.concatenate([own.get(block, np.empty(0, dtype)) for block in range(n_graphs)])
+
+        def count_of(own):
+            return np.array([own.get(block, 0) for block in range(n_graphs)], dtype=np.int64)
+
+        return {
+            "is_searched": np.array([b in self.labels for b in range(n_graphs)], dtype=np.int32),
+            "search_labels": all_of(self.labels, np.int32),
+            "search_multipliers": all_of(self.multipliers, np.float64),
+            "searches": count_of(self.searches), "proofs": count_of(self.proofs)}
+
+    def restore(self, kept, graphs):
+        """Restore the result of `arrays`, which may come from a file.
+
+        graphs : list of (n_nodes, edges, n_labels)
+
+        ValueError: it does not belong to these graphs; the message names the field.
+        """
+        n = len(graphs)
+        is_searched = kept_array(kept, "is_searched", np.int32, n, least=0, most=1)
+        own = [graphs[block] for block in np.flatnonzero(is_searched)]
+        labels = kept_array(
+            kept, "search_labels", np.int32, sum(V for V, _, _ in own), least=0,
+            most=max((K for _, _, K in own), default=1) - 1)
+        multipliers = kept_array(
+            kept, "search_multipliers", np.float64, sum(2 * len(edges) * K for _, edges, K in own))
+        counts = {
+            name: kept_array(kept, name, np.int64, n, least=0, most=MOST_COUNTED)
+            for name in ("searches", "proofs")}
+        self.searches, self.proofs = (
+            {b: int(all_of[b]) for b in np.flatnonzero(all_of).tolist()} for all_of in counts.values())
+        self.labels, self.multipliers, v, m = {}, {}, 0, 0
+        for block in np.flatnonzero(is_searched).tolist():
+            V, edges, K = graphs[block]
+            self.labels[block] = labels[v:v + V].copy()
+            self.multipliers[block] = multipliers[m:m + 2 * len(edges) * K].copy()
+            v, m = v + V, m + 2 * len(edges) * K
+
+
+cdef class ExactDecoder(GraphDecoder):
+    """Decoder for any number of labels and any costs, exact up to limits, with a lower bound.
+
+    Parameters
+    ----------
+    random_state : int
+        Nonnegative seed of the label order of moves.
+    max_time : float or None, default=None
+        Time limit of a call in seconds, at least 0.
+    keeps : bool, default=True
+        Whether calls start from earlier calls of the same graphs.
+    most_work : float, default=2**31
+        Limit on the table entries that a call visits.
+    most_entries : float, default=2**25
+        Limit on the table entries of the models at all depths of a search.
+    """
+
+    cdef readonly GraphSearchMemory kept
+    cdef readonly double max_time, most_work
+    cdef readonly bint keeps
+    cdef GraphRoot root
+    cdef Limits limits
+
+    def __init__(
+            self, random_state, max_time=None, keeps=True, most_work=MOST_WORK,
+            most_entries=MOST_ENTRIES):
+        GraphDecoder.__init__(self, "expansion", random_state)
+        self.bounded, self.keeps, self.kept = True, keeps, GraphSearchMemory()
+        self.max_time, self.most_work = INFINITY if max_time is None else max_time, most_work
+        self.root, self.limits = GraphRoot(), Limits()
+        self.root.limits, self.limits.most_entries = self.limits, most_entries
+
+    cpdef GraphDecoder fork(self):
+        cdef ExactDecoder other = ExactDecoder(
+            self.random_state, self.max_time, self.keeps, self.most_work, self.limits.most_entries)
+        other.kept = self.kept
+        return other
+
+    cdef int decode(
+            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
+        """Find labels by moves, then prove that they are optimal or find better ones."""
+        self.expand(costs, labels, answer)
+        answer.bound = answer.cost
+        if not answer.exact:
+            self.prove(costs, labels, answer)
+        if self.keeps and self.is_training:
+            with gil:
+                self.kept.count(self.block, answer.exact)
+        return 0
+
+    cdef int prove(
+            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
+        """Search for better labels, and set `exact` and `bound`."""
+        cdef const double* multipliers = NULL
+        cdef Py_ssize_t v
+        cdef double upper
+        if self.keeps:
+            with gil:
+                multipliers = self.last_of(costs, labels)
+        self.root.load(costs, multipliers, &answer.work)
+        upper = answer.cost = labeling_cost(costs, labels)
+        self.limits.begin(
+            sstruct_seconds() + self.max_time if self.max_time < INFINITY else INFINITY,
+            self.most_work, SLACK * (1 + fabs(upper)))
+        self.limits.is_over, self.root.is_first = self.max_time == 0, True
+        self.root.solve(upper)
+        answer.work += self.most_work - self.limits.work_left
+        answer.bound = self.root.proven(upper)
+        if self.root.value < upper:
+            for v in range(costs.n_nodes):
+                labels[v] = self.root.best[v]
+            answer.cost = labeling_cost(costs, labels)
+        answer.exact = answer.bound >= answer.cost - MEETS * (1 + fabs(upper))
+        answer.bound = min(answer.bound, answer.cost)
+        with gil:
+            self.finish(costs, labels)
+        return 0
+
+    cdef const double* last_of(self, const GraphCosts* costs, int32_t* labels) except? NULL:
+        """Return the multipliers of the last search, or NULL; use its labels if they cost less."""
+        cdef const int32_t[::1] own
+        cdef const double[::1] multipliers
+        cdef Py_ssize_t v
+        if self.block not in self.kept.multipliers:
+            return NULL
+        own, multipliers = self.kept.labels[self.block], self.kept.multipliers[self.block]
+        if labeling_cost(costs, &own[0]) < labeling_cost(costs, labels):
+            for v in range(costs.n_nodes):
+                labels[v] = own[v]
+        return &multipliers[0]     # exists until `finish`
+
+    cdef finish(self, const GraphCosts* costs, const int32_t* labels):
+        """Raise the error of a signal, or store the labels and the multipliers of the root."""
+        cdef Py_ssize_t V = costs.n_nodes, size = 2 * costs.n_edges * costs.n_labels
+        error, self.limits.error = self.limits.error, None
+        if error is not None:
+            raise error
+        if self.keeps and self.is_training:
+            self.kept.labels[self.block] = np.array(<int32_t[:V]> <int32_t*> labels)
+            self.kept.multipliers[self.block] = np.array(<double[:size]> self.root.messages)
+
+    def counts(self):
+        """Return the numbers of calls in training, and of those whose result is proven."""
+        return self.kept.counts()
+
+    def memory(self, n_graphs):
+        """Return the memory of the graphs."""
+        return self.kept.arrays(n_graphs)
+
+    def restore_memory(self, kept, graphs):
+        """Restore the result of `memory`, validated."""
+        self.kept.restore(kept, graphs)

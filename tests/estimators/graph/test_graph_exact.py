@@ -1,0 +1,258 @@
+"""inference="exact": labelings, bounds and certificates against enumeration, limits, memory."""
+
+import pickle
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM
+from sstruct._estimators.graph import decoding
+from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.graph._graph_problem import GraphProblem
+from sstruct._problems.graph._pairwise import PairwiseModel
+from sstruct._problems.graph.graph_arguments import GraphRanges
+from sstruct._problems.graph.grid_edges import grid_edges
+from sstruct._testing._graph_enumeration import graph_enumeration
+from sstruct.inference._methods._exact_decoder import ExactDecoder
+from tests.estimators.graph.test_graph import LAM, box, compare, make, terms_of
+from tests.estimators.typed_graph import test_typed_graph as typed
+from tests.reference import brute_force, dual_qp, graphs, typed_graphs
+
+MODELS = ["potts", "contrast", "full", "directed"]
+
+
+def exact(**parameters):
+    defaults = {"lam": LAM, "tol": 1e-8, "max_iter": 20_000, "random_state": 0}
+    return GraphCRFSSVM(inference="exact", **{**defaults, **parameters})
+
+
+def problems_of(rng, kind, pairwise, K):
+    """Return problems of a loopy graph, decoded exactly and by enumeration, and its labels."""
+    edges = grid_edges(2, 3) if kind == "grid" else graphs.random_edges(rng, 6, 0.7)
+    features = rng.standard_normal((len(edges), 2))
+    features = abs(features) if pairwise == "contrast" else features
+    counts = None
+    if kind == "typed":
+        counts = rng.integers(1, K + 1, 6).astype(np.int32)
+        counts[0] = K
+    labels = rng.integers(0, 2**30, 6) % (K if counts is None else counts)
+    return [
+        GraphProblem(
+            np.eye(6),
+            GraphRanges([0], [6], edges, [0], [len(edges)]),
+            PairwiseModel(pairwise, K, features if pairwise in ("contrast", "directed") else None),
+            decoder,
+            labels.astype(np.int32),
+            label_counts=counts,
+        )
+        for decoder in (ExactDecoder(0), graph_enumeration())
+    ]
+
+
+@pytest.mark.parametrize("kind", ["graph", "grid", "typed"])
+def test_a_thousand_graphs_equal_enumeration(rng, kind):
+    n_searched = 0
+    for round_ in range(334):
+        pairwise, K = MODELS[round_ % 4], 2 + round_ % 3
+        own, enumerated = problems_of(rng, kind, pairwise, K)
+        own.begin_fit()
+        public = own.layout.public(rng.standard_normal(own.n_weights))
+        for _ in range(3):  # from the labels and multipliers of the last call
+            public = public + 0.3 * rng.standard_normal(len(public))
+            w = own.layout.padded(public)
+            code, value, _, is_exact = own.best_code(0, w, 1.0)
+            _, best, _, _ = enumerated.best_code(0, w, 1.0)
+            assert is_exact
+            assert value == pytest.approx(best, rel=1e-9, abs=1e-9)
+            own.check_code(0, code)
+        n_searched += int(own.memory()["is_searched"][0])
+        assert own.counts() == {"searches": 3, "proofs": 3}
+    assert n_searched > 30
+
+
+@pytest.mark.parametrize("pairwise", [*MODELS, 0.3])
+def test_optimum_equals_the_independent_qp(rng, pairwise):
+    X, y = make(rng, pairwise=pairwise, n=6)
+    model = exact(pairwise=pairwise).fit(X, y)
+    compare(model, terms_of(X, y, pairwise, 3), box(model, 3, 2, pairwise))
+    primal = brute_force.primal(model.w_, LAM, terms_of(X, y, pairwise, 3))
+    assert model.objective_ == pytest.approx(primal, rel=1e-9)
+    assert model.inference_ == "branch and bound (bounded)"
+    assert (model.history_["proofs"] == model.history_["searches"]).all()
+
+
+def test_optimum_of_types_equals_the_independent_qp(rng):
+    X, y = typed.make(rng, 40, forests=False)
+    model = typed.tight(inference="exact").fit(X, y)
+    assert model.inference_ == "branch and bound (bounded)"
+    terms = typed_graphs.blocks(X, y, typed.SIZES, typed.PAIRS, typed.ones())
+    dual_qp.check_optimum(model, terms)
+
+
+def test_other_exact_decoders_are_used_if_they_fit(rng):
+    X, y = make(rng, K=2, pairwise="potts")
+    assert exact(tol=0.01).fit(X, y).inference_ == "graph cut (exact)"
+    forests = [(x, [(v, v + 1) for v in range(len(x) - 1)]) for x, *_ in X]
+    model = exact(pairwise="full", tol=0.01).fit(forests, y)
+    assert model.inference_ == "max-sum (exact)"
+    X, y = typed.make(rng)
+    model = TypedGraphCRFSSVM(inference="exact", lam=LAM).fit(X, y)
+    assert model.inference_ == "max-sum (exact)"
+
+
+def test_predictions_equal_enumeration(rng):
+    X, y = make(rng, pairwise="full", most=6)
+    model = exact(pairwise="full", tol=0.1).fit(X, y)
+    own = model._structure()
+    for graph, labels in zip(X, model.predict(X), strict=True):
+        x, edges = graph[0], graph[1]
+        score = {
+            z: graphs.joint_feature(x, z, edges, None, "full", 3) @ model.w_
+            for z in product(range(3), repeat=len(x))
+        }
+        assert score[tuple(labels.tolist())] == pytest.approx(max(score.values()), abs=1e-9)
+    assert own.max_oracle_time is None
+
+
+def fitted_with_limits(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)
+
+
+@pytest.mark.parametrize("limit", ["time", "work", "memory"])
+@pytest.mark.parametrize("pairwise", ["potts", "full", "directed"])
+def test_limits_give_valid_bounds(rng, monkeypatch, pairwise, limit):
+    X, y = make(rng, K=3, n=8, pairwise=pairwise, most=7)
+    model = exact(pairwise=pairwise, tol=1e-3, max_iter=30)
+    limits = {"work": {"most_work": 0.0}, "memory": {"most_entries": 0.0}}
+    if limit == "time":
+        model.set_params(max_oracle_time=0)
+    else:
+        monkeypatch.setattr(
+            decoding,
+            "ExactDecoder",
+            lambda seed, max_time, keeps: ExactDecoder(seed, max_time, keeps, **limits[limit]),
+        )
+    fitted_with_limits(model, X, y)
+    terms = terms_of(X, y, pairwise, 3)
+    primal = brute_force.primal(model.w_, LAM, terms)
+    best, _ = dual_qp.optimum(terms, LAM, box(model, 3, 2, pairwise))
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert best <= primal * (1 + 1e-8)
+    assert primal <= model.objective_ * (1 + 1e-9)
+    unproven = model.history_["searches"][-1] - model.history_["proofs"][-1]
+    assert unproven >= 0 if pairwise == "potts" else unproven > 0  # its first bound is often tight
+
+
+def test_a_limit_bounds_every_labeling(rng):
+    decoder, proven = ExactDecoder(0, 0.0), 0
+    for _ in range(100):
+        node, edges = rng.standard_normal((6, 3)), graphs.random_edges(rng, 6, 0.9)
+        table, weights = rng.standard_normal((1, 3, 3)), np.ones((len(edges), 1))
+        arrays = node, edges.astype(np.int32), weights, table, np.zeros(6, dtype=np.int32)
+        _, cost, _, is_exact = decoder.decode_arrays(*arrays)
+        _, least, _, _ = graph_enumeration().decode_arrays(*arrays)
+        assert cost >= least - 1e-9
+        assert not is_exact or cost == pytest.approx(least, abs=1e-9)
+        proven += is_exact
+    assert 0 < proven < 100
+
+
+def test_a_graph_that_is_too_large_is_refused(rng, monkeypatch):
+    X, y = make(rng, pairwise="full", most=4)
+    model = exact(pairwise="full", tol=0.1).fit(X, y)
+    large = (np.zeros((9, 2)), [(u, v) for v in range(9) for u in range(v)])
+    monkeypatch.setattr(decoding, "LARGEST", 100)
+    message = r'inference="exact" requires at most 100 table entries .* X\[1\] has 324; use'
+    with pytest.raises(ValueError, match=message):
+        model.predict([(np.zeros((1, 2)), []), large])
+    with pytest.raises(ValueError, match=message):
+        model.fit([X[0], large], [y[0], np.zeros(9, dtype=int)])
+    with pytest.raises(ValueError, match="max_oracle_time must be"):
+        exact(max_oracle_time=-1).fit(X, y)
+
+
+def test_fits_of_grids_and_their_threads_agree(rng):
+    X, y = rng.normal(size=(6, 3, 4, 2)), rng.integers(0, 3, (6, 3, 4))
+    models = [
+        fitted_with_limits(
+            GridCRFSSVM(pairwise="full", inference="exact", lam=0.5, random_state=0, n_jobs=n), X, y
+        )
+        for n in (1, 2)
+    ]
+    np.testing.assert_array_equal(models[0].w_, models[1].w_)
+    assert models[0].converged_
+    assert models[0].predict(X).shape == (6, 3, 4)
+
+
+def test_a_fitted_model_holds_no_multipliers(rng):
+    X, y = make(rng, n=6, pairwise="full", most=5)
+    model = exact(pairwise="full", tol=0.1).fit(X, y)
+    content = pickle.dumps(model)
+    assert b"ExactDecoder" not in content
+    assert b"multipliers" not in content
+    for labels, others in zip(model.predict(X), pickle.loads(content).predict(X), strict=True):
+        np.testing.assert_array_equal(labels, others)
+
+
+def memory_of(rng):
+    """Return a problem after an oracle call that was searched, and its memory."""
+    while True:
+        problem, _ = problems_of(rng, "graph", "full", 3)
+        problem.begin_fit()
+        w = rng.standard_normal(problem.n_weights)
+        problem.best_code(0, w, 1.0)
+        memory = problem.memory()
+        if memory["is_searched"][0]:
+            return problem, w, memory
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("search_labels", lambda own: own[:-1], "search_labels: expected 6 entries, found 5"),
+        ("search_labels", lambda own: own + 3, "search_labels: entry . is ., expected at most 2"),
+        ("search_labels", lambda own: own - 3, "search_labels: entry . is -., expected at least"),
+        ("search_multipliers", lambda own: own[:-1], "search_multipliers: expected .* entries"),
+        ("search_multipliers", lambda own: own * np.nan, "search_multipliers: entry 0 is nan"),
+        ("is_searched", lambda own: own + 1, "is_searched: entry 0 is 2, expected at most 1"),
+        ("searches", lambda own: own - 9, "searches: entry 0 is -8, expected at least 0"),
+        ("proofs", lambda own: own[:0], "proofs: expected 1 entries, found 0"),
+    ],
+)
+def test_the_memory_of_a_file_is_validated(rng, name, change, message):
+    problem, _, memory = memory_of(rng)
+    with pytest.raises(ValueError, match=message):
+        problem.restore_memory({**memory, name: change(memory[name])})
+    problem.restore_memory(memory)
+    for key, value in problem.memory().items():
+        np.testing.assert_array_equal(value, memory[key])
+
+
+@pytest.mark.parametrize("huge", [1e17, 1e300])
+def test_any_multipliers_of_a_file_give_the_same_result(rng, huge):
+    problem, w, memory = memory_of(rng)
+    expected = problem.best_code(0, w, 1.0)[1]
+    size = len(memory["search_multipliers"])
+    for multipliers in (rng.standard_normal(size), np.tile([huge, -huge], size // 2)):
+        problem.restore_memory({**memory, "search_multipliers": multipliers})
+        _, value, _, is_exact = problem.best_code(0, w, 1.0)
+        assert is_exact
+        assert value == pytest.approx(expected, rel=1e-9)
+
+
+def test_moves_alone_are_not_enough(rng):
+    """The search is necessary: the moves of "expansion" miss the optimum of some graphs."""
+    missed = 0
+    for _ in range(60):
+        node, edges = rng.standard_normal((7, 3)), graphs.random_edges(rng, 7, 0.9)
+        table, weights = rng.standard_normal((1, 3, 3)), np.ones((len(edges), 1))
+        arrays = node, edges.astype(np.int32), weights, table, node.argmin(1).astype(np.int32)
+        decoders = GraphDecoder("expansion", 0), ExactDecoder(0)
+        moved, found = (decoder.decode_arrays(*arrays)[1] for decoder in decoders)
+        missed += moved > found + 1e-9
+    assert missed > 0
