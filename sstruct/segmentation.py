@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.types import ClassWeight, NumericArrayLike
+from sstruct._checks.types import ClassWeight, Loss, NumericArrayLike
 from sstruct._estimators.chain.chain_structure import transition_weights
 from sstruct._estimators.chain.resolved_mask import without_functions
 from sstruct._estimators.core.base import LabelingSSVM
@@ -21,6 +21,8 @@ from sstruct._estimators.segment.segment_structure import SegmentStructure
 __all__ = ["SegmentSSVM"]
 
 Limit = int | Sequence[int | None] | Mapping[Any, int | None] | None
+Bins = NumericArrayLike | Literal["auto"] | None
+SegmentLoss = Loss | Literal["segments", "boundaries"] | NumericArrayLike
 
 
 @explains_arguments
@@ -31,7 +33,8 @@ class SegmentSSVM(LabelingSSVM):
     Divides a sequence, such as a recording of a sensor, into segments with one label each. The
     score of a segmentation is that of :class:`ChainSSVM` for the labels of the nodes, plus a weight
     of the duration of each segment, by its label. Durations can also have a minimum and a maximum,
-    which predictions always satisfy. Training minimizes
+    which predictions always satisfy, and whole segments can have features (`segment_features`).
+    Training minimizes
 
     .. math::
 
@@ -55,6 +58,23 @@ class SegmentSSVM(LabelingSSVM):
         training must satisfy it.
     max_duration : int, None, list of K such or dict, default=None
         Maximum duration of a segment, as `min_duration`. None: no maximum.
+    segment_features : str, callable, list of these or None, default=None
+        Features of whole segments, in addition to those of nodes. Each feature has a weight for
+        each label:
+
+        - ``"mean"``: the mean of the features of the segment's nodes.
+        - ``"contrast"``: this mean minus the features of the node before the segment, plus this
+          mean minus the features of the node after it; 0 at the ends of the sequence.
+        - ``"first"``, ``"last"``: the features of the first and of the last node.
+        - a function ``f(x, start, stop)``, at most one. It is called once for each sequence ``x``,
+          an array or sparse matrix of shape (L, n_features), with arrays of all starts and stops of
+          segments of up to the largest `max_duration` nodes, and returns an array of shape
+          (n_segments,) or (n_segments, n_outputs). Nodes from ``start`` to ``stop - 1`` belong to a
+          segment. Its results are kept in memory. A function of a saved model must be importable.
+
+        Training and prediction then take time proportional to `max_duration` (see Notes), which
+        should be set for sequences of more than some hundred nodes. With `class_scores`, the
+        columns with scores have no such weights. Segments of unknown duration have no features.
     transitions : bool, array-like of int of shape (K, K) or callable, default=True
         Weights of the pairs of labels of neighboring nodes. True: one for each pair. False: none.
         Otherwise groups of pairs, which share a weight: an array with the group of each pair, from
@@ -124,7 +144,7 @@ class SegmentSSVM(LabelingSSVM):
         multiplied by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on
         the scale of X. For ``"perceptron"`` and ``"pa"``, it is 1. ``partial_fit`` keeps the value
         of the first call.
-    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
+    loss : {"hamming", "hamming-count", "balanced", "segments", "boundaries"} or array-like
         Cost of a wrong labeling.
 
         - ``"hamming-count"``: the number of wrong nodes.
@@ -135,7 +155,21 @@ class SegmentSSVM(LabelingSSVM):
         - an array (K, K): the mean cost of the nodes, rows the true label, columns the predicted
           one; nonnegative, with a zero diagonal.
 
-        Arrays are in the order of ``classes_``. Nodes without a known label do not count.
+        - ``"segments"``: the number of true segments without a match plus the number of predicted
+          segments without a match. A true and a predicted segment match if they have the same label
+          and an intersection over union above 1/2. Of n segments, true and predicted, the loss is
+          n (1 - F1) for their F1 score, see :func:`~sstruct.metrics.segment_f1_score`.
+        - ``"boundaries"``: the number of true boundaries between segments that have no predicted
+          one, plus the number of predicted boundaries that are wrong. A predicted boundary belongs
+          to the nearest true one, the later of two, if it is at most `tolerance` nodes away. It is
+          wrong if it belongs to none, or is not the first one of its true boundary. Labels do not
+          count. Compare :func:`~sstruct.metrics.boundary_f1_score`.
+
+        Arrays are in the order of ``classes_``. Nodes without a known label do not count; segments
+        and boundaries are then those of the labeled parts. The last two losses do not support
+        `class_weight` and weights of nodes, and take the time of `segment_features` in training.
+    tolerance : int, default=5
+        Largest distance, in nodes, of a boundary from the true one, for ``loss="boundaries"``.
     class_weight : dict, "balanced" or None, default=None
         Factor of the cost of a wrong node, by its true label, in addition to `loss`: weight 2
         doubles the cost of errors. Labels missing in a dict have weight 1. ``"balanced"`` uses
@@ -208,8 +242,10 @@ class SegmentSSVM(LabelingSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
-        ``class_scores_weight_``), ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``
-        and ``duration_coef_``, as far as they are enabled. Each access returns a copy.
+        ``class_scores_weight_``), ``mean_coef_``, ``contrast_coef_``, ``first_coef_``,
+        ``last_coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``,
+        ``duration_coef_`` and ``segment_coef_``, as far as they are enabled. Each access returns a
+        copy.
     coef_ : ndarray of shape (K, n_features)
         Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
         column with the scores of a class has ``class_scores_weight_`` in the row of this class and
@@ -226,6 +262,11 @@ class SegmentSSVM(LabelingSSVM):
         groups; see :class:`ChainSSVM`.
     duration_coef_ : ndarray of shape (K, n_bins)
         Weight of a segment with each label and bin of durations.
+    mean_coef_, contrast_coef_, first_coef_, last_coef_ : ndarray of shape (K, n_features)
+        Weights of `segment_features`; zero for those that are not used. Without the columns of
+        `class_scores`.
+    segment_coef_ : ndarray of shape (K, n_outputs)
+        Weights of the results of a function in `segment_features`.
     duration_bins_ : ndarray of int of shape (n_bins,)
         Smallest duration of each bin. Only available if durations have weights.
     classes_ : ndarray of shape (K,)
@@ -279,7 +320,11 @@ class SegmentSSVM(LabelingSSVM):
     Notes
     -----
     A pass over the data takes O(sum of L (nnz + K (K + n_bins))) operations for sequences of L
-    nodes with nnz nonzero features and K labels, for any maximum duration [7]_. Sequences are
+    nodes with nnz nonzero features and K labels, for any maximum duration [7]_. With
+    `segment_features`, or a loss of segments or boundaries, all segments are compared: O(sum of
+    L (nnz + K (K + D))) operations for segments of up to D nodes, with D = L without
+    `max_duration`, and G D instead of D for a function with G results. The memory is O(L K), plus
+    O(L D G) for the results of a function. Sequences are
     not cut into windows, so that training on many sequences is faster than on few long ones.
 
     See :doc:`/how_to/segments`.
@@ -319,18 +364,26 @@ class SegmentSSVM(LabelingSSVM):
     start_coef_ = named_weights("start", "Weight of each label at the start of a sequence.")
     end_coef_ = named_weights("end", "Weight of each label at the end of a sequence.")
     duration_coef_ = named_weights("duration", "Weight of each label and bin of durations.")
+    mean_coef_ = named_weights("mean", "Weight of the mean of segments.")
+    contrast_coef_ = named_weights("contrast", "Weight of the contrast at the ends of segments.")
+    first_coef_ = named_weights("first", "Weight of the first node of segments.")
+    last_coef_ = named_weights("last", "Weight of the last node of segments.")
+    segment_coef_ = named_weights("segment", "Weight of the results of the function of segments.")
 
+    loss: SegmentLoss = "hamming-count"
     rescaling: Literal["margin", "slack"] = "margin"
     search: Literal["auto", "bisecting", "binary"] = "auto"
     class_weight: ClassWeight | None = None
     class_scores: Any = None
-    duration_bins: NumericArrayLike | Literal["auto"] | None = "auto"
+    duration_bins: Bins = "auto"
     min_duration: Limit = 1
     max_duration: Limit = None
+    segment_features: Any = None
     transitions: bool | NumericArrayLike | Callable[[Any, Any], Any] = True
     boundaries: bool = True
     transition_mask: NumericArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
+    tolerance: int = 5
     pairwise_scale: float | Literal["auto"] = "auto"
     pairwise_scale_: float = field(init=False)
     transition_groups_: np.ndarray = field(init=False)

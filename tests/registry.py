@@ -435,6 +435,10 @@ def _mask(before, after):
     return not (before == 1 and after == 0)
 
 
+def _of_durations(x, start, stop):
+    return 1.0 / (stop - start)
+
+
 def _same_label(before, after):
     return before == after
 
@@ -451,7 +455,12 @@ _segment = {name: values for name, values in _chain.items() if name != "window_s
     "duration_bins": ("auto", None, [1, 2], [1]),
     "min_duration": (1, 1, 1, 1, [1, 1], {0: 1}, 2),
     "max_duration": (None, None, 3, [3, None], {1: 4}),
-}
+    "segment_features": (
+        None, None, "mean", ["contrast"], ("first", "last", _of_durations), _of_durations
+    ),
+    "loss": (*LOSSES["loss"], "segments", "boundaries"),
+    "tolerance": (0, 1, 5),
+}  # fmt: skip
 _change = COMMON | {
     "costs": ("mean", "trend", ["normal", "variance"], ("mean", "variance", "normal", "trend")),
     "duration_bins": ("auto", None, [1, 2], [1]),
@@ -523,7 +532,19 @@ EXAMPLES = {
             {"duration_bins": None},
             {"max_duration": 3, "pairwise_scale": "auto", "lam": "auto"},
             {"class_scores": slice(0, 2)},
+            {"loss": "boundaries", "tolerance": 1},
+            {"segment_features": ["mean", _of_durations], "class_scores": slice(0, 2)},
         ),
+    ),
+    "segments with features": Example(
+        sstruct.SegmentSSVM,
+        chains,
+        _segment,
+        make_varied=segments_of_any_kind,
+        required={"segment_features": ["mean", "contrast", "first", "last", _of_durations]},
+        checked=({}, {"loss": "segments"}),
+        checked_online=({"solver": "perceptron"},),
+        refitted={"segment_features": "mean"},
     ),
     "change points": Example(
         sstruct.ChangePointSSVM,

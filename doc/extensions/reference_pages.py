@@ -11,7 +11,7 @@ GROUPS = {
     "Model": (
         *("oracle", "parents", "edges", "constraints", "connectivity"),
         *("pairwise", "inference", "max_oracle_time", "costs"),
-        *("duration_bins", "min_duration", "max_duration", "scale"),
+        *("duration_bins", "min_duration", "max_duration", "scale", "segment_features"),
         *("transitions", "boundaries", "transition_mask", "class_scores"),
         *("allow_unmatched", "fit_intercept"),
         *("bounds", "prior", "classes", "ignore_label"),

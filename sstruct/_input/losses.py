@@ -14,6 +14,9 @@ from sstruct._checks.shown import shortened
 
 NAMES = ("hamming", "hamming-count", "balanced")
 LABEL_SET_NAMES = (*NAMES, "asymmetric")
+# Losses of segments are sums over segments, so that the costs of nodes are 0.
+OF_SEGMENTS = ("segments", "boundaries")
+SEGMENT_NAMES = (*NAMES, *OF_SEGMENTS)
 # Cost of a missed label with loss="asymmetric"; a false label costs 1. Labels are then predicted if
 # their probability is at least 1/3, the optimal threshold for an F1 score of 2/3: it is half the
 # score.
@@ -57,7 +60,11 @@ def _name_or_array(
 
 
 def node_costs(
-    loss: str | ArrayLike, codes: np.ndarray, weights: np.ndarray, n_labels: int
+    loss: str | ArrayLike,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    n_labels: int,
+    names: tuple[str, ...] = NAMES,
 ) -> tuple[NDArray[np.float64], bool]:
     """Convert the parameter `loss` to a table of node costs.
 
@@ -75,11 +82,13 @@ def node_costs(
         Sample weight of each node.
     n_labels : int
         K.
+    names : tuple of str
+        Valid names.
 
     Returns
     -------
     cost : ndarray of shape (K, K)
-        Rows are true labels; the diagonal is zero.
+        Rows are true labels; the diagonal is zero. All zero for losses of segments.
     divided : bool
         Whether the loss of a labeling is a mean over its nodes.
 
@@ -94,8 +103,11 @@ def node_costs(
         loss,
         [(n_labels,), (n_labels, n_labels)],
         f"{(n_labels,)} or {(n_labels, n_labels)} for {n_labels} classes",
+        names,
     )
     if isinstance(loss, str):
+        if loss in OF_SEGMENTS:
+            return 0 * wrong, False
         if loss == "balanced":
             return _balanced(codes, weights, n_labels)[:, np.newaxis] * wrong, True
         return wrong, loss == "hamming"

@@ -152,8 +152,10 @@ def chain_blocks(model, X, y, weights):
     if model.transition_mask is not None:
         masks = np.asarray(model.transition_mask), masks[1]
     ones = [np.ones(len(x)) for x in X]
-    cost, factor, divided = node_costs(model, codes, weights, ones)
-    cost = factor[:, None] * cost
+    of_segments = isinstance(model.loss, str) and model.loss in ("segments", "boundaries")
+    if not of_segments:
+        cost, factor, divided = node_costs(model, codes, weights, ones)
+        cost = factor[:, None] * cost
     edge = np.where(masks[0], model.edge_coef_, -np.inf)
     for x, truth, weight in zip(X, codes, weights, strict=True):
         runs = brute_force.segments(truth.tolist())
@@ -168,10 +170,14 @@ def chain_blocks(model, X, y, weights):
             n, own = after - first, last - first
             edges = [(k, k + 1) for k in range(n - 1)]
             part = truth[first:after]
-            scale = 1 / (truth >= 0).sum() if divided else 1.0
             every, scores = scored(list(theta), edges, [edge] * (n - 1))
             scores = scores + duration_scores(model, every, first == 0, last == len(x))
-            loss = scale * cost[part[:own], every[:, :own]].sum(axis=1)
+            scores = scores + segment_scores(model, x, first, last, every)
+            if of_segments:
+                loss = segments.segment_losses(model.loss, part, every.tolist(), model.tolerance)
+            else:
+                scale = 1 / (truth >= 0).sum() if divided else 1.0
+                loss = scale * cost[part[:own], every[:, :own]].sum(axis=1)
             yield scores, loss, place(part, (K,) * n), weight
 
 
@@ -189,6 +195,32 @@ def duration_scores(model, every, starts, ends):
         elif len(bins):
             count = segments.durations_of(labels, starts, ends, bins, len(classes))
             out[row] = count @ model.duration_coef_.ravel()
+    return out
+
+
+def segment_scores(model, x, first, last, every):
+    """Scores of the features of whole segments; 0 for models without them."""
+    given = getattr(model, "segment_features", None)
+    if given is None:
+        return 0.0
+    if not isinstance(given, list | tuple):
+        given = [given]
+    kinds = [kind for kind in given if isinstance(kind, str)]
+    function = next((each for each in given if callable(each)), None)
+    weights = [getattr(model, f"{kind}_coef_") for kind in segments.KINDS if kind in kinds]
+    of_function = function and {
+        (a, b): np.atleast_1d(function(x, np.array([first + a]), np.array([first + b]))[0])
+        for a in range(last - first)
+        for b in range(a + 1, last - first + 1)
+    }
+    out = np.zeros(len(every))
+    for row, labels in enumerate(every.tolist()):
+        tables, others = segments.features_of(
+            x[first:last], labels, kinds, of_function, len(model.classes_), first == 0,
+            last == len(x),
+        )  # fmt: skip
+        out[row] = sum((a * b).sum() for a, b in zip(weights, tables, strict=True))
+        out[row] += (others * model.segment_coef_).sum() if function else 0
     return out
 
 
@@ -485,6 +517,7 @@ BLOCKS = {
     "chain": chain_blocks,
     "chain with edge features": chain_blocks,
     "segments": chain_blocks,
+    "segments with features": chain_blocks,
     "change points": change_blocks,
     "graph": graph_blocks,
     "adjacency": graph_blocks,

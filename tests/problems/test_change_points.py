@@ -8,12 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._problems.segment._change_problem import ChangePointProblem, NoSegmentsError
-from sstruct._problems.segment.change_arguments import (
-    COSTS,
-    ChangePointModel,
-    SignalSums,
-    windows_of,
-)
+from sstruct._problems.segment.change_arguments import COSTS, ChangePointModel, SignalSums
+from sstruct._problems.segment.segment_arguments import windows_of
 from sstruct._testing import _problem_access as doors
 from tests.problems.test_contract import check_against_definition, check_doors
 from tests.reference import changes

@@ -1,27 +1,46 @@
 """The problem of segments: the contract, on chains whose runs have durations."""
 
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from sstruct._problems.chain.chain_arguments import ChainRanges
 from sstruct._problems.segment._segment_problem import NoSegmentationError, SegmentProblem
-from sstruct._problems.segment.segment_arguments import SegmentModel, runs_of
+from sstruct._problems.segment.segment_arguments import (
+    FEATURE_KINDS,
+    SegmentLoss,
+    SegmentModel,
+    runs_of,
+)
 from sstruct._testing import _problem_access as doors
 from tests.problems.flat import with_records
 from tests.problems.test_contract import STORAGES, check_against_definition, make_chains
 from tests.reference.brute_force import is_allowed
-from tests.reference.segments import durations_of, is_within
+from tests.reference.segmentations import random_rows, rows_of
+from tests.reference.segments import (
+    boundary_loss,
+    durations_of,
+    features_of,
+    is_within,
+    segment_loss,
+)
 
 
-def make_segments(rng, K, lengths, bins=(1, 2, 4), **options):
-    """As `make_chains`; `bins` may be None."""
+def make_segments(rng, K, lengths, bins=(1, 2, 4), kinds=(), n_given=0, loss=None, longest=7,
+                  **options):  # fmt: skip
+    """As `make_chains`; `bins` may be None.
+
+    With `longest` 3, segments have at most two nodes, whose means are exact.
+    """
     made = make_chains(rng, K, lengths, **options)
+    more = {"kinds": kinds, "n_given": n_given, "loss": loss, "longest": longest}
     arguments = made.arguments
     starts, ends, labels = (arguments[key] for key in ("starts_here", "ends_here", "labels"))
-    most = rng.integers(2, 7, K)
+    most = rng.integers(2, longest, K)
     least = np.minimum(rng.integers(1, 3, K), most)
     allowed = [
         [
@@ -32,25 +51,59 @@ def make_segments(rng, K, lengths, bins=(1, 2, 4), **options):
         for length, s, e in zip(lengths, starts, ends, strict=True)
     ]
     if not all(allowed):
-        return make_segments(rng, K, lengths, bins, **options)
+        return make_segments(rng, K, lengths, bins, **more, **options)
     for i, of_block in enumerate(allowed):
         first = arguments["start"][i]
         labels[first : first + lengths[i]] = of_block[rng.integers(len(of_block))]
     limits = {"bins": None if bins is None else np.array(bins), "least": least, "most": most}
+    limits |= {"kinds": kinds, "n_given": n_given}
     del arguments["copies_end"]
+    own = {}
+    if n_given:
+        # One row before the blocks, and one after them.
+        given = random_rows(rng, [1, *lengths, 1], n_given)
+        own["given"] = replace(given, values=np.round(2 * given.values))
+    block_loss = made.loss
+    if loss is not None:
+        first, length = np.asarray(arguments["start"]), np.asarray(lengths)
+        own["segment_loss"] = SegmentLoss.of(loss, labels, first, length, 1)
+        arguments["cost"] = np.zeros((K, K))
+
+        def block_loss(i, y):
+            truth = labels[first[i] : first[i] + length[i]].tolist()
+            of = segment_loss(truth, y) if loss == "segments" else boundary_loss(truth, y, 1)
+            return arguments["loss_scale"][i] * of
+
     problem = SegmentProblem(
-        **with_records(arguments | limits, chains=ChainRanges, model=SegmentModel)
+        **with_records(arguments | limits, chains=ChainRanges, model=SegmentModel), **own
     )
+    X = arguments["X"]
+    n_chain = K * problem.n_features
 
     def phi(i, y):
         count = durations_of(y, starts[i], ends[i], bins or (), K) if bins else np.empty(0)
-        return np.r_[made.phi(i, y), count]
+        if not kinds and not n_given:
+            return np.r_[made.phi(i, y), count]
+        a, b = arguments["start"][i], arguments["start"][i] + lengths[i]
+        x = np.asarray(X[a:b].todense() if sparse.issparse(X) else X[a:b], dtype=float)
+        given = rows_of(own["given"], a, lengths[i]) if n_given else None
+        tables, others = features_of(x, y, kinds, given, K, starts[i], ends[i])
+        of_chain = made.phi(i, y)
+        tables = [table.ravel() for table in tables]
+        return np.concatenate(
+            [of_chain[:n_chain], *tables, of_chain[n_chain:], count, others.ravel()]
+        )
 
-    w = np.r_[made.w, rng.integers(-4, 5, K * len(bins or ()))].astype(float)
+    n_more = K * len(bins or ()) + K * n_given
+    n_chain = n_chain if kinds else 0
+    w = np.concatenate([
+        made.w[:n_chain], rng.integers(-4, 5, n_chain * len(kinds)), made.w[n_chain:],
+        rng.integers(-4, 5, n_more),
+    ]).astype(float)  # fmt: skip
     return SimpleNamespace(
         problem=problem,
         phi=phi,
-        loss=made.loss,
+        loss=block_loss,
         w=w,
         padded=problem.layout.padded(w),
         public=problem.layout.public,
@@ -82,6 +135,30 @@ def test_contract(rng, K, lengths, bins, masked):
 def test_contract_of_other_terms(rng, options):
     for _ in range(5):
         check_against_definition(make_segments(rng, 3, (4, 2, 5), **options), rng)
+
+
+@pytest.mark.parametrize("kinds", [(kind,) for kind in FEATURE_KINDS] + [FEATURE_KINDS, ()])
+@pytest.mark.parametrize("n_given", [0, 2])
+@pytest.mark.parametrize("bins", [(1, 2), None])
+def test_contract_of_features_of_segments(rng, kinds, n_given, bins):
+    options = {"kinds": kinds, "n_given": n_given, "longest": 3}
+    for _ in range(2):
+        check_against_definition(make_segments(rng, 3, (4, 1, 5), bins, **options), rng)
+    for storage, dtype in STORAGES:
+        made = make_segments(rng, 2, (3, 4), bins, storage=storage, dtype=dtype, **options)
+        check_against_definition(made, rng)
+
+
+@pytest.mark.parametrize("loss", ["segments", "boundaries"])
+@pytest.mark.parametrize("kinds", [(), FEATURE_KINDS])
+@pytest.mark.parametrize("masked", [False, True])
+def test_contract_of_losses_of_segments(rng, loss, kinds, masked):
+    longest = 3 if kinds else 7
+    for lengths in ((5, 2, 6), (1, 4)):
+        made = make_segments(
+            rng, 3, lengths, kinds=kinds, loss=loss, longest=longest, masked=masked
+        )
+        check_against_definition(made, rng)
 
 
 def test_distances_of_many_differences(rng):

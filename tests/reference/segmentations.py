@@ -7,8 +7,8 @@ import numpy as np
 
 from sstruct._problems.chain.chain_arguments import ChainRanges
 from sstruct._problems.segment._segment_problem import SegmentProblem
-from sstruct._problems.segment.segment_arguments import SegmentModel
-from tests.reference.segments import runs
+from sstruct._problems.segment.segment_arguments import FEATURE_KINDS, SegmentModel, SegmentRows
+from tests.reference.segments import features_of, runs
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,19 @@ class Segmentations:
         least = np.maximum(least, 1)
         most = np.where(rng.random(K) < 0.5, least + rng.integers(0, 4, K), 2**60)
         terms = rng.random(3) < 0.8
+        kinds = tuple(kind for kind in FEATURE_KINDS if rng.random() < 0.3)
+        n_given = int(rng.choice([0, 0, 2]))
         model = SegmentModel(
-            int(K), *map(bool, terms), edge_mask, boundary_mask, bins=bins, least=least, most=most
-        )
+            int(K), *map(bool, terms), edge_mask, boundary_mask, bins=bins, least=least, most=most,
+            kinds=kinds, n_given=n_given,
+        )  # fmt: skip
         X = rng.standard_normal((lengths.sum(), 2))
         start = np.cumsum(lengths) - lengths
-        problem = SegmentProblem(X, ChainRanges(start, lengths), model)
+        given = random_rows(rng, lengths, n_given) if n_given else None
+        problem = SegmentProblem(X, ChainRanges(start, lengths), model, given=given)
         w = problem.layout.padded(scale * rng.standard_normal(problem.layout.public_size))
         found = [
-            enumerated(X[a : a + length], model, problem.layout, w)
+            enumerated(X[a : a + length], model, problem.layout, w, rows_of(given, a, length))
             for a, length in zip(start, lengths, strict=True)
         ]
         return cls(problem, w, *map(list, zip(*found, strict=True)))
@@ -59,8 +63,25 @@ class Segmentations:
         return y[agree], self.scores[i][agree]
 
 
-def enumerated(x, model, layout, w):
+def random_rows(rng, lengths, n_given):
+    """Random features of all segments."""
+    reach = np.concatenate([np.arange(length, 0, -1) for length in lengths])
+    at = np.cumsum(reach) - reach
+    return SegmentRows(rng.standard_normal((reach.sum(), n_given)), at, reach)
+
+
+def rows_of(given, first, length):
+    """The given features of a block, by start and stop; None if there are none."""
+    return given and {
+        (s, e): given.values[given.at[first + s] + e - s - 1]
+        for s in range(length)
+        for e in range(s + 1, length + 1)
+    }
+
+
+def enumerated(x, model, layout, w, given=None):
     """The allowed labelings of a sequence, and their scores, from the definition."""
+    of_kinds = [layout.table(w, kind) for kind in FEATURE_KINDS if kind in model.kinds]
     names = "coef", "intercept", "start", "end", "edge", "duration"
     node, bias, start, end, edge, duration = (layout.table(w, name) for name in names)
     theta = x @ node.T + bias
@@ -78,6 +99,9 @@ def enumerated(x, model, layout, w):
             allowed &= bool(model.least[k] <= stop - first <= model.most[k])
             if model.bins is not None:
                 score += duration[k, np.searchsorted(model.bins, stop - first, side="right") - 1]
+        tables, others = features_of(x, y, model.kinds, given, model.n_labels)
+        score += sum((a * b).sum() for a, b in zip(of_kinds, tables, strict=True))
+        score += (others * layout.table(w, "segment")).sum()
         if allowed:
             labelings.append(y)
             scores.append(score)

@@ -5,7 +5,9 @@ from itertools import groupby
 
 import numpy as np
 
-from tests.reference import brute_force
+from tests.reference import brute_force, changes
+
+KINDS = ("mean", "contrast", "first", "last")
 
 
 def runs(y):
@@ -27,6 +29,57 @@ def durations_of(y, starts, ends, bins, n_labels):
     return count.ravel()
 
 
+def features_of(x, y, kinds, given, n_labels, starts=True, ends=True):
+    """The features of segments: (K, F) for each kind in order, and (K, G) of `given(start, stop)`.
+
+    given : dict of (start, stop) to an array (G,), or None
+    """
+    x, K = np.asarray(x, dtype=float), n_labels
+    tables = {kind: np.zeros((K, x.shape[1])) for kind in kinds}
+    others = np.zeros((K, len(given[0, 1]))) if given else np.zeros((K, 0))
+    for start, stop, label in runs(y):
+        if not ((start > 0 or starts) and (stop < len(y) or ends)):
+            continue
+        mean = x[start:stop].mean(axis=0)
+        values = {
+            "mean": mean,
+            "contrast": (mean - x[start - 1] if start > 0 else 0)
+            + (mean - x[stop] if stop < len(y) else 0),
+            "first": x[start],
+            "last": x[stop - 1],
+        }
+        for kind, table in tables.items():
+            table[label] += values[kind]
+        if given:
+            others[label] += given[start, stop]
+    return [tables[kind] for kind in KINDS if kind in kinds], others
+
+
+def segment_loss(truth, y):
+    """Segments without a match (intersection over union above 1/2, same label), on both sides."""
+    true, found = runs(truth), runs(y)
+    n_matches = sum(
+        k == label and 2 * (min(b, stop) - max(a, start)) > max(b, stop) - min(a, start)
+        for a, b, k in true
+        for start, stop, label in found
+    )
+    return len(true) + len(found) - 2 * n_matches
+
+
+def boundary_loss(truth, y, tolerance):
+    """The loss of the boundaries between segments, see tests.reference.changes.loss."""
+    return changes.loss(*([0, *(np.diff(z) != 0)] for z in (truth, y)), tolerance)
+
+
+def segment_losses(name, truth, labelings, tolerance):
+    """The losses "segments" or "boundaries" of labelings."""
+    losses = [
+        segment_loss(truth, y) if name == "segments" else boundary_loss(truth, y, tolerance)
+        for y in labelings
+    ]
+    return np.array(losses, dtype=float)
+
+
 def is_within(y, starts, ends, least, most):
     return all(
         stop - start <= most[label]
@@ -37,27 +90,43 @@ def is_within(y, starts, ends, least, most):
     )
 
 
-def blocks(X, y, model, bins, least, most, *arguments, **options):
-    """brute_force.blocks of a model with durations; `bins` may be empty."""
-    chains = brute_force.blocks(X, y, model, *arguments, **options)
+def blocks(
+    X, y, model, bins, least, most, *arguments, kinds=(), function=None, tolerance=None, loss=None,
+    **options,
+):  # fmt: skip
+    """brute_force.blocks of a model with durations; `bins` may be empty.
+
+    kinds, function : features of whole segments    loss : "segments", "boundaries" or of nodes
+    """
+    by_segments = isinstance(loss, str) and loss in ("segments", "boundaries")
+    of_nodes = {} if loss is None or by_segments else {"loss": loss}
+    chains = brute_force.blocks(X, y, model, *arguments, **of_nodes, **options)
     ends = {}
     for i, labels in enumerate(y):
-        ends[i] = [(a == 0, b == len(labels)) for a, b in brute_force.segments(labels)]
+        ends[i] = [(a, b, a == 0, b == len(labels)) for a, b in brute_force.segments(labels)]
     out = []
     for block in chains:
-        whole = ends[block.sample].pop(0)
+        first, stop, *whole = ends[block.sample].pop(0)
         kept = [p for p, y in enumerate(block.labelings) if is_within(y, *whole, least, most)]
-        counts = [
-            durations_of(block.labelings[p], *whole, bins, model.n_labels) if len(bins) else ()
-            for p in kept
-        ]
+        x, n, K = np.asarray(X[block.sample], dtype=float), stop - first, model.n_labels
+        given = function and {
+            (a, b): np.atleast_1d(function(x, np.array([first + a]), np.array([first + b]))[0])
+            for a in range(n)
+            for b in range(a + 1, n + 1)
+        }
+        labelings = [block.labelings[p] for p in kept]
+        counts = [durations_of(z, *whole, bins, K) if len(bins) else () for z in labelings]
+        found = [features_of(x[first:stop], z, kinds, given, K, *whole) for z in labelings]
+        tables = [np.ravel([table.ravel() for table in of_kinds]) for of_kinds, _ in found]
+        others = [table.ravel() for _, table in found]
+        cut = K * x.shape[1]
+        phi = block.phi[kept]
+        truth = kept.index(block.truth)
+        losses = block.loss[kept]
+        if by_segments:
+            losses = segment_losses(loss, labelings[truth], labelings, tolerance)
+        parts = [phi[:, :cut], np.array(tables), phi[:, cut:], np.array(counts), np.array(others)]
         out.append(
-            replace(
-                block,
-                labelings=[block.labelings[p] for p in kept],
-                phi=np.hstack([block.phi[kept], np.array(counts)]),
-                loss=block.loss[kept],
-                truth=kept.index(block.truth),
-            )
+            replace(block, labelings=labelings, phi=np.hstack(parts), loss=losses, truth=truth)
         )
     return out

@@ -65,7 +65,7 @@ class LabeledChains:
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
         self.groups = transition_groups(structure.transitions, self.classes, self.masks[0])
         truth = self.codes[used], labeled.counts()
-        cost, divided = node_costs(structure.loss, *truth, len(self.classes))
+        cost, divided = node_costs(structure.loss, *truth, len(self.classes), structure.loss_names)
         self._cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self.copies_end = None
@@ -144,12 +144,18 @@ class LabeledChains:
             cost=self._cost,
             loss_scale=self._loss_scale,
             node_weight=self._node_weight,
+            **self.problem_options,
         )
 
     def model(self, structure):
         """Return the ChainModel."""
         terms = structure.fit_intercept, structure.boundaries, structure.has_transitions
         return ChainModel(len(self.classes), *terms, *self.masks, self.groups)
+
+    @property
+    def problem_options(self):
+        """Arguments of the problem that plain chains do not have."""
+        return {}
 
     @property
     def attributes(self):

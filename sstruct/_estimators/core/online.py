@@ -12,7 +12,8 @@ from sstruct._input.labels import training_classes
 OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_", "_pairs")
 OF_PARAMETERS = (
     *("_bias", "_boundaries", "_transitions", "_pair_scores", "_masks", "_class_scores"),
-    *("transition_groups_", "duration_bins_", "_costs", "_scaled"),
+    *("transition_groups_", "duration_bins_", "_segment_kinds", "_n_segment_features"),
+    *("_costs", "_scaled"),
     "pairwise_scale_",
 )
 OF_MODEL = ("pairwise", "strength", "connectivity", "n_edge_features", "full", "K")

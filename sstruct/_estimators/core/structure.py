@@ -19,7 +19,7 @@ from sstruct._input.labels import (
     is_label,
     object_array,
 )
-from sstruct._input.losses import check_loss
+from sstruct._input.losses import NAMES, check_loss
 from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import ExpectedInput, NoNodesError, check_node_weights, flat_labels
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
@@ -289,10 +289,12 @@ class NodeStructure(Structure):
     """A Structure whose nodes, or samples, have one label each, from the same set of classes."""
 
     state = LABELING_STATE
+    # Valid names of losses.
+    loss_names = NAMES
 
     def check(self):
         if "loss" in self.parameters:
-            check_loss(self.loss)
+            check_loss(self.loss, self.loss_names)
         if self.class_scores is not None:
             parsed(self.class_scores)
 

@@ -22,7 +22,8 @@ from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem
 from sstruct._problems.segment._change_problem import ChangePointProblem
-from sstruct._problems.segment.change_arguments import COSTS, ChangePointModel, windows_of
+from sstruct._problems.segment.change_arguments import COSTS, ChangePointModel
+from sstruct._problems.segment.segment_arguments import windows_of
 
 # Decoding compares all durations up to the last bin, so that few and short ones are fast.
 AUTO_BINS = 2 ** np.arange(6, dtype=np.int64)

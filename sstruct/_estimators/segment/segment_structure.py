@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._checks.parameters import Range
 from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.core.structure import SOLVERS, NodeStructure
 from sstruct._estimators.segment.label_spans import has_spans as are_spans
@@ -11,9 +12,11 @@ from sstruct._estimators.segment.label_spans import (
     without_spans,
 )
 from sstruct._estimators.segment.segment_distribution import SegmentDistribution, max_marginals
-from sstruct._estimators.segment.segment_state import SEGMENT_STATE
+from sstruct._estimators.segment.segment_state import SEGMENT_STATE, kinds_of
 from sstruct._estimators.segment.segment_training import LabeledSegments
 from sstruct._input.durations import check_limits, duration_bins
+from sstruct._input.losses import OF_SEGMENTS, SEGMENT_NAMES
+from sstruct._input.segment_features import segment_features, segment_rows
 from sstruct._input.threads import n_threads
 from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._decode import decode
@@ -33,9 +36,17 @@ class SegmentStructure(ChainStructure):
     exported = None  # formats of exported models have no durations
     spans_are_segments = True
     nothing_allowed = "min_duration, max_duration and transition_mask forbid every segmentation of"
+    loss_names = SEGMENT_NAMES
+    valid_values = ChainStructure.valid_values | {"tolerance": Range(least=0, whole=True)}
 
     def check(self):
         super().check()
+        segment_features(self.segment_features)
+        if self.has_segment_loss and self.class_weight is not None:
+            raise ValueError(
+                f"class_weight is not supported by loss={self.loss!r}, which counts segments; use "
+                "a loss of nodes, or weights of samples"
+            )
         duration_bins(self.duration_bins)
         check_limits("min_duration", self.min_duration)
         check_limits("max_duration", self.max_duration)
@@ -63,15 +74,44 @@ class SegmentStructure(ChainStructure):
     def axis_values(self, model):
         bins = model.get("duration_bins_")
         values = super().axis_values(model)
+        n_given = model.get("_n_segment_features") or 0
+        values |= {"segment_feature": list(range(n_given))} if n_given else {}
         return values if bins is None else values | {"duration": bins}
+
+    @property
+    def has_segment_loss(self):
+        """Whether the loss is a sum over segments."""
+        return isinstance(self.loss, str) and self.loss in OF_SEGMENTS
 
     def chain_model(self, model):
         least, most = model._durations
-        chain = super().chain_model(model)
-        return SegmentModel(**vars(chain), bins=model.get("duration_bins_"), least=least, most=most)
+        return SegmentModel(
+            **vars(super().chain_model(model)),
+            bins=model.get("duration_bins_"),
+            least=least,
+            most=most,
+            kinds=kinds_of(vars(model)),
+            n_given=model.get("_n_segment_features") or 0,
+        )
 
-    def new_problem(self, nodes, *arguments, **options):
-        return SegmentProblem(*arguments, **options)
+    def new_problem(self, nodes, rows, chains, model, *arguments, **options):
+        if model.n_given and "given" not in options:
+            options["given"] = self.given_rows(nodes, model.most, model.n_given)
+        return SegmentProblem(rows, chains, model, *arguments, **options)
+
+    def given_rows(self, nodes, most, n_expected=None):
+        """Return the SegmentRows of the function in `segment_features`.
+
+        most : ndarray of int64 of shape (K,), the maximum durations
+        n_expected : the number of features of the fitted model, or None
+        """
+        _, function = segment_features(self.segment_features)
+        if function is None:
+            raise ValueError(
+                f"this {self.estimator_name} was fitted with a function in segment_features, which "
+                f"is {self.segment_features!r} now; set it again"
+            )
+        return segment_rows(function, nodes.flat, nodes.offsets, int(most.max()), n_expected)
 
     def max_marginals(self, model, nodes):
         if nodes.offsets[-1] == 0:

@@ -7,7 +7,14 @@ import numpy as np
 from sstruct._checks.shown import shortened
 from sstruct._estimators.chain.chain_training import LabeledChains
 from sstruct._input.durations import duration_bins, duration_limits
-from sstruct._problems.segment.segment_arguments import SegmentModel, runs_of
+from sstruct._input.losses import OF_SEGMENTS
+from sstruct._input.segment_features import segment_features
+from sstruct._problems.segment.segment_arguments import (
+    FEATURE_KINDS,
+    SegmentLoss,
+    SegmentModel,
+    runs_of,
+)
 
 
 class LabeledSegments(LabeledChains):
@@ -19,6 +26,12 @@ class LabeledSegments(LabeledChains):
         The smallest duration of each bin with weights.
     limits : ndarray of int64 of shape (2, K)
         The minimum and maximum durations of the labels.
+    kinds : tuple of str
+        The features of segments.
+    given : SegmentRows or None
+        The values of the function for other features of segments.
+    segment_loss : SegmentLoss or None
+        The loss, if it is a sum over segments.
     """
 
     def __init__(self, structure, nodes, y, sample_weight, completion=None):
@@ -30,6 +43,26 @@ class LabeledSegments(LabeledChains):
         limits = duration_limits(structure.min_duration, structure.max_duration, labels)
         self.limits = np.repeat(limits, n_states, axis=1)
         self._check_durations()
+        self.kinds, function = segment_features(structure.segment_features)
+        self.given = function and structure.given_rows(nodes, self.limits[1])
+        self.segment_loss, self._loss_terms = None, []
+        if structure.has_segment_loss:
+            self._set_loss(structure.loss, structure.tolerance, completion)
+
+    def _set_loss(self, name, tolerance, completion):
+        """Set the loss of segments, and the cost of a wrong node for ``lam="auto"``."""
+        for given, argument in ((completion, "LatentSSVM"), (self._node_weight, "node weights")):
+            if given is not None:
+                raise ValueError(
+                    f"loss={name!r} does not support {argument}; use a loss of nodes, such as "
+                    "'hamming-count'"
+                )
+        blocks = self.start, self.length
+        self.segment_loss = SegmentLoss.of(name, self.codes, *blocks, tolerance)
+        self._loss_terms = [np.array([OF_SEGMENTS.index(name), tolerance])]
+        weight = self.sample_weight
+        cost = (weight @ self.segment_loss.n_true) / (weight @ self.length)
+        self.trained = replace(self.trained, mean_cost=float(cost))
 
     def _check_durations(self):
         """Raise ValueError if the duration of a segment in y is not allowed."""
@@ -53,13 +86,34 @@ class LabeledSegments(LabeledChains):
 
     def model(self, structure):
         chain, (least, most) = super().model(structure), self.limits
-        return SegmentModel(**vars(chain), bins=self.bins, least=least, most=most)
+        n_given = 0 if self.given is None else self.given.values.shape[1]
+        return SegmentModel(
+            **vars(chain), bins=self.bins, least=least, most=most, kinds=self.kinds, n_given=n_given
+        )
+
+    @property
+    def problem_options(self):
+        return {"given": self.given, "segment_loss": self.segment_loss}
 
     @property
     def attributes(self):
-        return {"duration_bins_": self.bins, "_durations": self.limits}
+        kinds = np.array([FEATURE_KINDS.index(kind) for kind in self.kinds], dtype=np.int32)
+        return {
+            "duration_bins_": self.bins,
+            "_durations": self.limits,
+            "_segment_kinds": kinds if self.kinds else None,
+            "_n_segment_features": None if self.given is None else self.given.values.shape[1],
+        }
 
     def data(self):
         data = super().data()
         bins = np.empty(0, dtype=np.int64) if self.bins is None else self.bins
-        return replace(data, common=[*data.common, bins, self.limits])
+        kinds = np.array(self.kinds, dtype=object)
+        common = [*data.common, bins, self.limits, *([kinds] if self.kinds else [])]
+        data = replace(data, common=common, costs=[*data.costs, *self._loss_terms])
+        return data if self.given is None else replace(data, of_first=self._with_given)
+
+    def _with_given(self, n):
+        end = self.nodes.offsets[n]
+        at = self.given.at[end] if end < len(self.given.at) else len(self.given.values)
+        return [*self._of_first(n), self.given.values[:at]]

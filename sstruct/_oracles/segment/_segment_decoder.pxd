@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._kernels._storage cimport Storage
+from sstruct._oracles.segment._segment_terms cimport SegmentTerms
 
 
 # Scores of a chain as a sequence of segments; rows of K labels are padded to KP.
@@ -11,6 +12,7 @@ cdef struct SegmentScores:
     const double* split              # K, of a segment after one with the same label; NULL: forbidden
     const double* duration           # K x n_bins, by label and bin, or NULL: 0
     bint open_start, open_end        # whether the first and the last segment may continue outside
+    const SegmentTerms* terms        # scores of whole segments, or NULL: 0
 
 
 # A set of candidate starts of a segment: those in reach, by decreasing score, in a ring.
@@ -41,6 +43,8 @@ cdef class SegmentDecoder(Storage):
     cdef int prepare(self, Py_ssize_t L) except -1 nogil
     cdef void begin(self, const SegmentScores* scores, Py_ssize_t l) noexcept nogil
     cdef double extend(
+        self, const SegmentScores* scores, Py_ssize_t end, Py_ssize_t k) noexcept nogil
+    cdef double extend_all(
         self, const SegmentScores* scores, Py_ssize_t end, Py_ssize_t k) noexcept nogil
     cdef double decode(
         self, const SegmentScores* scores, int32_t* labels, unsigned char* begins) except? -1 nogil

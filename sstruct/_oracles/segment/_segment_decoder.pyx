@@ -13,7 +13,9 @@
 #     `split` has the score of the boundary.
 # (e) If a segment may continue outside of the chain, its duration is unknown: it has no duration score
 #     and no minimum duration.
-# (f) The score of the result is added up along the result, not taken from the recursion, so that
+# (f) Whole segments may have scores, which depend on both ends (`_segment_terms.pxd`). Then all starts in
+#     reach are compared, in time proportional to the largest duration.
+# (g) The score of the result is added up along the result, not taken from the recursion, so that
 #     differences of S leave no rounding errors in it.
 """The best segmentations of chains of given scores."""
 
@@ -23,6 +25,7 @@ from libc.string cimport memset
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows, rows_of
+from sstruct._oracles.segment._segment_terms cimport segment_term
 
 import numpy as np
 
@@ -92,6 +95,7 @@ cdef class SegmentDecoder(Storage):
             raise ValueError(f"{name} has {L} positions, expected less than {LONGEST}")
         given.L, given.KP, given.edge = L, terms.KP, terms.edge
         given.split, given.duration, given.open_start, given.open_end = NULL, NULL, False, False
+        given.terms = NULL
         if duration is not None:
             durations = np.ascontiguousarray(duration, dtype=np.float64)
             if durations.shape[0] != K or durations.shape[1] != self.n_bins:
@@ -212,6 +216,45 @@ cdef class SegmentDecoder(Storage):
         self.start[end * self.n_labels + k] = start
         return highest
 
+    cdef double extend_all(
+            self, const SegmentScores* scores, Py_ssize_t end, Py_ssize_t k) noexcept nogil:
+        """As `extend`, with the scores of whole segments."""
+        cdef const double* gain = self.gain + k * (scores.L + 1)
+        cdef const double* duration = (
+            scores.duration + k * self.n_bins if scores.duration != NULL else NULL)
+        cdef int64_t first = max(self.limit[k], end - self.most[k]), s, p
+        cdef int64_t lowest = max(first, <int64_t> scores.open_start)   # start of a known duration
+        cdef double score, added, highest = -INFINITY
+        cdef int32_t start = -1
+        cdef bint unknown = scores.open_end and end == scores.L
+        for p in range(self.single_at[k], self.single_at[k + 1]):
+            s = end - self.single[p]
+            if unknown or s < lowest:
+                break
+            score = gain[s] + segment_term(scores.terms, s, end, k) + (
+                duration[self.single_bin[p]] if duration != NULL else 0)
+            if score > highest:
+                highest, start = score, <int32_t> s
+        for p in range(self.window_at[k], self.window_at[k + 1]):
+            s = end - self.window_least[p]
+            if unknown or s < lowest:
+                break
+            added = duration[self.window_bin[p]] if duration != NULL else 0
+            for s in range(s, max(lowest, end - self.window_most[p]) - 1, -1):
+                score = gain[s] + segment_term(scores.terms, s, end, k) + added
+                if score > highest:
+                    highest, start = score, <int32_t> s
+        if scores.open_start and first == 0:
+            score = gain[0] + segment_term(scores.terms, 0, end, k)
+            if score > highest:
+                highest, start = score, 0
+        for s in range(lowest if unknown else end, end):
+            score = gain[s] + segment_term(scores.terms, s, end, k)
+            if score > highest:
+                highest, start = score, <int32_t> s
+        self.start[end * self.n_labels + k] = start
+        return highest
+
     cdef double decode(
             self, const SegmentScores* scores, int32_t* labels,
             unsigned char* begins) except? -1 nogil:
@@ -237,7 +280,11 @@ cdef class SegmentDecoder(Storage):
                     self.limit[k] = l + 1
                 else:
                     self.total[k] += score
-                highest = self.extend(scores, l + 1, k)
+                if scores.terms == NULL:
+                    highest = self.extend(scores, l + 1, k)
+                else:
+                    highest = self.extend_all(scores, l + 1, k)
+                    look_after(5.0 * min(<int64_t> l + 1, self.most[k]))
                 self.best[k] = highest + self.total[k] if highest > -INFINITY else -INFINITY
             look_after(5.0 * K * (K + 5) + 2.0 * self.single_at[K] + 5.0 * self.window_at[K])
         for k in range(1, K):
@@ -267,6 +314,8 @@ cdef class SegmentDecoder(Storage):
             known = not (scores.open_start and start == 0 or scores.open_end and end == scores.L)
             if known and scores.duration != NULL:
                 value += scores.duration[k * self.n_bins + self.bin_of(end - start)]
+            if scores.terms != NULL:
+                value += segment_term(scores.terms, start, end, k)
             before = self.before[start * K + k]
             if before == k:
                 value += scores.split[k]

@@ -2,6 +2,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from sstruct._kernels._storage cimport Storage
+from sstruct._oracles.segment._segment_terms cimport SegmentTerms, segment_term
 
 
 cdef class SegmentRanges(Storage):
@@ -13,6 +14,7 @@ cdef class SegmentRanges(Storage):
     cdef const double* theta         # L x KP, of the nodes, with the scores of both ends; -inf forbids
     cdef const double* edge          # K x KP, or NULL: 0
     cdef const double* duration      # K x n_bins, or NULL: 0
+    cdef const SegmentTerms* terms   # scores of whole segments, or NULL: 0
     cdef double scale, shift         # factor of all scores; sum of the highest score of each node
     cdef double* total               # K x (L + 1): sums of the scores of the nodes before each one
     cdef double* step                # K x K: of a segment of label k after one of label j, at k K + j
@@ -21,7 +23,7 @@ cdef class SegmentRanges(Storage):
 
     cdef int load(
         self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-        const double* duration, double scale) except -1 nogil
+        const double* duration, const SegmentTerms* terms, double scale) except -1 nogil
 
     cdef inline bint is_forbidden(self, Py_ssize_t l, Py_ssize_t k) noexcept nogil:
         """Return whether label k is forbidden at node l."""
@@ -32,3 +34,7 @@ cdef class SegmentRanges(Storage):
         if self.duration == NULL:
             return 0
         return self.scale * self.duration[k * self.n_bins + self.bin[r]]
+
+    cdef inline double term(self, Py_ssize_t s, Py_ssize_t e, Py_ssize_t k) noexcept nogil:
+        """Return the scaled score of the segment of label k from node s to e - 1."""
+        return self.scale * segment_term(self.terms, s, e, k) if self.terms != NULL else 0

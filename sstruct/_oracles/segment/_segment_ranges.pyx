@@ -1,6 +1,6 @@
 # Design:
 # (a) The score of a segment of label k from node s to e - 1 is
-#         total[e] - total[s] - stay + duration score of e - s,
+#         total[e] - total[s] - stay + duration score of e - s + term of s and e,
 #     where total[e] sums the scores of the label's nodes before e, each with a step inside a segment.
 # (b) The highest score of each node is subtracted, and its sum is kept as `shift`. So sums remain
 #     small where the model is confident, and with them the rounding errors of their differences.
@@ -36,12 +36,12 @@ cdef class SegmentRanges(Storage):
 
     cdef int load(
             self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-            const double* duration, double scale) except -1 nogil:
+            const double* duration, const SegmentTerms* terms, double scale) except -1 nogil:
         """Set the scores of a sequence, which must remain valid."""
         cdef Py_ssize_t l, j, k, K = self.n_labels, at
         cdef double highest
         self.theta, self.L, self.KP, self.edge = theta, L, KP, edge
-        self.duration, self.scale, self.shift = duration, scale, 0
+        self.duration, self.terms, self.scale, self.shift = duration, terms, scale, 0
         self.grow(<void**> &self.total, (L + 1) * K, sizeof(double))
         self.grow(<void**> &self.step, K * K, sizeof(double))
         self.grow(<void**> &self.stay, K, sizeof(double))

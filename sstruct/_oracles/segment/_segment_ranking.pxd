@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.segment._segment_ranges cimport SegmentRanges
+from sstruct._oracles.segment._segment_terms cimport SegmentTerms
 
 
 # One way to reach a node: a way to reach one of its inputs, which it extends.
@@ -27,7 +28,7 @@ cdef class SegmentRanking(SegmentRanges):
 
     cdef Py_ssize_t rank(
         self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-        const double* duration, Py_ssize_t k) except -1 nogil
+        const double* duration, const SegmentTerms* terms, Py_ssize_t k) except -1 nogil
     cdef int write(self, int32_t* labels, double* values) except -1 nogil
     cdef double score(self, const int32_t* labels) noexcept nogil
     cdef int start(self) except -1 nogil
@@ -38,4 +39,7 @@ cdef class SegmentRanking(SegmentRanges):
     cdef int add_inputs(self, Py_ssize_t node) except -1 nogil
     cdef int add_range(
         self, Py_ssize_t k, int64_t first, int64_t last, double offset) except -1 nogil
+    cdef int add_starts(
+        self, Py_ssize_t k, int64_t first, int64_t end, int64_t last,
+        double offset) except -1 nogil
     cdef int add_input(self, Py_ssize_t node, double offset) except -1 nogil

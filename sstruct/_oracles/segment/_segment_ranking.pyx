@@ -4,7 +4,8 @@
 #     "a segment starts at s", whose inputs are the ends of segments of other labels; and for each end e,
 #     "a segment ends before e", whose inputs are the starts that durations allow. The starts of a range
 #     of durations are consecutive leaves; a binary tree over the leaves of a label has O(log L) nodes
-#     that cover them, so that an end has few inputs. One final node follows the ends of all labels.
+#     that cover them, so that an end has few inputs; with scores of whole segments, all starts are its
+#     inputs. One final node follows the ends of all labels.
 # (b) Each node has a linked list of its best ways, in order. Way n is the best one of node n. The next
 #     one is the best on the front of the node, which has for each input the first way that the node
 #     does not extend yet. It requires at most one more way of one input, so that each further
@@ -28,13 +29,13 @@ cdef class SegmentRanking(SegmentRanges):
 
     cdef Py_ssize_t rank(
             self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-            const double* duration, Py_ssize_t k) except -1 nogil:
+            const double* duration, const SegmentTerms* terms, Py_ssize_t k) except -1 nogil:
         """Find the k best allowed segmentations, or all if there are fewer; return their number.
 
         The arguments are those of `SegmentRanges.load`. Use `write` to obtain the labels.
         """
         cdef Py_ssize_t count = 1
-        self.load(theta, L, KP, edge, duration, 1.0)
+        self.load(theta, L, KP, edge, duration, terms, 1.0)
         self.start()
         if not self.ways[self.n_labels * self.block].value > -INFINITY:
             return 0
@@ -77,6 +78,7 @@ cdef class SegmentRanking(SegmentRanges):
             for r in range(self.range_at[k], self.range_at[k + 1]):
                 if self.least[r] <= l + 1 - start <= self.most[r]:
                     value += self.duration_score(k, r)
+            value += self.term(start, l + 1, k)
             start = l + 1
         return value
 
@@ -200,6 +202,8 @@ cdef class SegmentRanking(SegmentRanges):
         """Append the inputs of a node, with their best ways, to the last front."""
         cdef Py_ssize_t j, k = node // self.block, K = self.n_labels, L = self.L, at = k * (L + 1), r, s
         cdef Py_ssize_t own = node - k * self.block
+        cdef int64_t first, last
+        cdef double offset
         if k == K:
             for j in range(K):
                 self.add_input(j * self.block + 2 * self.width + L, 0)
@@ -218,9 +222,22 @@ cdef class SegmentRanking(SegmentRanges):
             for r in range(self.range_at[k], self.range_at[k + 1]):
                 if self.least[r] > s:
                     break
-                self.add_range(
-                    k, max(<int64_t> self.lowest[at + s], s - self.most[r]), s - self.least[r],
-                    self.total[at + s] + self.duration_score(k, r))
+                first = max(<int64_t> self.lowest[at + s], s - self.most[r])
+                last = s - self.least[r]
+                offset = self.total[at + s] + self.duration_score(k, r)
+                if self.terms == NULL:
+                    self.add_range(k, first, last, offset)
+                else:
+                    self.add_starts(k, first, s, last, offset)
+        return 0
+
+    cdef int add_starts(
+            self, Py_ssize_t k, int64_t first, int64_t end, int64_t last,
+            double offset) except -1 nogil:
+        """Append the leaves first ... last, each with the score of its segment before node `end`."""
+        cdef int64_t s
+        for s in range(first, last + 1):
+            self.add_input(k * self.block + self.width + s, offset + self.term(s, end, k))
         return 0
 
     cdef int add_range(

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.segment._segment_ranges cimport SegmentRanges
+from sstruct._oracles.segment._segment_terms cimport SegmentTerms
 
 
 # The starts of segments with the durations of a range, as a queue with the sum of all entries.
@@ -25,11 +26,14 @@ cdef class SegmentSweeps(SegmentRanges):
     cdef double join_all(self, const double* x, Py_ssize_t n) noexcept nogil
     cdef double forward(
         self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-        const double* duration, double scale) except? -1 nogil
+        const double* duration, const SegmentTerms* terms, double scale) except? -1 nogil
     cdef int backward(self) except -1 nogil
     cdef int sweep(self, bint reverse, double* starting, double* ending) except -1 nogil
     cdef int empty_queues(self) except -1 nogil
     cdef double queued(
+        self, Py_ssize_t r, const double* starting, Py_ssize_t k, Py_ssize_t end,
+        bint reverse) noexcept nogil
+    cdef double joined_starts(
         self, Py_ssize_t r, const double* starting, Py_ssize_t k, Py_ssize_t end,
         bint reverse) noexcept nogil
     cdef double total_before(self, Py_ssize_t i, Py_ssize_t k, bint reverse) noexcept nogil
@@ -45,6 +49,8 @@ cdef class SegmentSweeps(SegmentRanges):
         double* room) noexcept nogil
     cdef int marginals(self, double* out) except -1 nogil
     cdef int cover(self, Py_ssize_t k, Py_ssize_t p, Py_ssize_t q, double* out) except -1 nogil
+    cdef int cover_all(
+        self, Py_ssize_t k, Py_ssize_t p, Py_ssize_t q, double* out) except -1 nogil
     cdef int sample(self, Random* random, int32_t* labels) except -1 nogil
     cdef Py_ssize_t sample_start(
         self, Random* random, Py_ssize_t end, Py_ssize_t k) except -1 nogil

@@ -13,6 +13,7 @@
 #     block, where all distances are allowed, or in neighboring ones, where one of both ends has a
 #     prefix or suffix of the other's block. So sums of prefixes and suffixes suffice: constant time
 #     for each node, label and bin, and nothing is subtracted.
+# (e) With scores of whole segments, all pairs of ends are visited.
 """Sums and maxima over the segmentations of a sequence: partition function, marginals and samples."""
 
 from libc.math cimport INFINITY, exp, log1p
@@ -74,14 +75,16 @@ cdef class SegmentSweeps(SegmentRanges):
 
     cdef double forward(
             self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-            const double* duration, double scale) except? -1 nogil:
+            const double* duration, const SegmentTerms* terms, double scale) except? -1 nogil:
         """Return the sum over all segmentations, -inf if all are forbidden.
 
         theta : L x KP, node scores with those of both ends; -inf forbids a label
         edge : K x KP, or NULL    duration : K x n_bins, or NULL    scale : factor of all scores
-        The arrays must remain valid for the other methods. Time O(L K (K + n_bins)), memory O(L K).
+        terms : scores of whole segments, or NULL
+        The arrays must remain valid for the other methods. Time O(L K (K + n_bins)), with `terms`
+        O(L K (K + largest duration)); memory O(L K).
         """
-        self.load(theta, L, KP, edge, duration, scale)
+        self.load(theta, L, KP, edge, duration, terms, scale)
         self.grow(<void**> &self.before, (L + 1) * self.n_labels, sizeof(double))
         self.grow(<void**> &self.ending, (L + 1) * self.n_labels, sizeof(double))
         self.sweep(False, self.before, self.ending)
@@ -99,7 +102,7 @@ cdef class SegmentSweeps(SegmentRanges):
         starting : K x (L + 1), before a segment, with its step    ending : (L + 1) x K, with a segment
         """
         cdef Py_ssize_t i, j, k, l, r, K = self.n_labels, L = self.L
-        cdef double value
+        cdef double value, score
         self.empty_queues()
         self.grow(<void**> &self.room, max(K, 6 * (L + 1)), sizeof(double))
         for i in range(L):
@@ -118,12 +121,26 @@ cdef class SegmentSweeps(SegmentRanges):
                 for r in range(self.range_at[k], self.range_at[k + 1]):
                     if self.least[r] > i + 1:
                         break
-                    value = join(
-                        value, self.queued(r, starting, k, i + 1, reverse)
-                        + self.duration_score(k, r), self.maxima)
+                    score = (
+                        self.queued(r, starting, k, i + 1, reverse) if self.terms == NULL
+                        else self.joined_starts(r, starting, k, i + 1, reverse))
+                    value = join(value, score + self.duration_score(k, r), self.maxima)
                 ending[(i + 1) * K + k] = value + self.total_before(i + 1, k, reverse)
             look_after(5.0 * K * K + 40.0 * self.range_at[K])
         return 0
+
+    cdef double joined_starts(
+            self, Py_ssize_t r, const double* starting, Py_ssize_t k, Py_ssize_t end,
+            bint reverse) noexcept nogil:
+        """As `queued`, with the scores of whole segments."""
+        cdef int64_t s
+        cdef double value = -INFINITY, term
+        for s in range(max(self.limit[k], end - self.most[r]), end - self.least[r] + 1):
+            term = (
+                self.term(self.L - end, self.L - s, k) if reverse else self.term(s, end, k))
+            value = join(value, self.gain(starting, s, k, reverse) + term, self.maxima)
+        look_after(40.0 * min(self.most[r], <int64_t> end))
+        return value
 
     cdef inline double total_before(
             self, Py_ssize_t i, Py_ssize_t k, bint reverse) noexcept nogil:
@@ -192,8 +209,10 @@ cdef class SegmentSweeps(SegmentRanges):
                 # [p, l) is a longest run of nodes that may be in one segment.
                 if l == self.L or self.single[k] or self.is_forbidden(l, k) or (
                         self.is_forbidden(p, k)):
-                    if not self.is_forbidden(p, k):
+                    if not self.is_forbidden(p, k) and self.terms == NULL:
                         self.cover(k, p, l, out)
+                    elif not self.is_forbidden(p, k):
+                        self.cover_all(k, p, l, out)
                     p = l
         for l in range(self.L):
             row = out + l * K
@@ -238,6 +257,26 @@ cdef class SegmentSweeps(SegmentRanges):
             if width > 0:
                 self.straddle(a, ends, n, width, out, whole)
             look_after(300.0 * n)
+        return 0
+
+    cdef int cover_all(
+            self, Py_ssize_t k, Py_ssize_t p, Py_ssize_t q, double* out) except -1 nogil:
+        """As `cover`, with the scores of whole segments."""
+        cdef Py_ssize_t s, r, K = self.n_labels, at = k * (self.L + 1), last = self.range_at[k + 1] - 1
+        cdef int64_t d
+        cdef double before, value
+        for s in range(p, q if last >= self.range_at[k] else p):
+            before, value, r = self.gain(self.before, s, k, False), -INFINITY, last
+            # The sum of all segments from s on that contain node s + d - 1.
+            for d in range(min(<int64_t> q - s, self.most[last]), 0, -1):
+                while r >= self.range_at[k] and self.least[r] > d:
+                    r -= 1
+                if r >= self.range_at[k] and d <= self.most[r]:
+                    value = join(
+                        value, before + self.duration_score(k, r) + self.term(s, s + d, k)
+                        + self.after[at + self.L - s - d] + self.total[at + s + d], self.maxima)
+                out[(s + d - 1) * K + k] = join(out[(s + d - 1) * K + k], value, self.maxima)
+            look_after(40.0 * min(<int64_t> q - s, self.most[last]))
         return 0
 
     cdef void windowed(
@@ -328,7 +367,8 @@ cdef class SegmentSweeps(SegmentRanges):
                 break
             if end - s >= self.least[r]:
                 weight = exp(
-                    self.gain(self.before, s, k, False) + self.duration_score(k, r) - total)
+                    self.gain(self.before, s, k, False) + self.duration_score(k, r)
+                    + self.term(s, end, k) - total)
                 if weight > 0:      # rounding must not select a start of probability 0
                     chosen = s
                     left -= weight
@@ -348,6 +388,7 @@ cdef class SegmentSweeps(SegmentRanges):
                 return -INFINITY
         for r in range(self.range_at[k], self.range_at[k + 1]):
             if self.least[r] <= stop - start <= self.most[r]:
-                return self.shift + self.duration_score(k, r) + self.total[at + stop] + (
+                return self.shift + self.duration_score(k, r) + self.term(start, stop, k) + (
+                    self.total[at + stop]) + (
                     self.gain(self.before, start, k, False) + self.after[at + self.L - stop])
         return -INFINITY

@@ -10,13 +10,13 @@ from libc.stdint cimport int32_t, int64_t
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.segment._segment_ranking cimport SegmentRanking
 from sstruct._oracles.segment._segment_sweeps cimport SegmentSweeps
-from sstruct._problems.chain._chain_problem cimport ChainProblem
+from sstruct._problems.segment._segment_problem cimport SegmentProblem
 from sstruct._problems.core._block_problem cimport BlockProblem, WrappedProblem
 
 import numpy as np
 
 from sstruct._oracles.segment._segment_ranking import ranked_arrays
-from sstruct._problems.segment._segment_problem import NoSegmentationError, SegmentProblem
+from sstruct._problems.segment._segment_problem import NoSegmentationError
 from sstruct._problems.segment.segment_arguments import FIRST_BIN, number_of_bins
 
 
@@ -32,7 +32,7 @@ cdef class SegmentSums(WrappedProblem):
         max-marginals.
     """
 
-    cdef ChainProblem chains
+    cdef SegmentProblem chains
     cdef SegmentSweeps sweeps
     cdef Py_ssize_t n_bins, duration_at
 
@@ -73,7 +73,7 @@ cdef class SegmentSums(WrappedProblem):
                     self.chains.theta[l * self.chains.KP + k] = -INFINITY
         return self.sweeps.forward(
             &self.chains.theta[0], L, self.chains.KP, self.chains.edge,
-            w + self.duration_at if self.n_bins > 0 else NULL, scale)
+            w + self.duration_at if self.n_bins > 0 else NULL, self.chains.terms_or_null(), scale)
 
     cdef int probabilities(self, double* out) except -1 nogil:
         self.sweeps.backward()
@@ -134,7 +134,7 @@ def segment_top_k(SegmentSums segments not None, const double[::1] w, Py_ssize_t
         If a block has no allowed segmentation.
     """
     segments._check_weights(w)
-    cdef ChainProblem chains = segments.chains
+    cdef SegmentProblem chains = segments.chains
     model = chains.arguments["model"]
     bins = FIRST_BIN if model.bins is None else model.bins
     cdef SegmentRanking ranking = SegmentRanking(bins, model.least, model.most)
@@ -147,7 +147,8 @@ def segment_top_k(SegmentSums segments not None, const double[::1] w, Py_ssize_t
             with nogil:
                 chains.potentials(i, &w[0], 0.0)
                 m = ranking.rank(
-                    &chains.theta[0], chains.length[i], chains.KP, chains.edge, duration, k)
+                    &chains.theta[0], chains.length[i], chains.KP, chains.edge, duration,
+                    chains.terms_or_null(), k)
             if m == 0:
                 raise NoSegmentationError(i, chains.length[i])
             ranked.append(ranked_arrays(ranking, m))

@@ -124,33 +124,6 @@ def change_layout(n_costs, n_features, n_bins):
     )
 
 
-def windows_of(changes, length, tolerance):
-    """Return the window of each true change, as ChangePointProblem requires them.
-
-    The window of a change has the nodes within the tolerance that are nearer to it than to the
-    next change, and not farther than from the change before it.
-
-    Parameters
-    ----------
-    changes : ndarray of int32 of shape (n_nodes,)
-        1 at nodes before which there is a true change, else 0.
-    length : ndarray of int64 of shape (n_blocks,)
-    tolerance : int
-    """
-    out, first = np.zeros(len(changes), dtype=np.int32), 0
-    tolerance = min(tolerance, len(changes))
-    for L in length.tolist():
-        places = np.flatnonzero(changes[first : first + L])
-        # The first node that is nearer to the next change, for each change but the last one.
-        middle = (places[:-1] + places[1:] + 1) // 2
-        begin = np.maximum(places - tolerance, np.r_[1, middle]) if len(places) else places
-        end = np.minimum(places + tolerance + 1, np.r_[middle, L]) if len(places) else places
-        for a, b in zip(begin.tolist(), end.tolist()):
-            out[first + a : first + b] = a
-        first += L
-    return out
-
-
 def check_signals(signals, model):
     """Raise ValueError unless sums, lengths, kinds of costs and durations agree."""
     sums, floor, length = signals.sums, signals.floor, signals.length

@@ -10,6 +10,8 @@ from sstruct._problems.core._rows import padded_labels
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout
 
 FIRST_BIN = np.ones(1, dtype=np.int64)
+# Features of whole segments by name, in the order of their weights.
+FEATURE_KINDS = ("mean", "contrast", "first", "last")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,29 +25,166 @@ class SegmentModel(ChainModel):
         weights.
     least, most : ndarray of int64 of shape (K,)
         The range of durations of each label.
+    kinds : tuple of str
+        The features of whole segments with weights, in the order of FEATURE_KINDS.
+    n_given : int
+        Number of other features of whole segments, which are given.
     """
 
     bins: np.ndarray | None = None
     least: np.ndarray
     most: np.ndarray
+    kinds: tuple = ()
+    n_given: int = 0
 
     def layout(self, n_features, n_edge_features=0, scored=False):
         """Return the WeightLayout for a given number of node features."""
         terms = self.bias, self.boundaries, self.transitions
         n_bins, n_groups = number_of_bins(self.bins), number_of_groups(self.groups)
-        return segment_layout(self.n_labels, n_features, *terms, n_bins, scored, n_groups)
+        return segment_layout(
+            self.n_labels, n_features, *terms, n_bins, scored, n_groups, self.kinds, self.n_given
+        )
 
 
 @lru_cache
-def segment_layout(n_labels, n_features, bias, boundaries, transitions, n_bins, scored, n_groups):
-    """Return the WeightLayout of a model of segments, see `chain_blocks`; `n_bins` may be 0."""
+def segment_layout(
+    n_labels, n_features, bias, boundaries, transitions, n_bins, scored, n_groups, kinds=(),
+    n_given=0,
+):  # fmt: skip
+    """Return the WeightLayout of a model of segments, see `chain_blocks`.
+
+    n_bins, n_given : numbers of bins of durations and of given features of segments, maybe 0
+    kinds : the names of other features of segments, of FEATURE_KINDS
+    """
     blocks = chain_blocks(
         n_labels, n_features, bias, boundaries, transitions, 0, scored, n_groups=n_groups
     )
-    shape = n_labels, n_bins
-    extent = padded_labels(n_labels * n_bins)
-    duration = WeightBlock(("label", "duration"), shape, (n_bins, 1), extent)
-    return WeightLayout(blocks | {"duration": duration if n_bins else shape})
+    # Weights of features that scale with those of nodes come before all others.
+    of_nodes = {name: blocks.pop(name) for name in ("coef", "class_scores") if name in blocks}
+    coef = of_nodes["coef"]
+    of_nodes |= {kind: coef if kind in kinds else coef.shape for kind in FEATURE_KINDS}
+    of_segments = {
+        "duration": _label_table("duration", n_labels, n_bins),
+        "segment": _label_table("segment_feature", n_labels, n_given),
+    }
+    return WeightLayout(of_nodes | blocks | of_segments)
+
+
+def _label_table(axis, n_labels, n):
+    """Return the block of n weights per label, or its shape if n is 0."""
+    extent = padded_labels(n_labels * n)
+    return WeightBlock(("label", axis), (n_labels, n), (n, 1), extent) if n else (n_labels, 0)
+
+
+@dataclass(frozen=True)
+class SegmentRows:
+    """Given features of whole segments.
+
+    Attributes
+    ----------
+    values : float64 ndarray of shape (n_segments, n_given)
+    at : int64 ndarray of shape (n_rows,)
+        For each row of X, the index of the segment of duration 1 that starts there; longer ones
+        follow.
+    reach : int64 ndarray of shape (n_rows,)
+        Duration of the longest segment that starts at each row.
+    """
+
+    values: np.ndarray
+    at: np.ndarray
+    reach: np.ndarray
+
+
+@dataclass(frozen=True)
+class SegmentLoss:
+    """A loss that is a sum over segments.
+
+    Attributes
+    ----------
+    n_true : ndarray of int64 of shape (n_blocks,)
+        The number of true segments, or of boundaries between them.
+    windows : int32 ndarray of shape (n_rows,), or None
+        The loss of boundaries, see `windows_of`; positions in blocks.
+    begin, stop : int32 ndarray of shape (n_rows,), or None
+        The loss of segments: the true segment of each row, as positions in its block.
+    """
+
+    n_true: np.ndarray
+    windows: np.ndarray | None = None
+    begin: np.ndarray | None = None
+    stop: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, name, labels, start, length, tolerance):
+        """Compute the loss "segments" or "boundaries" of blocks of rows with labels."""
+        first, stop, block = runs_of(labels, start, length)
+        n_segments = np.bincount(block, minlength=len(start))
+        if name == "boundaries":
+            changes, windows = np.zeros((2, len(labels)), dtype=np.int32)
+            changes[first[first > start[block]]] = 1
+            rows = np.arange(length.sum()) + np.repeat(start - np.cumsum(length) + length, length)
+            windows[rows] = windows_of(changes[rows], length, tolerance)
+            return cls(n_segments - 1, windows=windows)
+        ends = np.zeros((2, len(labels)), dtype=np.int32)
+        for a, b, origin in zip(first.tolist(), stop.tolist(), start[block].tolist()):
+            ends[:, a:b] = [[a - origin], [b - origin]]
+        return cls(n_segments, begin=ends[0], stop=ends[1])
+
+
+def windows_of(changes, length, tolerance):
+    """Return the window of each true change, as ChangePointProblem requires them.
+
+    The window of a change has the nodes within the tolerance that are nearer to it than to the
+    next change, and not farther than from the change before it.
+
+    Parameters
+    ----------
+    changes : ndarray of int32 of shape (n_nodes,)
+        1 at nodes before which there is a true change, else 0.
+    length : ndarray of int64 of shape (n_blocks,)
+    tolerance : int
+    """
+    out, first = np.zeros(len(changes), dtype=np.int32), 0
+    tolerance = min(tolerance, len(changes))
+    for L in length.tolist():
+        places = np.flatnonzero(changes[first : first + L])
+        # The first node that is nearer to the next change, for each change but the last one.
+        middle = (places[:-1] + places[1:] + 1) // 2
+        begin = np.maximum(places - tolerance, np.r_[1, middle]) if len(places) else places
+        end = np.minimum(places + tolerance + 1, np.r_[middle, L]) if len(places) else places
+        for a, b in zip(begin.tolist(), end.tolist()):
+            out[first + a : first + b] = a
+        first += L
+    return out
+
+
+def check_segment_rows(given, model, starts, lengths, n_rows):
+    """Raise ValueError unless given features have a row for each segment of allowed duration."""
+    if (given is None) != (model.n_given == 0):
+        raise ValueError(f"segments have {model.n_given} given features, but rows are {given}")
+    if given is None:
+        return
+    values, at, reach = given.values, given.at, given.reach
+    if values.ndim != 2 or values.shape[1] != model.n_given or at.shape != (n_rows,):
+        raise ValueError(f"given features have shape {values.shape} for {model.n_given} weights")
+    if reach.shape != (n_rows,) or (at < 0).any() or (at + reach > len(values)).any():
+        raise ValueError("given features must have a row for each segment")
+    longest = int(np.max(model.most))
+    for start, length in zip(starts.tolist(), lengths.tolist()):
+        if (reach[start : start + length] < np.minimum(np.arange(length, 0, -1), longest)).any():
+            raise ValueError("given features must have a row for each segment")
+
+
+def check_segment_loss(loss, labels, lengths, n_rows):
+    """Raise ValueError unless the ends and windows of true segments are in their blocks."""
+    if loss is None:
+        return
+    if labels is None:
+        raise ValueError("a loss of segments requires labels")
+    arrays = [each for each in (loss.windows, loss.begin, loss.stop) if each is not None]
+    wrong = loss.n_true.shape != lengths.shape or any(a.shape != (n_rows,) for a in arrays)
+    if wrong or not arrays:
+        raise ValueError(f"a loss of segments must have {n_rows} rows of {len(lengths)} blocks")
 
 
 def number_of_bins(bins):

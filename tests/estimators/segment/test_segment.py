@@ -80,7 +80,7 @@ def test_other_terms_and_losses_reach_the_optimum(rng, parameters):
         parameters.get("transitions", True),
     )  # fmt: skip
     loss = parameters.get("loss", "hamming-count")
-    terms = segments.blocks(X, y, reference, (1, 2), [1] * 3, [99] * 3, loss)
+    terms = segments.blocks(X, y, reference, (1, 2), [1] * 3, [99] * 3, loss=loss)
     dual_qp.check_optimum(model, terms)
 
 

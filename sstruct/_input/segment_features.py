@@ -1,0 +1,100 @@
+"""Features of whole segments, as passed by users, and the values of their function."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sstruct._checks.arrays import array_of, listed
+from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.shown import shortened
+from sstruct._problems.segment.segment_arguments import FEATURE_KINDS, SegmentRows
+
+# Maximum number of segments of all samples for which a function is called.
+MOST_SEGMENTS = 2**26
+
+
+def segment_features(value: Any) -> tuple[tuple[str, ...], Callable[..., Any] | None]:
+    """Return the names of features in the order of their weights, and the function or None.
+
+    value : None, a name, a function, or a list of these with at most one function
+    """
+    if value is None:
+        return (), None
+    expected = f"one of {FEATURE_KINDS}, a function, or a list of these"
+    single = isinstance(value, str) or callable(value)
+    items = [value] if single else listed(value, "segment_features", expected)
+    names = [item for item in items if not callable(item)]
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"segment_features must be {expected}, found {shortened(name)}")
+        if name not in FEATURE_KINDS:
+            raise ValueError(f"segment_features must be {expected}, found {shortened(name)}")
+    if len(set(names)) < len(names) or len(items) - len(names) > 1:
+        raise ValueError(
+            "segment_features must be different names and at most one function, found "
+            f"{shortened(value)}"
+        )
+    functions = [item for item in items if callable(item)]
+    kinds = tuple(name for name in FEATURE_KINDS if name in names)
+    return kinds, functions[0] if functions else None
+
+
+def segment_rows(function, flat, offsets, longest, n_expected=None):
+    """Return the features of all segments of samples, as SegmentRows.
+
+    Parameters
+    ----------
+    function : callable
+    flat : ndarray or CSR matrix of shape (n_nodes, n_features)
+    offsets : ndarray of int64 of shape (n + 1,)
+        First node of each sample, and the number of nodes.
+    longest : int
+        Maximum duration of a segment.
+    n_expected : int or None
+        Number of features of a fitted model.
+    """
+    n_nodes = int(offsets[-1])
+    position = np.arange(n_nodes) - np.repeat(offsets[:-1], np.diff(offsets))
+    reach = np.minimum(np.repeat(np.diff(offsets), np.diff(offsets)) - position, longest)
+    n_segments = int(reach.sum())
+    if n_segments > MOST_SEGMENTS:
+        raise ValueError(
+            f"segment_features has a function, and the samples have {n_segments} segments, "
+            f"expected at most {MOST_SEGMENTS}: set or reduce max_duration, or pass fewer samples"
+        )
+    at = np.cumsum(reach) - reach
+    values = []
+    for i, (a, b) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
+        if a == b:
+            continue
+        start = np.repeat(position[a:b], reach[a:b])
+        stop = start + 1 + np.arange(len(start)) - np.repeat(at[a:b] - at[a], reach[a:b])
+        values.append(_values(function(flat[a:b], start, stop), i, len(start), n_expected))
+        n_expected = values[-1].shape[1]
+    found = np.concatenate(values) if values else np.empty((0, n_expected or 1))
+    return SegmentRows(found, at, reach)
+
+
+def _values(found, i, n_segments, n_expected):
+    """Validate the result of the function for sample i."""
+    name = f"the result of the function in segment_features for X[{i}]"
+    found = array_of(found, name, "an array of numbers")
+    if found.ndim == 1:
+        found = found[:, np.newaxis]
+    if found.ndim != 2 or len(found) != n_segments or found.shape[1] == 0:
+        raise ValueError(
+            f"{name} has shape {found.shape}, expected ({n_segments}, n_outputs): a row for each "
+            "segment"
+        )
+    if n_expected is not None and found.shape[1] != n_expected:
+        raise ValueError(
+            f"{name} has {found.shape[1]} columns, but {n_expected} are expected, as for other "
+            "samples"
+        )
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {found.dtype}, expected numbers")
+    found = np.ascontiguousarray(found, dtype=np.float64)
+    if not (np.abs(found) <= LARGEST).all():
+        raise ValueError(f"{name} contains values that are not finite, or above {LARGEST:g}")
+    return found
