@@ -1,5 +1,6 @@
 """MAP inference: the decoders that training and prediction use, on plain arrays, and models."""
 
+from sstruct._oracles.alignment._alignment import align
 from sstruct._oracles.chain._viterbi import max_marginals
 from sstruct._oracles.cut._binary_energy import graph_cut
 from sstruct._oracles.cut._maxflow import maxflow
@@ -25,6 +26,7 @@ __all__ = [
     "MapResult",
     "MatchingProblem",
     "StreamingViterbi",
+    "align",
     "alpha_expansion",
     "discrete_tomography",
     "distance_transform",

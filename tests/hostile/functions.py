@@ -169,6 +169,15 @@ def _matching(rng):
     } | OF_MAPS
 
 
+def _alignment(rng):
+    return {
+        "scores": rng.standard_normal((3, 2)),
+        "gap_open": -1.0,
+        "gap_extend": (-1.0, -0.5),
+        "method": ("global", "local")[rng.integers(2)],
+    }
+
+
 def _tomography(rng):
     image = rng.integers(0, 2, (2, 3))
     rays = inference.projection_rays(image.shape, [0, 90])
@@ -475,6 +484,7 @@ FUNCTIONS = [
     (inference.viterbi, _sparse_chain),
     (inference.viterbi, _banded_chain),
     (inference.segment_viterbi, _segments),
+    (inference.align, _alignment),
     (inference.top_k, lambda rng: _banded_chain(rng) | {"k": 3}),
     (inference.max_marginals, _chain),
     (inference.top_k, lambda rng: _chain(rng) | {"k": 3}),

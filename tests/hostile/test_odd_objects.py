@@ -162,6 +162,8 @@ def test_functions():
     durations = {"duration_scores": np.zeros((4, 2)), "duration_bins": [1, 2], "split": 0.0}
     limits = {"min_duration": [1, 2, 1, 1], "max_duration": [3, None, 2, 2]}
     attack(inference.segment_viterbi, {"node_scores": scores} | durations | limits)
+    gaps = {"gap_open": -1.0, "gap_extend": (-0.5, -1.0), "method": "local"}
+    attack(inference.align, {"scores": scores} | gaps)
     model = inference.MRF(scores[:, :2], [[0, 1], [1, 2], [2, 0]], RNG.standard_normal((3, 2, 2)))
     options = {"tol": 1e-6, "proximal_weight": 1.0, "start": "trws", "random_state": 0}
     attack(inference.map_mrf, {"mrf": model, "method": "fwmap", "max_iter": 5} | options)
