@@ -186,6 +186,7 @@ ROWS = [
     ("A row with any number of labels", "MultilabelSSVM"),
     ("An object with parts to locate", "TreeSSVM"),
     ("Two sets to match: detections", "MatchingSSVM"),
+    ("Two sequences to align: proteins", "AlignmentSSVM"),
     ("Anything else, such as rankings", "StructuredSVM"),
 ]
 THEN = [

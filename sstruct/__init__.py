@@ -1,6 +1,7 @@
 """Structured support vector machines as scikit-learn estimators."""
 
 from sstruct._estimators.core.callbacks import GapMonitor
+from sstruct.alignment import AlignmentSSVM
 from sstruct.chain import ChainSSVM
 from sstruct.change_points import ChangePointSSVM
 from sstruct.custom import StructuredSVM
@@ -20,6 +21,7 @@ from sstruct.typed_graph import TypedGraphCRFSSVM
 __version__ = "1.0.0"
 
 __all__ = [
+    "AlignmentSSVM",
     "ChainSSVM",
     "ChangePointSSVM",
     "GapMonitor",

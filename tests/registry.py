@@ -396,6 +396,40 @@ def matchings_of_listed_pairs(rng, n):
     return out, y
 
 
+def sequence_pairs(rng, n):
+    """Pairs of sequences of three symbols, and an alignment of each."""
+    X = [tuple(rng.integers(0, 3, size) for size in rng.integers(1, 4, 2)) for _ in range(n)]
+    y = []
+    for first, second in X:
+        size = rng.integers(min(len(first), len(second)) + 1)
+        columns = np.full(len(first), -1)
+        rows = np.sort(rng.permutation(len(first))[:size])
+        columns[rows] = np.sort(rng.permutation(len(second))[:size])
+        y.append(columns)
+    return X, y
+
+
+def sequence_pairs_of_any_kind(rng, n):
+    X, y = sequence_pairs(rng, n)
+    kind = rng.integers(4)
+    if kind == 0:
+        X = [tuple("".join("abc"[k] for k in own) for own in pair) for pair in X]
+    if kind == 1:
+        X = [{"sequences": tuple(own.tolist() for own in pair)} for pair in X]
+    if kind == 2:
+        y = [np.argwhere(np.arange(4) == columns[:, np.newaxis]) for columns in y]
+    return X, y
+
+
+def sequence_pairs_with_features(rng, n):
+    X, y = sequence_pairs(rng, n)
+    kind, out = rng.integers(2), []
+    for pair in X:
+        features = rng.standard_normal((*map(len, pair), N_FEATURES))
+        out.append({"sequences": pair, "features": features} if kind else features)
+    return out, y
+
+
 def label_sets(rng, n):
     return rng.standard_normal((n, N_FEATURES)), SETS[rng.integers(0, len(SETS), n)]
 
@@ -484,6 +518,14 @@ _tree = COMMON | SLACK | {
 _tree_options = {"required": {"parents": [-1, 0, 0]}, "refitted": {"parents": [2, 0, -1]}}
 _matching = COMMON | {
     "loss": ("hamming-count", "hamming"),
+    "fit_intercept": (True, False),
+    "ignore_label": (None, -2, 0),
+    "n_jobs": (None, 1),
+}
+_alignment = COMMON | {
+    "loss": ("hamming-count", "hamming"),
+    "method": ("global", "local"),
+    "symmetric": (True, False),
     "fit_intercept": (True, False),
     "ignore_label": (None, -2, 0),
     "n_jobs": (None, 1),
@@ -622,6 +664,20 @@ EXAMPLES = {
         matchings_of_listed_pairs,
         _matching,
         refitted={"fit_intercept": False},
+    ),
+    "alignments": Example(
+        sstruct.AlignmentSSVM,
+        sequence_pairs,
+        _alignment,
+        make_varied=sequence_pairs_of_any_kind,
+        refitted={"symmetric": False},
+        more=({"method": "local"}, {"loss": "hamming"}),
+    ),
+    "featured alignments": Example(
+        sstruct.AlignmentSSVM,
+        sequence_pairs_with_features,
+        _alignment,
+        refitted={"fit_intercept": False, "symmetric": False},
     ),
     "label sets": Example(
         sstruct.MultilabelSSVM,

@@ -45,6 +45,7 @@ TARGETS = {
     ("multiclass.py", "MulticlassSSVM"): ([Common], None),
     ("tree.py", "TreeSSVM"): ([Common], None),
     ("matching.py", "MatchingSSVM"): ([Common], None),
+    ("alignment.py", "AlignmentSSVM"): ([Common], None),
     ("custom.py", "StructuredSVM"): ([Common], Custom),
     ("graph.py", "GraphCRFSSVM"): ([Common, Graphs], None),
     ("grid.py", "GridCRFSSVM"): ([Common, Graphs], Grids),
@@ -68,6 +69,10 @@ OWN = {
     ),
     ("tree.py", "TreeSSVM"): ("fit_intercept", "bounds", "coef_", "n_features_in_"),
     ("matching.py", "MatchingSSVM"): ("fit_intercept", "n_jobs", "coef_", "n_features_in_"),
+    ("alignment.py", "AlignmentSSVM"): (
+        *("fit_intercept", "bounds", "n_jobs", "w_", "coef_", "intercept_", "n_features_in_"),
+        "References",
+    ),
     ("custom.py", "StructuredSVM"): ("bounds", "lam", "warm_start", "n_jobs"),
     ("typed_graph.py", "TypedGraphCRFSSVM"): (
         *("inference", "classes", "class_weight", "w_", "coef_", "intercept_", "classes_"),

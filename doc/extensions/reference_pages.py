@@ -13,7 +13,7 @@ GROUPS = {
         *("pairwise", "inference", "max_oracle_time", "costs"),
         *("duration_bins", "min_duration", "max_duration", "scale", "segment_features"),
         *("transitions", "boundaries", "transition_mask", "class_scores"),
-        *("allow_unmatched", "fit_intercept"),
+        *("method", "symmetric", "allow_unmatched", "fit_intercept"),
         *("bounds", "prior", "classes", "ignore_label"),
     ),
     "Objective": (

@@ -1,5 +1,6 @@
 """Data sets for structured prediction: generated, loaded, or downloaded and cached."""
 
+from ._alignments import make_alignments
 from ._fetched import (
     fetch_bibtex,
     fetch_conll2000,
@@ -47,6 +48,7 @@ __all__ = [
     "fetch_yeast",
     "load_digit_dates",
     "load_ewt_sample",
+    "make_alignments",
     "make_change_points",
     "make_grids",
     "make_large_domain_sequences",

@@ -1,5 +1,6 @@
 """Metrics for predicted label sequences: per node, per sequence and per span."""
 
+from sstruct.metrics._alignment_scores import alignment_accuracy, alignment_f1_score
 from sstruct.metrics._boundary_scores import boundary_f1_score
 from sstruct.metrics._joint_distance import mean_joint_distance
 from sstruct.metrics._probability_scores import (
@@ -39,6 +40,8 @@ from sstruct.metrics._span_scores import (
 from sstruct.metrics._span_thresholds import span_precision_recall_curve, span_threshold
 
 __all__ = [
+    "alignment_accuracy",
+    "alignment_f1_score",
     "boundary_f1_score",
     "chunk_f1_score",
     "chunk_f1_scorer",

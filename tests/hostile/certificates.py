@@ -15,7 +15,7 @@ from scipy import sparse
 from sstruct import Sequences
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
-from tests.reference import brute_force, changes, matchings, segments
+from tests.reference import alignments, brute_force, changes, matchings, segments
 from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Rounding, over the sum of the sizes of all terms.
@@ -482,6 +482,23 @@ def matching_blocks(model, X, y, weights):
         yield block.phi @ model.w_, block.loss, block.truth, weight, summands
 
 
+def alignment_blocks(model, X, y, weights):
+    symbols = getattr(model, "symbols_", None)
+    for i, (x, columns, weight) in enumerate(zip(items(X), items(y), weights, strict=True)):
+        columns = np.asarray(columns)
+        if columns.dtype.kind not in "iu" or columns.ndim != 1:
+            raise UnreadError
+        if len(columns) == 0 or (columns == model.ignore_label).any():
+            raise UnreadError
+        block = alignments.block(
+            i, x, columns.astype(int), weight, hamming=model.loss == "hamming",
+            symbols=None if symbols is None else symbols.tolist(), symmetric=model.symmetric,
+            bias=model.fit_intercept and symbols is None, local=model.method == "local",
+        )  # fmt: skip
+        summands = np.abs(block.phi) @ np.abs(model.w_)
+        yield block.phi @ model.w_, block.loss, block.truth, weight, summands
+
+
 def choice_blocks(model, X, y, weights):
     for x, label, weight in zip(items(X), items(y), weights, strict=True):
         # The differences that the oracle takes wrap around in unsigned integers.
@@ -528,6 +545,8 @@ BLOCKS = {
     "label sets": set_blocks,
     "matchings": matching_blocks,
     "listed pairs": matching_blocks,
+    "alignments": alignment_blocks,
+    "featured alignments": alignment_blocks,
     "candidates": tree_blocks,
     "pairs": tree_blocks,
     "maps": tree_blocks,

@@ -405,6 +405,17 @@ def _made_matchings(rng):
     }  # fmt: skip
 
 
+def _made_alignments(rng):
+    return {
+        "n_samples": 2, "length": 4, "n_symbols": 3, "substitution": 0.4, "gap_open": 0.1,
+        "gap_extend": 0.5, "n_flanking": 2, "random_state": 0,
+    }  # fmt: skip
+
+
+def _alignments_scored(rng):
+    return {"y_true": [[0, -1, 1], [[0, 0]]], "y_pred": [[0, 1, -1], [0]]}
+
+
 def _made_figures(rng):
     return {"n_samples": 2, "size": 32, "n_distractors": 1, "noise": 0.1, "random_state": 0}
 
@@ -517,6 +528,8 @@ FUNCTIONS = [
     (metrics.segment_f1_score, _segments_scored),
     (metrics.segment_edit_score, _segments_scored),
     (metrics.boundary_f1_score, _changes_scored),
+    (metrics.alignment_accuracy, _alignments_scored),
+    (metrics.alignment_f1_score, _alignments_scored),
     (metrics.span_f1_score, _spans_scored),
     (metrics.span_classification_report, _spans_scored),
     (metrics.span_confusion_matrix, _two_labelings),
@@ -554,6 +567,7 @@ FUNCTIONS = [
     (datasets.make_grids, _made_grids),
     (datasets.make_multilabel_pairwise, _made_sets),
     (datasets.make_matchings, _made_matchings),
+    (datasets.make_alignments, _made_alignments),
     (datasets.make_stick_figures, _made_figures),
     (datasets.make_change_points, _made_changes),
     (_segmentation_drawn, _labelings_drawn),

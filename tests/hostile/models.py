@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 
-from sstruct import MatchingSSVM
+from sstruct import AlignmentSSVM, MatchingSSVM
 from tests.hostile.case import REFUSED
 from tests.hostile.files import damaged_bytes
 from tests.registry import TRAINED
@@ -78,7 +78,7 @@ def _fit(model, X, y):
     """Fit again, in so many passes as end: some solvers stop for nothing else."""
     if isinstance(model.max_iter, int) and model.max_iter > MOST_PASSES:
         model.max_time = 5.0
-    if isinstance(model, MatchingSSVM):  # worker processes take seconds to start
+    if isinstance(model, AlignmentSSVM | MatchingSSVM):  # worker processes take seconds to start
         model.n_jobs = None
     model.fit(X, y)
 

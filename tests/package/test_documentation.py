@@ -10,7 +10,15 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import sstruct
-from sstruct import ChangePointSSVM, LatentSSVM, MatchingSSVM, PathCV, StructuredSVM, TreeSSVM
+from sstruct import (
+    AlignmentSSVM,
+    ChangePointSSVM,
+    LatentSSVM,
+    MatchingSSVM,
+    PathCV,
+    StructuredSVM,
+    TreeSSVM,
+)
 from sstruct._estimators.core.preparation import check_parameters
 from sstruct.solvers import SOLVER_OF_NAME
 
@@ -39,6 +47,7 @@ def test_attributes_of_all_estimators_are_documented(estimator):
               "status_", "converged_", "inference_", "history_"}  # fmt: skip
     missing = {
         ChangePointSSVM: {"classes_", "intercept_"},
+        AlignmentSSVM: {"classes_"},
         MatchingSSVM: {"classes_"},
         StructuredSVM: OF_STRUCTURES,
         TreeSSVM: {"classes_"},

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from sstruct import (
+    AlignmentSSVM,
     ChainSSVM,
     ChangePointSSVM,
     GapMonitor,
@@ -92,6 +93,10 @@ rows: MulticlassSSVM = MulticlassSSVM(n_jobs=2).fit(np.zeros((2, 3)), [0, 1])
 sets: MultilabelSSVM = MultilabelSSVM(edges="tree").fit(scene_X, scene_Y)
 pairs: MatchingSSVM = MatchingSSVM(allow_unmatched=False, loss="hamming").fit([], [])
 assert_type(pairs.predict([np.zeros((2, 3, 1))], [[None, 2]]), np.ndarray)
+aligned: AlignmentSSVM = AlignmentSSVM(method="local", symmetric=False).fit(
+    [("ab", "b")], [[0, -1]]
+)
+assert_type(aligned.gap_open_coef_, np.ndarray)
 trees: TreeSSVM = TreeSSVM(parents=[-1, 0]).fit([], [])
 own: StructuredSVM = StructuredSVM(object()).fit([], [])
 partly: LatentSSVM = LatentSSVM(ChainSSVM(), states_per_label=2).fit([], [])

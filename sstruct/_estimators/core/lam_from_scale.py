@@ -239,6 +239,8 @@ def _spread(moments, bias):
     """`feature_spread` from the moments of the features; bias: the square of its feature."""
     with np.errstate(over="ignore", invalid="ignore"):
         total, present, mean, squares = moments
+        if total == 0:  # all samples are without pairs
+            return LEAST_BESIDE_BIAS * bias
         share, variance = present / total, squares / total
         if not np.isfinite(variance + mean**2).all():
             return np.inf

@@ -15,7 +15,10 @@ from sstruct._estimators.core.training import have_same_values
 
 # Parameters that must have the values with which the prior was fitted, since they define its
 # weights. Others, such as the number of features, are compared as fitted attributes.
-PARAMETERS = ("fit_intercept", "transitions", "boundaries", "pairwise", "connectivity")
+PARAMETERS = (
+    *("fit_intercept", "transitions", "boundaries", "pairwise", "connectivity"),
+    *("method", "symmetric"),
+)
 # Attributes that do not change the meaning of a weight.
 FREE = ("pairwise_scale_", "_masks", "strength")
 

@@ -85,7 +85,11 @@ class MatchingOracle:
             rows, cost = np.flatnonzero(y_true.columns >= 0), loss_weight * y_true.costs
             gain += np.where(y_true.columns < 0, cost, 0)[:, np.newaxis]
             gain[rows, y_true.columns[rows]] -= cost[rows]
-        return Matching(best_columns(gain, self.allow_unmatched), None)
+        return Matching(self.best(gain, w), None)
+
+    def best(self, gain, w, known=None):
+        """Return the columns with the largest sum of gains; see `best_columns`."""
+        return best_columns(gain, self.allow_unmatched, known)
 
     def gains(self, x, w):
         """Return the score of each pair minus the scores of its row and column if unmatched.

@@ -55,6 +55,31 @@ class PairSample:
             row_features=self.row_features[kept],
         )
 
+    @property
+    def n_pairs(self):
+        """Number of candidate pairs."""
+        return len(self.places)
+
+    def as_columns(self, name, labels):
+        """Return an array of labels in any form as the column of each row."""
+        return labels
+
+    def check(self, name, columns):
+        """Raise ValueError if a column occurs twice, or a pair is not among the pairs."""
+        rows = np.flatnonzero(columns >= 0)
+        order = rows[np.argsort(columns[rows], kind="stable")]
+        twice = np.flatnonzero(np.diff(columns[order]) == 0)
+        if len(twice):
+            a, b = order[twice[0] : twice[0] + 2]
+            raise ValueError(f"{name} matches both row {a} and row {b} to column {columns[a]}")
+        places = rows * self.shape[1] + columns[rows]
+        forbidden = np.flatnonzero(~np.isin(places, self.places))
+        if len(forbidden):
+            r = rows[forbidden[0]]
+            raise ValueError(
+                f"{name} matches row {r} to column {columns[r]}, which is not among the pairs of X"
+            )
+
 
 @dataclass(frozen=True)
 class PackedMatchings:
@@ -81,7 +106,7 @@ class PackedMatchings:
     @property
     def n_pairs(self):
         """Number of candidate pairs of each sample."""
-        return np.array([len(x.places) for x in self.samples])
+        return np.array([x.n_pairs for x in self.samples])
 
     def split(self, codes):
         """Return the codes of the rows of each sample."""
@@ -132,7 +157,7 @@ def _sample(i, item):
         found = f"unknown keys {unknown}" if unknown else "no 'features'"
         raise ValueError(f"X[{i}] has {found}; the keys of a dict are {', '.join(KEYS)}")
     listed = item.get("pairs") is not None
-    features = _numbers(item["features"], f"'features' of X[{i}]")
+    features = finite_numbers(item["features"], f"'features' of X[{i}]")
     if features.ndim != (2 if listed else 3) or features.shape[-1] == 0:
         expected = "(pairs, features)" if listed else "(rows, columns, features)"
         raise ValueError(
@@ -152,7 +177,7 @@ def _sample(i, item):
     return PairSample(features, places, shape, *sides)
 
 
-def _numbers(value, name):
+def finite_numbers(value, name):
     """Return a finite float64 array."""
     array = as_floats(array_of(without_view(value), name, NUMBERS), name).astype(np.float64)
     wrong = first_beyond(np.atleast_1d(array))
@@ -161,7 +186,7 @@ def _numbers(value, name):
     return array
 
 
-def _integers(value, name):
+def integers(value, name):
     """Return an array of integers; floats without fractions are converted."""
     array = array_of(without_view(value), name, "an array of integers")
     if array.size == 0:
@@ -176,7 +201,7 @@ def _integers(value, name):
 def _shape(i, value):
     if value is None:
         raise ValueError(f"X[{i}] has 'pairs' but no 'shape', the numbers of rows and columns")
-    shape = _integers(value, f"'shape' of X[{i}]")
+    shape = integers(value, f"'shape' of X[{i}]")
     if shape.shape != (2,) or (shape < 0).any():
         raise ValueError(
             f"'shape' of X[{i}] must be two integers, the numbers of rows and columns, found "
@@ -187,7 +212,7 @@ def _shape(i, value):
 
 def _listed_pairs(i, features, pairs, shape):
     """Return the features and places of listed pairs in ascending order."""
-    pairs = _integers(pairs, f"'pairs' of X[{i}]")
+    pairs = integers(pairs, f"'pairs' of X[{i}]")
     if pairs.size == 0:
         pairs = pairs.reshape(-1, 2)
     if pairs.shape != (len(features), 2):
@@ -215,7 +240,7 @@ def _side(i, value, key, n):
     """Return the features of unmatched rows or columns, (n, 0) if there are none."""
     if value is None:
         return np.empty((n, 0))
-    array = _numbers(value, f"{key!r} of X[{i}]")
+    array = finite_numbers(value, f"{key!r} of X[{i}]")
     if array.ndim != 2 or len(array) != n:
         raise ValueError(
             f"{key!r} of X[{i}] has shape {array.shape}, expected ({n}, n_features), one row of "
@@ -258,6 +283,7 @@ def pack_matches(y, packed, ignore_label, name="y"):
 def _codes(name, item, x, ignore_label):
     """Return the codes of the rows of a sample."""
     columns = array_of(masked_as_none(items_of(item)), name, "an array of columns")
+    columns = x.as_columns(name, columns)
     if columns.ndim == 1 and columns.dtype.kind in ("f", "O"):
         columns = as_labels(columns, ignore_label, lambda r: f"{name} at row {r}", ADVICE)
     if columns.shape != x.shape[:1]:
@@ -278,22 +304,5 @@ def _codes(name, item, x, ignore_label):
             f"the row is unmatched{unknown}"
         )
     codes = np.where(ignored, UNKNOWN, columns.astype(np.int64) + 1).astype(np.int32)
-    _check_matching(name, codes - 1, x)
+    x.check(name, codes - 1)
     return codes
-
-
-def _check_matching(name, columns, x):
-    """Raise ValueError if a column occurs twice, or a pair is not among the pairs of a sample."""
-    rows = np.flatnonzero(columns >= 0)
-    order = rows[np.argsort(columns[rows], kind="stable")]
-    twice = np.flatnonzero(np.diff(columns[order]) == 0)
-    if len(twice):
-        a, b = order[twice[0] : twice[0] + 2]
-        raise ValueError(f"{name} matches both row {a} and row {b} to column {columns[a]}")
-    places = rows * x.shape[1] + columns[rows]
-    forbidden = np.flatnonzero(~np.isin(places, x.places))
-    if len(forbidden):
-        r = rows[forbidden[0]]
-        raise ValueError(
-            f"{name} matches row {r} to column {columns[r]}, which is not among the pairs of X"
-        )

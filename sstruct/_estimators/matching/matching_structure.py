@@ -79,6 +79,7 @@ class MatchingStructure(Structure):
         "allow_unmatched": FLAG,
     }
     scaling = None
+    decoder = "linear assignment"
 
     def pack(self, X, model=None):
         return pack_matchings(X, None if model is None else [vars(model)[name] for name in SIZES])
@@ -92,6 +93,7 @@ class MatchingStructure(Structure):
         if not used.any():
             raise NoNodesError("y has no row with a known match in a sample of positive weight")
         weights = weights * used
+        packed = self._prepared(packed, used)
         in_loss = known >= 0
         if completion is not None:
             codes, in_loss = completion.codes, completion.in_loss
@@ -102,28 +104,19 @@ class MatchingStructure(Structure):
             if completion is not None and used[i] and not self.allow_unmatched:
                 own = extended(samples[i], own, counts)
             kept = own != UNKNOWN
-            if not kept.all():
-                samples[i] = samples[i].of_rows(kept)
+            if used[i] and not kept.all():
+                samples[i] = self._of_rows(i, samples[i], kept)
             truths.append(Matching(own[kept] - 1, (costs * counts)[kept]))
             if used[i]:
                 self._check_size(i, samples[i], truths[i])
-        sizes = packed.samples[0]
-        attributes = {
-            "n_features_in_": sizes.features.shape[1],
-            "_row_features": sizes.row_features.shape[1],
-            "_column_features": sizes.column_features.shape[1],
-            # The meaning of w_ must not change if a parameter is set after the fit.
-            "_bias": bool(self.fit_intercept and self.allow_unmatched),
-            "_allow_unmatched": bool(self.allow_unmatched),
-        }
+        attributes = self._attributes(packed)
         oracle = PythonOracleAdapter(self._oracle(attributes))
         options = CallOptions(self.n_jobs, None, searches=False)
         problem, data = oracle.problem(OracleSamples(samples, truths), weights, options)
         total = float(weights.sum())
         n_rows = float(weights @ n_known)
         nodes = TrainedNodes(
-            packed.features,
-            np.repeat(weights, packed.n_pairs),
+            *self._features_and_weights(packed, weights),
             n_rows / total,
             1.0 if self.loss == "hamming-count" else total / n_rows,
             attributes["_bias"],
@@ -134,12 +127,36 @@ class MatchingStructure(Structure):
             total,
             nodes,
             data,
-            Inference("linear assignment"),
+            Inference(self.decoder),
             attributes,
-            features=(packed.features,),
+            features=(packed.features,) if packed.features.shape[1] else (),
             bounds=self.bounds_of(problem),
             n_threads=oracle.n_threads(problem, self.n_jobs),
         )
+
+    def _prepared(self, packed, used):
+        """Return packed samples for a fit; used: mask of the training samples."""
+        return packed
+
+    def _attributes(self, packed):
+        """Return the fitted attributes that depend on the data."""
+        x = packed.samples[0]
+        return {
+            "n_features_in_": x.features.shape[1],
+            "_row_features": x.row_features.shape[1],
+            "_column_features": x.column_features.shape[1],
+            # The meaning of w_ must not change if a parameter is set after the fit.
+            "_bias": bool(self.fit_intercept and self.allow_unmatched),
+            "_allow_unmatched": bool(self.allow_unmatched),
+        }
+
+    def _features_and_weights(self, packed, weights):
+        """Return the features of all pairs, and the weight of the sample of each pair."""
+        return packed.features, np.repeat(weights, packed.n_pairs)
+
+    def _of_rows(self, i, sample, kept):
+        """Return a sample without the rows whose match is unknown."""
+        return sample.of_rows(kept)
 
     def _oracle(self, attributes):
         return MatchingOracle(layout_of(attributes), attributes["_allow_unmatched"])
@@ -160,7 +177,7 @@ class MatchingStructure(Structure):
         for i, (x, codes) in enumerate(zip(samples.samples, parts, strict=True)):
             columns = None if codes is None else np.asarray(codes) - 1
             try:
-                found = best_columns(oracle.gains(x, w), oracle.allow_unmatched, columns)
+                found = oracle.best(oracle.gains(x, w), w, columns)
             except ValueError as error:
                 raise ValueError(f"X[{i}]: {error}") from None
             out.append(found + 1)

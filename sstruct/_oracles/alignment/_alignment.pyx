@@ -300,7 +300,7 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
 
     See Also
     --------
-    segment_viterbi : Segments of one sequence.
+    sstruct.AlignmentSSVM : Learn the scores from true alignments.
 
     Notes
     -----

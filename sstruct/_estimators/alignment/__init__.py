@@ -1,0 +1,1 @@
+"""Alignments of two sequences: training data and scores."""

@@ -1,0 +1,383 @@
+"""AlignmentSSVM: max-margin alignment of sequences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sstruct._checks.arguments import explains_arguments
+from sstruct._estimators.alignment.alignment_structure import AlignmentStructure, pairs_of
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.weight_frame import named_weights
+from sstruct._input.per_sample import PerSample
+
+__all__ = ["AlignmentSSVM"]
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class AlignmentSSVM(BaseSSVM):
+    r"""Structured SVM for alignments of two sequences, such as proteins, words or melodies.
+
+    An alignment pairs positions of two sequences in increasing order. Rows are positions of the
+    first sequence, and columns those of the second one. The score of an alignment y, with y_r the
+    column of row r or -1, is
+
+    .. math::
+
+        \sum_{r: y_r \geq 0} \left( \langle w, f_{r, y_r} \rangle + S_{a_r, b_{y_r}} + c \right)
+        + \sum_{g} \left( o + (|g| - 1) e \right)
+
+    for learned weights w of features of pairs, substitution weights S of the symbols of the
+    sequences a and b, a bias c, and the scores o and e of opening and extending a gap. A gap g is a
+    run of unaligned positions of one sequence, between two pairs or, unless alignments are local,
+    at the ends. The alignment with the highest score is found exactly, by dynamic programming.
+
+    Parameters
+    ----------
+    method : {"global", "local"}, default="global"
+        ``"global"``: alignments of the whole sequences. ``"local"``: alignments of a part of each;
+        positions before the first pair and after the last one do not score.
+    symmetric : bool, default=True
+        Whether weights do not depend on the order of the sequences: exchanging two symbols does not
+        change the weight of their pair, and gaps of both sequences have the same weights.
+    fit_intercept : bool, default=True
+        Whether pairs have a bias, which is regularized like all weights. If there are symbols, it
+        would be redundant, and there is none.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
+        Weights of gaps are at most 0 in any case.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
+    ignore_label : int or None, default=None
+        Marker in y, in arrays of columns, of rows whose column is unknown, which must not be a
+        column or -1, such as -2. :class:`LatentSSVM` completes these rows, and rows whose column is
+        None, NaN or masked; ``score`` ignores them. If None, a missing column raises an error.
+    lam : float or "auto", default="auto"
+        Regularization strength, positive. All weights are regularized, including intercepts.
+        ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
+        of nodes per sample, and V the sum of the variances of node features; features on a much
+        larger scale than the others have less influence on V. For label sets, it is 0.6 V / n,
+        multiplied by 7.5 / n^(1/3) for n > 422 samples. If `loss` is divided by the number of
+        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
+        ``1 / (lam * n)``.
+    loss : {"hamming-count", "hamming"}, default="hamming-count"
+        Cost of a wrong alignment: the number of rows that have another column than the true one (or
+        only one of the two is unaligned); or the fraction of these rows.
+    solver : str or solver object, default="auto"
+        The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
+        default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
+        ``"auto"`` is ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is
+        the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and
+        ``"cutting-plane"`` [5]_ minimize the same objective; the last three are intended for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and require ``lam="auto"``. They
+        are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
+        two solvers support `warm_start` and `checkpoint`.
+    tol : float, default=1e-2
+        Tolerance of the stopping criterion: stop once the relative duality gap,
+        (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap with one additional
+        oracle call per sample. A certificate is also computed when the estimated gap falls below
+        `tol`. For ``"fw"`` and ``"cutting-plane"``, each pass is a certificate.
+    max_iter : int, default=1000
+        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
+        10 `max_iter` rounds.
+    max_time : float or None, default=None
+        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
+        ``"cutting-plane"``: one and a quadratic program).
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate is computed for the returned weights. Supported by
+        ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and perceptrons.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by
+        `random_state`, unless `X_val` and `y_val` are passed to ``fit``. Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Continue from the previous fit, for example after changing `lam` or adding samples.
+        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
+        have dual weights. The first samples must be the samples of the previous fit in the same
+        order. Sample weights may change, but not from or to 0. Different data and new classes raise
+        an error; pass all `classes` before the first fit.
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved periodically. If the file exists, the fit
+        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
+        of a different fit raises an error. It is removed when a fit converges. If the file cannot
+        be written during the fit, a warning is issued and the fit continues. Concurrent fits
+        require different files.
+    n_jobs : int or None, default=None
+        Number of workers that compute alignments in training, through the active backend of joblib
+        (by default processes); -1 uses all processors. Results do not depend on it. Worthwhile only
+        for thousands of positions. ``predict`` does not use it.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for results that are bitwise reproducible on the same machine and build, unless
+        `max_time` is set.
+    verbose : int, default=0
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
+        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        the stream is closed, the fit continues without output.
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        All weights in one vector: ``coef_``, the distinct entries of ``substitution_coef_``,
+        ``intercept_``, ``gap_open_coef_`` and ``gap_extend_coef_``, as far as they exist. If
+        `symmetric`, there is one weight of either kind for gaps, and the upper triangle of
+        ``substitution_coef_``, row by row. Each access returns a copy.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features of pairs.
+    substitution_coef_ : ndarray of shape (n_symbols, n_symbols)
+        Weight of each pair of a symbol in the first sequence and one in the second, in the order of
+        ``symbols_``. Without symbols, of shape (0, 0).
+    intercept_ : ndarray of shape (1,)
+        Score of a pair, without its features; zero without `fit_intercept`, or with symbols.
+    gap_open_coef_ : ndarray of shape (2,)
+        Score of the first position of a gap of the first, and of the second sequence; at most 0.
+    gap_extend_coef_ : ndarray of shape (2,)
+        Score of each further position of a gap; at most 0.
+    symbols_ : ndarray of shape (n_symbols,)
+        The symbols that occur in training, sorted. Exists only with symbols.
+    n_features_in_ : int
+        Number of features of a pair, 0 if there are only symbols.
+    lam_ : float
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which do not use it.
+    solver_ : str
+        Name of the solver that was used.
+    n_iter_ : int
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls divided by n.
+    n_oracle_calls_ : int
+        Number of oracle calls, excluding certificates. ``partial_fit`` counts all previous calls.
+    objective_, dual_objective_, dual_gap_ : float
+        The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
+        their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
+        valid bound.
+    status_ : str
+        Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
+        EARLY_STOPPED: the validation score no longer improved, or the returned weights have a
+        better score than the weights within `tol`; INTERRUPTED: by Ctrl-C; STALLED: no further
+        progress is possible, because of rounding or because the decoder is not exact; ROUNDING:
+        rounding errors may exceed `tol`, so the duality gap is not certified.
+    converged_ : bool
+        Whether ``status_`` is CONVERGED.
+    inference_ : str
+        The decoder, ``"Needleman-Wunsch (exact)"`` or ``"Smith-Waterman (exact)"``.
+    history_ : dict of ndarrays
+        Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
+        oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
+        primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
+        sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
+        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
+        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
+        of samples in the pass with a positive loss. `early_stopping` adds validation_score; the
+        last row then has the certificate of ``w_``.
+
+    See Also
+    --------
+    sstruct.inference.align : Alignments for given scores.
+    sstruct.metrics.alignment_accuracy : Fraction of true pairs that are found.
+    sstruct.datasets.make_alignments : Generate pairs of sequences.
+    MatchingSSVM : Pairs in any order.
+
+    Notes
+    -----
+    Decoding takes O(n m) operations for n rows and m columns [7]_, and O(n_features) operations for
+    each pair. Memory is 9 n m bytes per sample while it is decoded, in addition to its features;
+    more than 2^30 pairs of positions raise an error.
+
+    The alignment is exact for any weights. Between two pairs, a gap of each sequence may occur.
+
+    For each sample, a few cached alignments are stored, as differences of features of n_weights
+    entries, and their losses.
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
+    .. [7] O. Gotoh. An improved algorithm for matching biological sequences. Journal of Molecular
+       Biology 162(3), 1982.
+
+    T. Joachims, T. Galor, R. Elber. Learning to align sequences: a maximum-margin approach. New
+    Algorithms for Macromolecular Simulation, 2006.
+
+    Examples
+    --------
+    Pairs of sequences that have a common ancestor; -1 marks positions that were inserted or whose
+    partner was deleted:
+
+    >>> from sstruct import AlignmentSSVM
+    >>> from sstruct.datasets import make_alignments
+    >>> X, y = make_alignments(60, random_state=0)
+    >>> model = AlignmentSSVM(random_state=0).fit(X[:40], y[:40])
+    >>> model.inference_
+    'Needleman-Wunsch (exact)'
+    >>> bool(model.score(X[40:], y[40:]) > 0.8)
+    True
+    >>> model.substitution_coef_.shape, bool(model.gap_open_coef_[0] < 0)
+    ((20, 20), True)
+    """
+
+    _structure_class = AlignmentStructure
+
+    coef_ = named_weights("coef", "Weights of the features of pairs.")
+    intercept_ = named_weights("intercept", "Score of a pair.")
+
+    method: Literal["global", "local"] = "global"
+    symmetric: bool = True
+    loss: Literal["hamming-count", "hamming"] = "hamming-count"
+    fit_intercept: bool = True
+    ignore_label: Any = None
+    n_features_in_: int = field(init=False)
+    symbols_: np.ndarray = field(init=False)
+
+    @property
+    def substitution_coef_(self) -> np.ndarray:
+        """Weights of pairs of symbols."""
+        _, model = self._fitted()
+        index, _ = pairs_of(vars(model))
+        weights = model.table("substitution")
+        return weights[index[:-1, :-1]]
+
+    @property
+    def gap_open_coef_(self) -> np.ndarray:
+        """Scores of the first positions of gaps of both sequences."""
+        return self._of_gaps("gap_open")
+
+    @property
+    def gap_extend_coef_(self) -> np.ndarray:
+        """Scores of the other positions of gaps of both sequences."""
+        return self._of_gaps("gap_extend")
+
+    def _of_gaps(self, name):
+        _, model = self._fitted()
+        return np.broadcast_to(model.table(name), 2).copy()
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model to true alignments.
+
+        Parameters
+        ----------
+        X : list of n tuples (first, second), arrays (n_rows, n_columns, n_features), or dicts
+            Pairs of sequences. A sequence is a string, whose symbols are its characters, or a list
+            or array of symbols, integers or strings. Or features of all pairs of a row and a
+            column. Or dicts with the keys:
+
+            sequences : tuple (first, second), optional
+                The sequences of n_rows and of n_columns symbols.
+            features : array of shape (n_rows, n_columns, n_features), optional
+                Features of all pairs.
+
+            All samples have the same keys. Sequences may be empty.
+        y : list of n int arrays of shape (n_rows,) or (n_pairs, 2)
+            The true column of each row, -1 if the row is unaligned; or the rows and columns of all
+            aligned pairs. Both must increase.
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
+            ignored.
+        X_val, y_val : as X and y, optional
+            Validation samples for `early_stopping`, which are not used in training. If None,
+            `validation_fraction` of the samples is set aside. Labels not seen in training count as
+            errors.
+        sample_weight_val : as for ``score``, optional
+            Weights of the validation samples in the score.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter are invalid, for example if columns do not increase. The
+            message names the sample, and the estimator remains unchanged.
+        """
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
+
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Predict the best alignment of each sample, optionally given some known columns.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples. Pairs with a symbol that did not occur in training have the substitution
+            weight 0.
+        y_partial : list of n int arrays of shape (n_rows,), optional
+            Known columns; the others are predicted given these. For each sample, the column of each
+            row, -1 if it is known to be unaligned, or None, NaN or `ignore_label` if unknown (-2 if
+            `ignore_label` is None); or None instead of an array if all are unknown.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sample, an int array (n_rows,): the column of each row, -1 if it is unaligned.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data are invalid; the message names the sample.
+
+        Examples
+        --------
+        A user has marked the first letter as unaligned:
+
+        >>> from sstruct import AlignmentSSVM
+        >>> X, y = [("hello", "hallo"), ("yes", "es")], [[0, 1, 2, 3, 4], [-1, 0, 1]]
+        >>> model = AlignmentSSVM(lam=0.01, random_state=0).fit(X, y)
+        >>> model.predict([("yell", "hell")])[0].tolist()
+        [0, 1, 2, 3]
+        >>> model.predict([("yell", "hell")], [[-1, None, None, None]])[0].tolist()
+        [-1, 1, 2, 3]
+        """
+        structure, model = self._fitted()
+        samples = structure.pack(X, model)
+        known = structure.known_codes(samples, y_partial)
+        return PerSample.of(structure.columns_of(samples, structure.decode(model, samples, known)))
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy over all rows with a known column.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+            Samples and their true alignments.
+        sample_weight : array-like of shape (n,), optional
+            Weight of the rows of each sample.
+
+        Returns
+        -------
+        float
+            Weighted fraction of rows with the true column, or truly unaligned.
+        """
+        return super().score(X, y, sample_weight)
