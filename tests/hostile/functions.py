@@ -64,6 +64,16 @@ def _segments(rng):
     }
 
 
+def _arcs(rng):
+    n = int(rng.integers(1, 5))
+    labels = () if rng.random() < 0.5 else (2,)
+    return {
+        "scores": rng.standard_normal((n, n + 1, *labels)),
+        "projective": rng.random() < 0.5,
+        "single_root": rng.random() < 0.5,
+    }
+
+
 def _tree(rng):
     sizes = rng.integers(1, 4, 4)
     parents = np.array([-1, 0, 0, 1])
@@ -499,6 +509,7 @@ FUNCTIONS = [
     (inference.top_k, lambda rng: _banded_chain(rng) | {"k": 3}),
     (inference.max_marginals, _chain),
     (inference.top_k, lambda rng: _chain(rng) | {"k": 3}),
+    (inference.dependency_tree, _arcs),
     (inference.tree_max_sum, _tree),
     (inference.distance_transform, _transform),
     (inference.maxflow, _flow),

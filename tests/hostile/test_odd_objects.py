@@ -164,6 +164,8 @@ def test_functions():
     attack(inference.segment_viterbi, {"node_scores": scores} | durations | limits)
     gaps = {"gap_open": -1.0, "gap_extend": (-0.5, -1.0), "method": "local"}
     attack(inference.align, {"scores": scores} | gaps)
+    arcs = {"scores": scores, "projective": True, "single_root": False}
+    attack(inference.dependency_tree, arcs)
     model = inference.MRF(scores[:, :2], [[0, 1], [1, 2], [2, 0]], RNG.standard_normal((3, 2, 2)))
     options = {"tol": 1e-6, "proximal_weight": 1.0, "start": "trws", "random_state": 0}
     attack(inference.map_mrf, {"mrf": model, "method": "fwmap", "max_iter": 5} | options)

@@ -1,0 +1,1 @@
+"""Dependency trees: decoders of scores of arcs."""
