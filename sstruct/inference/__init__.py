@@ -12,8 +12,8 @@ from sstruct.inference._applications.discrete_tomography import discrete_tomogra
 from sstruct.inference._applications.graph_matching import graph_matching
 from sstruct.inference._applications.rays import projection_rays
 from sstruct.inference._chains import top_k, viterbi
-from sstruct.inference._files.cfn import read_cfn
 from sstruct.inference._dependency import dependency_tree
+from sstruct.inference._files.cfn import read_cfn
 from sstruct.inference._files.dd import MatchingProblem, read_dd
 from sstruct.inference._files.uai import read_uai, read_uai_evidence, write_uai
 from sstruct.inference._methods.map_mrf import map_mrf
