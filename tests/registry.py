@@ -575,7 +575,7 @@ EXAMPLES = {
             {"max_duration": 3, "pairwise_scale": "auto", "lam": "auto"},
             {"class_scores": slice(0, 2)},
             {"loss": "boundaries", "tolerance": 1},
-            {"segment_features": ["mean", _of_durations], "class_scores": slice(0, 2)},
+            {"segment_features": ["mean", "last"], "class_scores": slice(0, 2)},
         ),
     ),
     "segments with features": Example(
