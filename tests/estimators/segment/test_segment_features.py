@@ -225,7 +225,6 @@ def test_functions_of_segments_are_learned():
         (lambda x, a, b: np.zeros((len(a), 0)), ValueError, "a row for each segment"),
         (lambda x, a, b: np.zeros((len(a), len(x))), ValueError, r"X\[1\] has 3 columns, but 5"),
     ],
-    ids=str,
 )
 def test_invalid_features(rng, features, error, message):
     X, y = make(rng)
