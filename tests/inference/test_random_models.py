@@ -1,0 +1,25 @@
+"""Results on random models equal enumeration, with each engine; random_models.py runs more."""
+
+import numpy as np
+import pytest
+
+from tests.inference import random_models
+from tests.reference import mrf as reference
+
+
+@pytest.mark.parametrize("engine", random_models.ENGINES)
+@pytest.mark.parametrize("method", random_models.METHODS)
+def test_results_equal_enumeration(method, engine):
+    first = 50 * random_models.ENGINES.index(engine)
+    for seed in range(first, first + 50):
+        wrong, statuses = random_models.check(seed, [(method, engine)])
+        assert not wrong
+        # These models are small.
+        assert {status for _, _, status in statuses} <= {"PROVEN", "INFEASIBLE"}, seed
+
+
+def test_energies_equal_their_definition():
+    model, _ = random_models.random_model(np.random.default_rng(3))
+    total = random_models.energies(model)
+    for y in np.ndindex(*total.shape):
+        assert total[y] == pytest.approx(reference.energy(model, y))
