@@ -36,6 +36,13 @@ def test_potentials_of_states_in_any_order():
         assert model.energy([b, a]) == pytest.approx(expected)
 
 
+def test_states_are_permuted():
+    one = factor(["a"], [1, 2, 4], a=["x", "y", "z"])
+    two = factor(["a"], [3, 5, 7], a=["z", "x", "y"])
+    model = MRF.from_pgmpy(MarkovNetwork(["a"], [one, two]))
+    np.testing.assert_allclose(np.exp(-model.node_costs), [1 * 5, 2 * 7, 4 * 3])
+
+
 @pytest.mark.parametrize(
     "factors, message",
     [
@@ -125,6 +132,14 @@ def test_graphs_of_networkx(graph_of, new_rng):
         found = MRF.from_networkx(graph_of(networkx, plain), "unary", "table")
         for y in product(*map(range, found.n_labels)):
             assert found.energy(y) == pytest.approx(reference.energy(plain, y))
+
+
+def test_rows_are_labels_of_the_first_node_for_edges_in_any_direction():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_nodes_from("ab", costs=[0, 0])
+    graph.__dict__["edges"] = lambda data: [("b", "a", {"costs": [[0, 1], [2, 3]]})]
+    assert MRF.from_networkx(graph).energy([0, 1]) == 1
 
 
 def test_weights_of_a_table_for_all_edges():
