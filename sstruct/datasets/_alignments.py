@@ -12,6 +12,8 @@ from sstruct.datasets._synthetic import Arrays, RandomState, _as_size, _check_co
 # Number of similar symbols, by which one of them is usually replaced.
 GROUP = 4
 WITHIN_GROUP = 0.9
+# Gaps of 100 positions on average.
+MOST_EXTEND = 0.99
 
 
 def make_alignments(
@@ -46,7 +48,7 @@ def make_alignments(
         The probability of a deletion and, separately, of an insertion at each position, from 0 to
         1.
     gap_extend : float, default=0.6
-        The probability that a gap is extended by a further position, at least 0 and below 1.
+        The probability that a gap is extended by a further position, from 0 to 0.99.
     n_flanking : int, default=0
         The largest number of unaligned random symbols that are added to each end of each sequence,
         as in local alignments.
@@ -78,9 +80,8 @@ def make_alignments(
     _check_counts(n_samples=n_samples, length=length, n_symbols=n_symbols)
     _check_counts(0, n_flanking=n_flanking)
     substitution = _as_size("substitution", substitution, 1)
-    gap_open, gap_extend = _as_size("gap_open", gap_open, 1), _as_size("gap_extend", gap_extend, 1)
-    if gap_extend == 1:
-        raise ValueError("gap_extend must be below 1, found 1: gaps would have no end")
+    gap_open = _as_size("gap_open", gap_open, 1)
+    gap_extend = _as_size("gap_extend", gap_extend, MOST_EXTEND)
 
     rng = random_of(random_state)
     X, y = [], []

@@ -58,7 +58,7 @@ def test_a_single_symbol():
         ({"length": 0}, "length must be at least 1"),
         ({"n_flanking": -1}, "n_flanking must be at least 0"),
         ({"substitution": 1.5}, "substitution must be at most 1"),
-        ({"gap_extend": 1}, "gap_extend must be below 1"),
+        ({"gap_extend": 1}, "gap_extend must be at most 0.99"),
     ],
 )
 def test_invalid_arguments(change, message):

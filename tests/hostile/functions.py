@@ -591,7 +591,7 @@ FUNCTIONS = [
 LONG = (
     "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
     "n_shapes", "n_successors", "size", "n_distractors", "max_length", "n_bins",
-    "max_segments",
+    "max_segments", "length", "n_flanking",
 )  # fmt: skip
 
 
