@@ -13,7 +13,7 @@
 #     precedes both, and its end is the first one.
 """The best alignments of two sequences, with affine costs of gaps."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memset
 
@@ -28,6 +28,7 @@ from sstruct._kernels._interruption cimport look_after
 METHODS = ("global", "local")
 # Largest number of pairs of positions: a byte for each is a gibibyte, beside 8 for the scores.
 MOST_PAIRS = 2**30
+cdef double LIMIT = LARGEST
 
 # Bits of the byte of a place: the predecessors of its three states. A pair comes from a pair if no bit
 # is set; others replace it in this order.
@@ -198,6 +199,21 @@ cdef double best_path(
     return total
 
 
+cdef Py_ssize_t first_invalid(const double* scores, Py_ssize_t size) noexcept nogil:
+    """Return the index of the first score that is neither -inf nor of a valid magnitude, or -1."""
+    cdef Py_ssize_t k
+    cdef double limit = LIMIT
+    cdef bint valid = True
+    for k in range(size):
+        valid &= (scores[k] <= limit) & ((scores[k] >= -limit) | (scores[k] == -INFINITY))
+    if valid:
+        return -1
+    for k in range(size):
+        if not (fabs(scores[k]) <= limit or scores[k] == -INFINITY):
+            return k
+    return -1
+
+
 def best_alignment(scores, open_gap, extend_gap, bint local, known=None):
     """Return the column of each row, int32 with -1 for none, and the score.
 
@@ -335,9 +351,12 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
     if table.ndim != 2:
         raise ValueError(f"scores must have shape (n, m), found {table.shape}")
     check_size(*table.shape, "scores")
-    if not (np.isneginf(table) | (np.abs(table) <= LARGEST)).all():
-        wrong = table[~(np.isneginf(table) | (np.abs(table) <= LARGEST))][0]
-        raise ValueError(f"scores must be at most {LARGEST:g}, or -inf, found {wrong}")
+    table = contiguous(table)
+    cdef const double[:, ::1] given = table
+    cdef Py_ssize_t wrong = first_invalid(&given[0, 0], table.size) if table.size > 0 else -1
+    if wrong >= 0:
+        raise ValueError(
+            f"scores must be at most {LARGEST:g}, or -inf, found {table.flat[wrong]}")
     gaps = _of_gaps(gap_open, "gap_open")
     more = gaps if gap_extend is None else _of_gaps(gap_extend, "gap_extend")
-    return best_alignment(contiguous(table), gaps, more, method == "local")
+    return best_alignment(table, gaps, more, method == "local")
