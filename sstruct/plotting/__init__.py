@@ -3,6 +3,7 @@
 from ._bound import BoundDisplay
 from ._calibration import CalibrationDisplay
 from ._convergence import ConvergenceDisplay
+from ._matching import MatchingDisplay
 from ._regularization_path import RegularizationPathDisplay
 from ._segmentation import SegmentationDisplay
 from ._spans import SpanDisplay
@@ -12,6 +13,7 @@ __all__ = [
     "BoundDisplay",
     "CalibrationDisplay",
     "ConvergenceDisplay",
+    "MatchingDisplay",
     "RegularizationPathDisplay",
     "SegmentationDisplay",
     "SpanDisplay",

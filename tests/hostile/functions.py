@@ -453,6 +453,19 @@ def _spans_drawn(**arguments):
     SpanDisplay.from_predictions(**arguments, ax=_figure(1)[0])
 
 
+def _matching_drawn(**arguments):
+    from sstruct.plotting import MatchingDisplay
+
+    MatchingDisplay.from_predictions(**arguments, ax=_figure(1)[0])
+
+
+def _two_matchings(rng):
+    return {
+        "y_true": [0, -1, 2], "y_pred": [1, 0, 2], "n_columns": 3, "row_names": ["a", "b", "c"],
+        "column_names": "xyz",
+    }  # fmt: skip
+
+
 def _transition_drawn(**arguments):
     from sstruct.plotting import TransitionDisplay
 
@@ -583,6 +596,7 @@ FUNCTIONS = [
     (datasets.make_change_points, _made_changes),
     (_segmentation_drawn, _labelings_drawn),
     (_spans_drawn, _two_labelings),
+    (_matching_drawn, _two_matchings),
     (_transition_drawn, _transition),
     (_swept, _sweep),
     (_chosen, _search),
@@ -591,7 +605,7 @@ FUNCTIONS = [
 LONG = (
     "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
     "n_shapes", "n_successors", "size", "n_distractors", "max_length", "n_bins",
-    "max_segments", "length", "n_flanking",
+    "max_segments", "length", "n_flanking", "n_columns",
 )  # fmt: skip
 
 

@@ -170,7 +170,7 @@ def pack_alignments(X, n_features=None, has_symbols=None):
 def _sample(i, item):
     """Return the AlignmentSample of an item of X, and whether it has symbols."""
     if not isinstance(item, Mapping):
-        item = {"sequences" if _is_pair(item) else "features": item}
+        item = {"sequences" if is_pair(item) else "features": item}
     unknown = [key for key in item if key not in KEYS]
     given = [key for key in KEYS if item.get(key) is not None]
     if unknown or not given:
@@ -200,7 +200,7 @@ def _sample(i, item):
     return AlignmentSample(features, first, second, features.shape[:2]), len(given) == 2
 
 
-def _is_pair(item):
+def is_pair(item):
     """Return whether an item of X is a pair of sequences: a tuple, or two strings."""
     if isinstance(item, tuple):
         return True
