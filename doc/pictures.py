@@ -187,6 +187,7 @@ ROWS = [
     ("An object with parts to locate", "TreeSSVM"),
     ("Two sets to match: detections", "MatchingSSVM"),
     ("Two sequences to align: proteins", "AlignmentSSVM"),
+    ("A sentence with a parse tree", "DependencySSVM"),
     ("Anything else, such as rankings", "StructuredSVM"),
 ]
 THEN = [

@@ -5,6 +5,7 @@ from sstruct.alignment import AlignmentSSVM
 from sstruct.chain import ChainSSVM
 from sstruct.change_points import ChangePointSSVM
 from sstruct.custom import StructuredSVM
+from sstruct.dependency import DependencySSVM
 from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
 from sstruct.latent import LatentSSVM
@@ -24,6 +25,7 @@ __all__ = [
     "AlignmentSSVM",
     "ChainSSVM",
     "ChangePointSSVM",
+    "DependencySSVM",
     "GapMonitor",
     "GraphCRFSSVM",
     "GridCRFSSVM",

@@ -430,6 +430,39 @@ def sequence_pairs_with_features(rng, n):
     return out, y
 
 
+def sentences(rng, n):
+    """Projective trees with one child of the root, so that any parameters are valid."""
+    X, y = [], []
+    for size in rng.integers(1, MOST_NODES + 1, n):
+        tokens, root = np.arange(1, size + 1), rng.integers(1, size + 1)
+        X.append(rng.standard_normal((size, size + 1, N_FEATURES)))
+        near = tokens + np.sign(root - tokens)
+        heads = np.where(rng.random(size) < 0.5, near, root)
+        heads[root - 1] = 0
+        y.append(heads)
+    return X, y
+
+
+def sentences_with_labels(rng, n):
+    """Candidate arcs in sparse rows, with other features for labels."""
+    X, y = sentences(rng, n)
+    samples, trees = [], []
+    for i, (x, heads) in enumerate(zip(X, y)):
+        tokens = np.arange(1, len(x) + 1)
+        allowed = rng.random(x.shape[:2]) < 0.7
+        allowed[tokens - 1, tokens], allowed[tokens - 1, heads] = False, True
+        dependent, head = np.nonzero(allowed)
+        rows = x[dependent, head]
+        samples.append({
+            "features": sparse.csr_array(np.where(rng.random(rows.shape) < 0.5, rows, 0)),
+            "arcs": np.column_stack([head, dependent + 1]),
+            "label_features": sparse.csr_array(np.round(rng.standard_normal((len(rows), 3)))),
+        })  # fmt: skip
+        labels = np.where(heads == 0, "root", np.array(["obj", "mod"])[(i + tokens) % 2])
+        trees.append((heads, labels))
+    return samples, trees
+
+
 def label_sets(rng, n):
     return rng.standard_normal((n, N_FEATURES)), SETS[rng.integers(0, len(SETS), n)]
 
@@ -529,6 +562,12 @@ _alignment = COMMON | {
     "fit_intercept": (True, False),
     "ignore_label": (None, -2, 0),
     "n_jobs": (None, 1),
+}
+_dependency = COMMON | {
+    "loss": ("hamming-count", "hamming"),
+    "projective": (False, True),
+    "single_root": (True, False),
+    "ignore_label": (None, -1, "?"),
 }
 _choice = COMMON | {
     "rescaling": ("margin", "slack"),
@@ -678,6 +717,20 @@ EXAMPLES = {
         sequence_pairs_with_features,
         _alignment,
         refitted={"fit_intercept": False, "symmetric": False},
+    ),
+    "sentences": Example(
+        sstruct.DependencySSVM,
+        sentences,
+        _dependency,
+        refitted={"projective": True},
+        more=({"loss": "hamming"}, {"single_root": False}),
+    ),
+    "labeled arcs": Example(
+        sstruct.DependencySSVM,
+        sentences_with_labels,
+        _dependency,
+        required={"labeled": True},
+        refitted={"projective": True},
     ),
     "label sets": Example(
         sstruct.MultilabelSSVM,

@@ -46,6 +46,7 @@ TARGETS = {
     ("tree.py", "TreeSSVM"): ([Common], None),
     ("matching.py", "MatchingSSVM"): ([Common], None),
     ("alignment.py", "AlignmentSSVM"): ([Common], None),
+    ("dependency.py", "DependencySSVM"): ([Common], None),
     ("custom.py", "StructuredSVM"): ([Common], Custom),
     ("graph.py", "GraphCRFSSVM"): ([Common, Graphs], None),
     ("grid.py", "GridCRFSSVM"): ([Common, Graphs], Grids),
@@ -73,6 +74,7 @@ OWN = {
         *("fit_intercept", "bounds", "n_jobs", "w_", "coef_", "intercept_", "n_features_in_"),
         "References",
     ),
+    ("dependency.py", "DependencySSVM"): ("ignore_label", "coef_", "n_features_in_", "classes_"),
     ("custom.py", "StructuredSVM"): ("bounds", "lam", "warm_start", "n_jobs"),
     ("typed_graph.py", "TypedGraphCRFSSVM"): (
         *("inference", "classes", "class_weight", "w_", "coef_", "intercept_", "classes_"),

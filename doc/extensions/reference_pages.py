@@ -14,6 +14,7 @@ GROUPS = {
         *("duration_bins", "min_duration", "max_duration", "scale", "segment_features"),
         *("transitions", "boundaries", "transition_mask", "class_scores"),
         *("method", "symmetric", "allow_unmatched", "fit_intercept"),
+        *("labeled", "projective", "single_root"),
         *("bounds", "prior", "classes", "ignore_label"),
     ),
     "Objective": (

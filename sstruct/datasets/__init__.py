@@ -29,6 +29,7 @@ from ._synthetic import (
     make_sequences,
     make_stick_figures,
 )
+from ._trees import make_dependency_trees
 
 __all__ = [
     "fetch_bibtex",
@@ -50,6 +51,7 @@ __all__ = [
     "load_ewt_sample",
     "make_alignments",
     "make_change_points",
+    "make_dependency_trees",
     "make_grids",
     "make_large_domain_sequences",
     "make_matchings",

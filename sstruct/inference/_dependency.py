@@ -46,6 +46,10 @@ def dependency_tree(
     ValueError
         If `scores` has another shape, contains NaN or ``+inf``, or forbids all trees.
 
+    See Also
+    --------
+    sstruct.DependencySSVM : Learn the scores from features of arcs.
+
     Notes
     -----
     The result is exact. Non-projective trees take O(n_tokens^2) time, by the algorithm of Chu and

@@ -38,6 +38,7 @@ from sstruct.metrics._span_scores import (
     span_recall_score,
 )
 from sstruct.metrics._span_thresholds import span_precision_recall_curve, span_threshold
+from sstruct.metrics._tree_scores import labeled_attachment_score, unlabeled_attachment_score
 
 __all__ = [
     "alignment_accuracy",
@@ -57,6 +58,7 @@ __all__ = [
     "flat_mean_width_score",
     "flat_precision_score",
     "flat_recall_score",
+    "labeled_attachment_score",
     "make_flat_scorer",
     "mean_joint_distance",
     "segment_edit_score",
@@ -74,4 +76,5 @@ __all__ = [
     "span_precision_score",
     "span_recall_score",
     "span_threshold",
+    "unlabeled_attachment_score",
 ]

@@ -15,12 +15,20 @@ from scipy import sparse
 from sstruct import Sequences
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
-from tests.reference import alignments, brute_force, changes, matchings, segments
+from tests.reference import (
+    alignments,
+    brute_force,
+    changes,
+    dependency_trees,
+    matchings,
+    segments,
+)
 from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Rounding, over the sum of the sizes of all terms.
 RELATIVE = 1e-9
 MOST_LABELINGS = 5000
+MOST_TOKENS = 4
 
 
 class UnreadError(Exception):
@@ -499,6 +507,25 @@ def alignment_blocks(model, X, y, weights):
         yield block.phi @ model.w_, block.loss, block.truth, weight, summands
 
 
+def dependency_blocks(model, X, y, weights):
+    sentences = list(zip(items(X), items(y), weights, strict=True))
+    for i, (x, tree, weight) in enumerate(sentences):
+        heads, labels = tree if model.labeled else (tree, None)
+        heads = np.asarray(heads)
+        if heads.dtype.kind not in "iu" or heads.ndim != 1 or len(heads) > MOST_TOKENS:
+            raise UnreadError
+        if len(heads) == 0 or model.ignore_label is not None:  # parts of sentences may be removed
+            raise UnreadError
+        n_labels = len(model.classes_) if model.labeled else 0
+        codes = encoded(np.asarray(labels).tolist(), model.classes_) if model.labeled else None
+        block = dependency_trees.block(
+            i, x, heads, weight, codes, n_labels, projective=model.projective,
+            single_root=model.single_root, hamming=model.loss == "hamming",
+        )  # fmt: skip
+        summands = np.abs(block.phi) @ np.abs(model.w_)
+        yield block.phi @ model.w_, block.loss, block.truth, weight, summands
+
+
 def choice_blocks(model, X, y, weights):
     for x, label, weight in zip(items(X), items(y), weights, strict=True):
         # The differences that the oracle takes wrap around in unsigned integers.
@@ -547,6 +574,8 @@ BLOCKS = {
     "listed pairs": matching_blocks,
     "alignments": alignment_blocks,
     "featured alignments": alignment_blocks,
+    "sentences": dependency_blocks,
+    "labeled arcs": dependency_blocks,
     "candidates": tree_blocks,
     "pairs": tree_blocks,
     "maps": tree_blocks,

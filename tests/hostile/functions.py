@@ -314,6 +314,19 @@ def _confused(rng):
     return {"y_true": y_true, "y_pred": y_pred, "tokens": y_true, "n": 3, "background": ["O"]}
 
 
+def _sentences(rng):
+    return {
+        "n_samples": 2, "min_length": 1, "max_length": 4, "n_tags": 2, "n_labels": 2,
+        "noise": 0.1, "projective": rng.random() < 0.5, "random_state": 0,
+    }  # fmt: skip
+
+
+def _trees_scored(rng):
+    y = [(tree, ["a"] * len(tree)) for tree in ([2, 0, 2], [0], [2, 0])]
+    found = [(tree, ["a"] * len(tree)) for tree in ([0, 1, 2], [0], [2, 0])]
+    return {"y_true": y, "y_pred": found, "sample_weight": rng.random(3)}
+
+
 def _changes_scored(rng):
     y = [np.cumsum(rng.integers(1, 9, size)) for size in rng.integers(0, 4, 6)]
     return {"y_true": y[:3], "y_pred": y[3:], "tolerance": 2, "sample_weight": rng.random(3)}
@@ -554,6 +567,8 @@ FUNCTIONS = [
     (metrics.boundary_f1_score, _changes_scored),
     (metrics.alignment_accuracy, _alignments_scored),
     (metrics.alignment_f1_score, _alignments_scored),
+    (metrics.unlabeled_attachment_score, _trees_scored),
+    (metrics.labeled_attachment_score, _trees_scored),
     (metrics.span_f1_score, _spans_scored),
     (metrics.span_classification_report, _spans_scored),
     (metrics.span_confusion_matrix, _two_labelings),
@@ -592,6 +607,7 @@ FUNCTIONS = [
     (datasets.make_multilabel_pairwise, _made_sets),
     (datasets.make_matchings, _made_matchings),
     (datasets.make_alignments, _made_alignments),
+    (datasets.make_dependency_trees, _sentences),
     (datasets.make_stick_figures, _made_figures),
     (datasets.make_change_points, _made_changes),
     (_segmentation_drawn, _labelings_drawn),
@@ -606,6 +622,7 @@ LONG = (
     "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
     "n_shapes", "n_successors", "size", "n_distractors", "max_length", "n_bins",
     "max_segments", "length", "n_flanking", "n_columns",
+    "max_segments", "n_tags", "min_length",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import sstruct
 from sstruct import (
     AlignmentSSVM,
     ChangePointSSVM,
+    DependencySSVM,
     LatentSSVM,
     MatchingSSVM,
     PathCV,
@@ -48,6 +49,7 @@ def test_attributes_of_all_estimators_are_documented(estimator):
     missing = {
         ChangePointSSVM: {"classes_", "intercept_"},
         AlignmentSSVM: {"classes_"},
+        DependencySSVM: {"intercept_"},
         MatchingSSVM: {"classes_"},
         StructuredSVM: OF_STRUCTURES,
         TreeSSVM: {"classes_"},

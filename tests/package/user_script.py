@@ -12,6 +12,7 @@ from sstruct import (
     AlignmentSSVM,
     ChainSSVM,
     ChangePointSSVM,
+    DependencySSVM,
     GapMonitor,
     GraphCRFSSVM,
     GridCRFSSVM,
@@ -97,6 +98,9 @@ aligned: AlignmentSSVM = AlignmentSSVM(method="local", symmetric=False).fit(
     [("ab", "b")], [[0, -1]]
 )
 assert_type(aligned.gap_open_coef_, np.ndarray)
+parser: DependencySSVM = DependencySSVM(projective=True, labeled=True).fit([], [])
+assert_type(parser.predict([np.zeros((1, 2, 1))], [([0], ["root"])]), np.ndarray)
+assert_type(parser.decision_function([np.zeros((1, 2, 1))]), np.ndarray)
 trees: TreeSSVM = TreeSSVM(parents=[-1, 0]).fit([], [])
 own: StructuredSVM = StructuredSVM(object()).fit([], [])
 partly: LatentSSVM = LatentSSVM(ChainSSVM(), states_per_label=2).fit([], [])

@@ -1,0 +1,302 @@
+"""DependencyStructure: sentences whose tokens have heads."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sstruct._checks.parameters import FLAG
+from sstruct._estimators.core.common_state import BASE_STATE
+from sstruct._estimators.core.fitted_state import Flag, Labels, Number, Unexpected
+from sstruct._estimators.core.lam_from_scale import TrainedNodes
+from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._estimators.core.structure import Structure, weighted_accuracy
+from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.dependency.sentence_samples import (
+    UNKNOWN,
+    pack_sentences,
+    pack_trees,
+)
+from sstruct._input.completion import KnownLabels
+from sstruct._input.ragged import NoNodesError, check_weights
+from sstruct._input.threads import n_threads
+from sstruct._problems.core._decode import decode
+from sstruct._problems.dependency._dependency_problem import DependencyProblem, arc_scores
+from sstruct._problems.dependency.dependency_arguments import (
+    InvalidTreeError,
+    NoTreeError,
+    dependency_layout,
+)
+
+SIZES = ("n_features_in_", "_label_features")
+
+
+def layout_of(state):
+    """Return the WeightLayout of fitted attributes."""
+    classes, n_features = state.get("classes_"), int(state["n_features_in_"])
+    n_labels = 0 if classes is None else len(classes)
+    return dependency_layout(n_features, n_labels, int(state["_label_features"]) or n_features)
+
+
+def labels_agree(state):
+    """Raise Unexpected unless there are classes only if arcs have labels."""
+    if bool(state["_labeled"]) != (state.get("classes_") is not None):
+        raise Unexpected("classes_", "inconsistent with _labeled", "labels of arcs if it is True")
+
+
+DEPENDENCY_STATE = BASE_STATE.extended(
+    {
+        "n_features_in_": Number(whole=True, least=1),
+        "_label_features": Number(whole=True, least=0),  # 0: the features of arcs
+        "_labeled": Flag(),
+        "_projective": Flag(),
+        "_single_root": Flag(),
+        "classes_": Labels(size="K", optional=True),
+    },
+    rules=(labels_agree,),
+    layout=layout_of,
+)
+
+
+@dataclass(frozen=True)
+class KnownHeads(KnownLabels):
+    """KnownLabels of tokens: codes of their heads and labels."""
+
+    warm: ClassVar = False  # planes are relative to the truth
+
+
+class DependencyStructure(Structure):
+    """Sentences with the parameters of a DependencySSVM."""
+
+    state = DEPENDENCY_STATE
+    valid_values = Structure.valid_values | {
+        "loss": ("hamming-count", "hamming"),
+        "projective": FLAG,
+        "single_root": FLAG,
+        "labeled": FLAG,
+    }
+    scaling = None
+
+    def pack(self, X, model=None):
+        return pack_sentences(X, None if model is None else [vars(model)[name] for name in SIZES])
+
+    def train(self, X, y, sample_weight, completion=None, model=None):
+        packed = self.pack(X, model)
+        classes, known, weights = self._known(packed, y, sample_weight)
+        by_sample = packed.split(known)
+        n_known = np.array([(own != UNKNOWN).sum() for own in by_sample])
+        codes = known if completion is None else completion.codes
+        is_known = known != UNKNOWN if completion is None else completion.in_loss
+        used = (weights > 0) & (n_known > 0)
+        if completion is None:  # a tree cannot be trained in part
+            used &= n_known == packed.n_tokens
+        if not used.any():
+            raise NoNodesError(
+                "y has no sentence with known heads and a positive weight"
+                + ("" if self.ignore_label is None else "; LatentSSVM completes unknown heads")
+            )
+        attributes = {
+            "n_features_in_": packed.sizes[0],
+            "_label_features": packed.sizes[1],
+            "classes_": classes,
+            # Predictions must not change if a parameter is set after the fit.
+            "_labeled": bool(self.labeled),
+            "_projective": bool(self.projective),
+            "_single_root": bool(self.single_root),
+        }
+        chosen, tokens = packed.of_samples(used), np.repeat(used, packed.n_tokens)
+        counts = self.loss == "hamming-count"
+        given = {
+            "loss_scale": None if counts else 1 / n_known[used],
+            "in_loss": None if completion is None else is_known[tokens],
+        }
+        codes = codes[tokens]
+        if completion is not None:
+            codes = self._trees(attributes, chosen, codes, is_known[tokens])
+        try:
+            problem = self._problem(attributes, chosen, labels=codes, **given)
+        except InvalidTreeError as error:
+            row = np.flatnonzero(used)[error.block]
+            raise ValueError(f"y[{row}] {error.reason}") from None
+        total = float(weights[used].sum())
+        n_tokens = float(weights[used] @ n_known[used])
+        nodes = TrainedNodes(
+            packed.features,
+            np.repeat(weights * used, packed.n_arcs),
+            n_tokens / total,
+            1.0 if counts else total / n_tokens,
+            bias=False,
+        )
+        others = () if packed.label_features is None else (packed.label_features,)
+        decoder = "Eisner" if self.projective else "maximum spanning tree"
+        return Training(
+            problem,
+            weights[used],
+            total,
+            nodes,
+            self._data(packed, known, used, attributes),
+            Inference(decoder),
+            attributes,
+            features=(packed.features, *others),
+            bounds=self.bounds_of(problem),
+        )
+
+    def _known(self, packed, y, sample_weight):
+        """Return the labels, the codes of all tokens and the weights of the samples of a fit."""
+        trees = pack_trees(y, packed, self.labeled, self.ignore_label)
+        weights = check_weights(sample_weight, len(packed))
+        if not (np.repeat(weights, packed.n_tokens) * (trees.heads != UNKNOWN)).any():
+            raise NoNodesError("y has no token with a known head in a sample of positive weight")
+        classes = trees.classes(weights > 0, packed)
+        return classes, trees.codes(classes), weights
+
+    def _problem(self, attributes, packed, **given):
+        """Return the problem of packed sentences, which all have tokens."""
+        classes = attributes.get("classes_")
+        return DependencyProblem(
+            packed.features,
+            packed.arcs(),
+            label_features=packed.label_features,
+            n_labels=0 if classes is None else len(classes),
+            projective=bool(attributes["_projective"]),
+            single_root=bool(attributes["_single_root"]),
+            **given,
+        )
+
+    def _trees(self, attributes, packed, codes, is_known):
+        """Return completions that are trees.
+
+        Initial completions, by another estimator, may be none. Known codes are kept.
+        """
+        codes = codes.copy()
+        problem = self._problem(attributes, packed)
+        wrong = np.zeros(len(packed), dtype=bool)
+        parts = packed.split(codes)
+        for i, own in enumerate(parts):
+            try:
+                problem.check_code(i, np.ascontiguousarray(own, dtype=np.int32))
+            except ValueError:
+                wrong[i] = True
+        if wrong.any():
+            tokens = np.repeat(wrong, packed.n_tokens)
+            known = np.where(is_known, codes, UNKNOWN)[tokens]
+            rest = self._problem(attributes, packed.of_samples(wrong), known=known)
+            try:
+                codes[tokens] = decode(rest, np.zeros(rest.n_weights))
+            except NoTreeError:  # an error with the name of the sample follows
+                pass
+        return codes.astype(np.int32)
+
+    def _data(self, packed, known, used, attributes):
+        arc_ends, offsets = np.append(0, np.cumsum(packed.n_arcs)), packed.offsets
+
+        def of_first(n):
+            a, t = arc_ends[n], offsets[n]
+            others = packed.label_features
+            return [
+                *first_rows(packed.features, a),
+                *([] if others is None else first_rows(others, a)),
+                *(packed.head[:a], packed.dependent[:a], packed.n_tokens[:n]),
+                *(known[:t], used[:n]),
+            ]
+
+        classes = attributes["classes_"]
+        common = [np.array([attributes["_projective"], attributes["_single_root"]])]
+        common += [] if classes is None else [label_array(classes)]
+        return SampleData(len(packed), common, of_first, lambda n: used[:n].sum())
+
+    def decode(self, model, samples, known=None):
+        used = samples.n_tokens > 0
+        out = np.empty(int(samples.n_tokens.sum()), dtype=np.int32)
+        if not used.any():
+            return out
+        problem = self._problem(vars(model), samples.of_samples(used), known=known)
+        try:
+            out[:] = decode(problem, model._w, n_threads(self.n_jobs))
+        except NoTreeError as error:
+            row = np.flatnonzero(used)[error.block]
+            kind = "projective tree" if model._projective else "tree"
+            given = "" if known is None else " and known heads"
+            root = " with one child of the root" if model._single_root else ""
+            raise ValueError(f"the arcs of X[{row}]{given} form no {kind}{root}") from None
+        return out
+
+    def trees_of(self, model, samples, codes):
+        """Return the heads of each sample, or pairs of heads and labels."""
+        classes = model.get("classes_")
+        if classes is None:
+            return [own.astype(np.intp) for own in samples.split(codes)]
+        heads, labels = np.divmod(codes, len(classes))
+        parts = zip(samples.split(heads), samples.split(classes[labels]), strict=True)
+        return [(own.astype(np.intp), names) for own, names in parts]
+
+    def arc_tables(self, model, samples):
+        """Return a table (tokens, tokens + 1) of the scores of the arcs of each sample."""
+        used, out = samples.n_tokens > 0, []
+        if used.any():
+            problem = self._problem(vars(model), samples.of_samples(used))
+            out = arc_scores(problem, model._w)
+        tables = iter(out)
+        return [next(tables) if n else np.empty((0, 1)) for n in samples.n_tokens]
+
+    def truth(self, model, samples, y, sample_weight):
+        trees = pack_trees(y, samples, model._labeled, self.ignore_label)
+        codes = trees.codes(model.get("classes_"))
+        weights = check_weights(sample_weight, len(samples))
+        return codes, np.repeat(weights, samples.n_tokens) * (codes != UNKNOWN)
+
+    def known_codes(self, model, samples, y_partial):
+        """Return the codes of `y_partial`, or None if it is None."""
+        if y_partial is None:
+            return None
+        marker = -1 if self.ignore_label is None else self.ignore_label
+        trees = pack_trees(y_partial, samples, model._labeled, marker, "y_partial")
+        codes, classes = trees.codes(model.get("classes_")), model.get("classes_")
+        unseen = np.flatnonzero(codes < UNKNOWN)
+        if len(unseen):
+            i = int(np.searchsorted(samples.offsets, unseen[0], side="right")) - 1
+            raise ValueError(
+                f"y_partial[{i}] has the label {trees.labels[unseen[0]]!r}, expected one of "
+                f"{classes.tolist()}"
+            )
+        return codes
+
+    def score(self, model, samples, truth):
+        codes, weights = truth
+        return weighted_accuracy(self.decode(model, samples) == codes, weights)
+
+    def hidden(self, X, y, sample_weight):
+        packed = self.pack(X)
+        _, codes, weights = self._known(packed, y, sample_weight)
+        used = weights > 0
+        used &= [bool((own != UNKNOWN).any()) for own in packed.split(codes)]
+        return KnownHeads(codes, np.repeat(used, packed.n_tokens))
+
+    def first_labels(self, X, y, sample_weight, known):
+        packed = self.pack(X)
+        parts = packed.split(np.where(known.trained, known.codes, 0))
+        whole = [len(own) and not (own == UNKNOWN).any() for own in parts]
+        trained = np.array([len(own) and own.all() for own in packed.split(known.trained)])
+        if (trained & whole).any():
+            return None
+        classes, _, _ = self._known(packed, y, sample_weight)
+        attributes = {
+            "classes_": classes,
+            "_projective": self.projective,
+            "_single_root": self.single_root,
+        }
+        return self._trees(attributes, packed, np.maximum(known.codes, 0), known.codes >= 0)
+
+    def complete(self, model, X, known, n_states=1):
+        return self.decode(model, self.pack(X, model), known.codes)
+
+    def distinct_labels(self, y):
+        return None
+
+    def axis_values(self, model):
+        features, others = ([f"x{k}" for k in range(int(vars(model)[name]))] for name in SIZES)
+        return {
+            "feature": features,
+            "label": model.get("classes_"),
+            "label_feature": {"feature": others or features},
+        }

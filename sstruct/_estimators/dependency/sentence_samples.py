@@ -1,0 +1,362 @@
+"""Validate sentences of DependencySSVM and their true trees; errors name the sample."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, is_sized, without_view
+from sstruct._checks.compressed import as_csr, check_compressed
+from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._input.frames import items_of
+from sstruct._input.labels import (
+    as_labels,
+    concatenate_labels,
+    encode,
+    is_label,
+    masked_as_none,
+    training_classes,
+)
+from sstruct._problems.dependency.dependency_arguments import Arcs
+
+KEYS = ("features", "arcs", "label_features")
+# The code of a token is head * K + label, UNKNOWN, or UNSEEN if its label is not a class.
+UNKNOWN, UNSEEN = -1, -2
+ADVICE = (
+    "The head of a child of the root is 0. Set ignore_label to another number, such as "
+    "ignore_label=-1, to ignore tokens whose head is unknown"
+)
+
+
+@dataclass(frozen=True)
+class PackedSentences:
+    """Sentences whose arcs are parts of one array.
+
+    Attributes
+    ----------
+    features : ndarray or CSR matrix of shape (n_arcs, n_features)
+    label_features : ndarray or CSR matrix of shape (n_arcs, n_label_features), or None
+        None if they are the features.
+    head, dependent : ndarray of int32 of shape (n_arcs,)
+        In ascending order of samples, dependents and heads.
+    n_arcs, n_tokens : ndarray of int64 of shape (n,)
+        A sample without tokens has no arcs.
+    """
+
+    features: Any
+    label_features: Any
+    head: np.ndarray
+    dependent: np.ndarray
+    n_arcs: np.ndarray
+    n_tokens: np.ndarray
+
+    def __len__(self):
+        return len(self.n_tokens)
+
+    @property
+    def offsets(self):
+        """Index of the first token of each sample among all tokens, and the number of tokens."""
+        return np.append(0, np.cumsum(self.n_tokens))
+
+    @property
+    def sizes(self):
+        """Numbers of features and of label features, the latter 0 if they are the features."""
+        others = self.label_features
+        return self.features.shape[1], 0 if others is None else others.shape[1]
+
+    def split(self, codes):
+        """Return the codes of the tokens of each sample."""
+        return [codes[a:b] for a, b in pairwise(self.offsets)]
+
+    def of_samples(self, used):
+        """Return the sentences of a mask of samples; the same object if it has all."""
+        if used.all():
+            return self
+        rows = np.repeat(used, self.n_arcs)
+        return PackedSentences(
+            self.features[rows],
+            None if self.label_features is None else self.label_features[rows],
+            self.head[rows],
+            self.dependent[rows],
+            self.n_arcs[used],
+            self.n_tokens[used],
+        )
+
+    def arcs(self):
+        """Return the Arcs of a problem; all samples have tokens."""
+        start = np.append(0, np.cumsum(self.n_arcs))
+        return Arcs(self.head, self.dependent, start, self.n_tokens)
+
+
+def pack_sentences(X, sizes=None):
+    """Validate X and return its PackedSentences.
+
+    Parameters
+    ----------
+    X : list of arrays or dicts
+    sizes : tuple of int or None
+        ``PackedSentences.sizes`` of the fit; None in a fit.
+    """
+    check_depth(X, "X")
+    X = items_of(X)
+    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
+        raise TypeError(
+            f"X must be a list of arrays (tokens, tokens + 1, features) or of dicts, one per "
+            f"sentence, found {type(X).__name__}"
+        )
+    if len(X) == 0 and sizes is None:
+        raise ValueError("X is empty, expected at least one sentence")
+    samples = [_sample(i, item) for i, item in enumerate(X)]
+    for i, (features, others, *_) in enumerate(samples):
+        found = features.shape[1], 0 if others is None else others.shape[1]
+        sizes = found if sizes is None else sizes
+        for n, expected, key in zip(found, sizes, ("features", "label_features"), strict=True):
+            if n != expected:
+                raise ValueError(f"{key!r} of X[{i}] has {n} features per arc, expected {expected}")
+    if not samples:
+        empty = np.empty(0, dtype=np.int32)
+        others = None if sizes[1] == 0 else np.empty((0, sizes[1]))
+        return PackedSentences(np.empty((0, sizes[0])), others, *[empty] * 2, *[empty] * 2)
+    features, others, arcs, n_tokens = zip(*samples, strict=True)
+    joined = np.concatenate(arcs)
+    return PackedSentences(
+        _stacked(features, "features"),
+        None if others[0] is None else _stacked(others, "label_features"),
+        np.ascontiguousarray(joined[:, 0], dtype=np.int32),
+        np.ascontiguousarray(joined[:, 1], dtype=np.int32),
+        np.array([len(own) for own in arcs], dtype=np.int64),
+        np.array(n_tokens, dtype=np.int64),
+    )
+
+
+def _stacked(parts, key):
+    """Return rows of all samples, dense or canonical CSR."""
+    is_sparse = [sparse.issparse(part) for part in parts]
+    if any(is_sparse) and not all(is_sparse):
+        i, kinds = is_sparse.index(not is_sparse[0]), ("dense", "sparse")
+        raise TypeError(
+            f"{key!r} of X[{i}] is {kinds[is_sparse[i]]}, but of X[0] {kinds[is_sparse[0]]}; "
+            "expected the same for all sentences"
+        )
+    if not is_sparse[0]:
+        return np.ascontiguousarray(np.concatenate(parts))
+    flat = sparse.csr_array(sparse.vstack(parts, format="csr"))
+    if not flat.has_canonical_format:
+        flat = flat.copy()
+        flat.sum_duplicates()
+    return flat
+
+
+def _sample(i, item):
+    """Return features, label features or None, arcs (head, dependent) and the number of tokens."""
+    if not isinstance(item, Mapping):
+        item = {"features": item}
+    unknown = [key for key in item if key not in KEYS]
+    if unknown or "features" not in item:
+        found = f"unknown keys {unknown}" if unknown else "no 'features'"
+        raise ValueError(f"X[{i}] has {found}; the keys of a dict are {', '.join(KEYS)}")
+    listed = item.get("arcs") is not None
+    features = _numbers(item["features"], f"'features' of X[{i}]")
+    others = item.get("label_features")
+    if others is not None:
+        others = _numbers(others, f"'label_features' of X[{i}]")
+    n = features.shape[0] if features.ndim else 0
+    for table, key in ((features, KEYS[0]), (others, KEYS[2])):
+        if table is None:
+            continue
+        if listed:
+            right, expected = table.ndim == 2, "(arcs, features)"
+        else:
+            right = table.ndim == 3 and table.shape[:2] == (n, n + 1)
+            expected = "(tokens, tokens + 1, features)"
+        if not right or table.shape[-1] == 0:
+            raise ValueError(
+                f"{key!r} of X[{i}] has shape {table.shape}, expected {expected} with at least one "
+                "feature" + ("" if listed else "; X must be a list of such arrays")
+            )
+    if listed:
+        arcs, order = _listed_arcs(i, item["arcs"], len_of(features))
+        if others is not None and len_of(others) != len(arcs):
+            raise ValueError(
+                f"'label_features' of X[{i}] has {len_of(others)} rows, expected {len(arcs)}, one "
+                "per arc"
+            )
+        if order is not None:
+            features, others = features[order], None if others is None else others[order]
+        return features, others, arcs, int(arcs[:, 1].max(initial=0))
+    dependent, head = np.nonzero(np.arange(n + 1) != np.arange(1, n + 1)[:, np.newaxis])
+    arcs = np.column_stack([head, dependent + 1])
+    return features[dependent, head], None if others is None else others[dependent, head], arcs, n
+
+
+def len_of(table):
+    """Return the number of rows of a dense or sparse table."""
+    return table.shape[0]
+
+
+def _numbers(value, name):
+    """Return finite numbers as a float array or a CSR matrix."""
+    if sparse.issparse(value):
+        check_compressed(value, name)
+        array = as_csr(value)
+        array = array.copy() if array is value else array
+        array.data = as_floats(array.data, name)
+        wrong = first_beyond(array.data)
+    else:
+        array = as_floats(array_of(without_view(value), name, NUMBERS), name)
+        wrong = first_beyond(np.atleast_1d(array))
+    if wrong is not None:
+        raise ValueError(f"{name} contains {complaint(wrong[1])}")
+    return array
+
+
+def _listed_arcs(i, arcs, n_rows):
+    """Return arcs (head, dependent) in ascending order, and that order, None if they are sorted."""
+    name = f"'arcs' of X[{i}]"
+    arcs = array_of(without_view(arcs), name, "an array of integers")
+    if arcs.size == 0:
+        arcs = np.empty((0, 2), dtype=np.int64)
+    if arcs.shape != (n_rows, 2):
+        raise ValueError(
+            f"{name} has shape {arcs.shape}, expected {(n_rows, 2)}, the head and the dependent of "
+            "each arc"
+        )
+    if arcs.dtype.kind not in "iuf" or (arcs != np.trunc(arcs)).any():
+        raise TypeError(f"{name} must contain integers, found dtype {arcs.dtype}")
+    # Every token has an arc, so that a greater number is an error, before it takes memory.
+    wrong = np.flatnonzero(
+        (arcs < [0, 1]).any(axis=1) | (arcs > n_rows).any(axis=1) | (arcs[:, 0] == arcs[:, 1])
+    )
+    if len(wrong):
+        raise ValueError(
+            f"{name} has {arcs[wrong[0]].tolist()} at {wrong[0]}, expected a head and another "
+            "dependent: tokens have the numbers 1 to n, and only a head may be 0, the root"
+        )
+    arcs = arcs.astype(np.int64)
+    n = int(arcs[:, 1].max(initial=0))
+    missing = np.flatnonzero(np.bincount(arcs[:, 1], minlength=n + 1)[1:] == 0)
+    if len(missing):
+        raise ValueError(f"{name} has no arc to token {missing[0] + 1}")
+    if len(arcs) and arcs[:, 0].max() > n:
+        raise ValueError(f"{name} has the head {arcs[:, 0].max()}, but the sentence has {n} tokens")
+    places = arcs[:, 1] * (n + 1) + arcs[:, 0]
+    if (np.diff(places) > 0).all():
+        return arcs, None
+    order = np.argsort(places, kind="stable")
+    twice = np.flatnonzero(np.diff(places[order]) == 0)
+    if len(twice):
+        raise ValueError(f"{name} contains {arcs[order[twice[0]]].tolist()} twice")
+    return arcs[order], order
+
+
+@dataclass(frozen=True)
+class KnownTrees:
+    """Heads, and labels of arcs, of the tokens of all samples.
+
+    Attributes
+    ----------
+    heads : ndarray of int32 of shape (n_tokens,)
+        UNKNOWN if the head, or the label, is not known.
+    labels : ndarray of shape (n_tokens,), or None
+        None if arcs have no labels.
+    """
+
+    heads: np.ndarray
+    labels: np.ndarray | None
+
+    def classes(self, used, packed):
+        """Return the sorted labels of known tokens in a mask of samples; None without labels."""
+        if self.labels is None:
+            return None
+        chosen = np.repeat(used, packed.n_tokens) & (self.heads != UNKNOWN)
+        return training_classes(None, self.labels, chosen, None)
+
+    def codes(self, classes):
+        """Return the codes of the tokens, given the classes of the fit."""
+        if self.labels is None:
+            return self.heads
+        labels = np.full(len(self.heads), -1, dtype=np.int32)
+        known = self.heads != UNKNOWN
+        if known.any():
+            labels[known] = encode(self.labels[known], classes)
+        codes = np.where(labels < 0, UNSEEN, self.heads * len(classes) + labels)
+        return np.where(known, codes, UNKNOWN).astype(np.int32)
+
+
+def pack_trees(y, packed, labeled, ignore_label, name="y"):
+    """Validate y and return its KnownTrees.
+
+    Parameters
+    ----------
+    y : list of int arrays of heads or, with labels, of pairs (heads, labels)
+    packed : PackedSentences
+    labeled : bool
+    ignore_label : object
+        Marker of unknown heads and labels, as are missing values; None if all are known.
+    name : str
+        "y", or "y_partial", in which None instead of an item means that all tokens are unknown.
+    """
+    if y is None:
+        raise ValueError(f"requires {name} to be passed, but the target {name} is None")
+    check_depth(y, name)
+    y = items_of(y)
+    if not isinstance(y, list | tuple | np.ndarray) or getattr(y, "ndim", 1) == 0:
+        raise TypeError(
+            f"{name} must be a list of trees, one per sentence, found {type(y).__name__}"
+        )
+    if len(y) != len(packed):
+        raise ValueError(f"X has {len(packed)} samples but {name} has {len(y)}")
+    heads, labels = [np.empty(0, dtype=np.int32)], []
+    for i, (item, n) in enumerate(zip(y, packed.n_tokens.tolist(), strict=True)):
+        if name != "y" and item is None:
+            item = [None] * n
+            item = (item, item) if labeled else item
+        own, own_labels = tree_of(f"{name}[{i}]", items_of(item), n, labeled, ignore_label)
+        heads.append(own)
+        labels.append(own_labels)
+    if labeled:
+        parts = [own for own in labels if len(own)]
+        labels = as_labels(concatenate_labels(parts), ignore_label) if parts else np.empty(0, int)
+    return KnownTrees(np.concatenate(heads), labels if labeled else None)
+
+
+def tree_of(name, item, n, labeled, ignore_label=None):
+    """Return the heads of one sentence, and its labels, with the same tokens unknown in both."""
+    if not labeled:
+        return _heads(name, item, n, ignore_label), None
+    if not is_sized(item) or isinstance(item, str | Mapping) or len(item) != 2:
+        raise ValueError(f"{name} must be a pair (heads, labels), since labeled=True")
+    heads = _heads(f"the heads of {name}", item[0], n, ignore_label)
+    labels = masked_as_none(items_of(item[1]))
+    labels = as_labels(labels, ignore_label, lambda t: f"the labels of {name} at token {t + 1}")
+    if len(labels) != n:
+        raise ValueError(f"{name} has {len(labels)} labels, expected {n}, one per token")
+    unknown = (heads == UNKNOWN) | is_label(labels, ignore_label)
+    return np.where(unknown, UNKNOWN, heads), labels
+
+
+def _heads(name, item, n, ignore_label):
+    """Return the heads of the tokens of one sentence."""
+    heads = array_of(masked_as_none(items_of(item)), name, "an array of heads")
+    if heads.ndim == 1 and heads.dtype.kind in ("f", "O"):
+        heads = as_labels(heads, ignore_label, lambda t: f"{name} at token {t + 1}", ADVICE)
+    if heads.shape != (n,):
+        raise ValueError(f"{name} has shape {heads.shape}, expected {(n,)}, one head per token")
+    if n == 0:
+        return np.empty(0, dtype=np.int32)
+    if heads.dtype.kind not in "iuf":  # floats are integers at this point
+        raise TypeError(f"{name} has dtype {heads.dtype}, expected integers")
+    ignored = is_label(heads, ignore_label)
+    tokens = np.arange(1, n + 1)
+    wrong = np.flatnonzero(~ignored & ((heads < 0) | (heads > n) | (heads == tokens)))
+    if len(wrong):
+        t = wrong[0]
+        unknown = "" if ignore_label is None else f", or {ignore_label} if unknown"
+        raise ValueError(
+            f"{name} has the head {heads[t]} of token {t + 1}, expected another token, 1 to {n}, 0 "
+            f"for the root{unknown}"
+        )
+    return np.where(ignored, UNKNOWN, heads.astype(np.int64)).astype(np.int32)

@@ -1,0 +1,1 @@
+"""Dependency trees: features of arcs and their labels."""

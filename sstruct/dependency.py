@@ -1,0 +1,374 @@
+"""DependencySSVM: a max-margin dependency parser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sstruct._checks.arguments import explains_arguments
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.weight_frame import named_weights
+from sstruct._estimators.dependency.dependency_structure import DependencyStructure
+from sstruct._input.per_sample import PerSample
+
+__all__ = ["DependencySSVM"]
+
+
+@explains_arguments
+@dataclass(kw_only=True, eq=False, repr=False)
+class DependencySSVM(BaseSSVM):
+    r"""Structured SVM for dependency trees of sentences.
+
+    Each token of a sentence has one head, another token or the root, and the arcs from heads to
+    tokens form a tree. Arcs have features f_{h t}, and may have labels. The score of a tree with
+    the heads h_t and labels l_t is
+
+    .. math::
+
+        \sum_t \left( \langle w, f_{h_t, t} \rangle
+        + \langle u_{l_t}, g_{h_t, t} \rangle \right)
+
+    for learned weights w of arcs and, with labels, weights u_l of each label, whose features g are
+    f unless others are given. The tree with the highest score is found exactly: the maximum
+    spanning tree, or the best projective tree.
+
+    Parameters
+    ----------
+    labeled : bool, default=False
+        Whether arcs have labels, such as grammatical relations. If True, y contains pairs of heads
+        and labels.
+    projective : bool, default=False
+        Whether arcs must not cross: all tokens between a head and its dependent then descend from
+        the head. Decoding takes longer. True trees must be projective.
+    single_root : bool, default=True
+        Whether exactly one token is a child of the root, as in Universal Dependencies.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
+    prior : fitted model, array-like of shape (n_weights,) or None, default=None
+        Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
+        ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
+        model (how_to/adapt_model in the manual). A model must be of the same class, with the same
+        features and parameters that define weights; the new model has its classes. It is not
+        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
+        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
+        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
+        start at w0.
+    ignore_label : object, default=None
+        Marker in y of tokens whose head or label is unknown, which must not be a head, such as -1.
+        If it is set, sentences with such tokens, or with a head or label that is None, NaN or
+        masked, are removed in training, and these tokens are ignored in ``score``.
+        :class:`LatentSSVM` completes them instead. If None, a missing head raises an error.
+    lam : float or "auto", default="auto"
+        Regularization strength, positive. All weights are regularized, including intercepts.
+        ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
+        of nodes per sample, and V the sum of the variances of node features; features on a much
+        larger scale than the others have less influence on V. For label sets, it is 0.6 V / n,
+        multiplied by 7.5 / n^(1/3) for n > 422 samples. If `loss` is divided by the number of
+        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
+        ``1 / (lam * n)``.
+    loss : {"hamming-count", "hamming"}, default="hamming-count"
+        Cost of a wrong tree: the number of tokens with another head or label than the true one; or
+        the fraction of these tokens.
+    solver : str or solver object, default="auto"
+        The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
+        default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
+        ``"auto"`` is ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is
+        the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and
+        ``"cutting-plane"`` [5]_ minimize the same objective; the last three are intended for
+        comparison. ``"perceptron"`` and ``"pa"`` have no objective and require ``lam="auto"``. They
+        are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
+        two solvers support `warm_start` and `checkpoint`.
+    tol : float, default=1e-2
+        Tolerance of the stopping criterion: stop once the relative duality gap,
+        (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap with one additional
+        oracle call per sample. A certificate is also computed when the estimated gap falls below
+        `tol`. For ``"fw"`` and ``"cutting-plane"``, each pass is a certificate.
+    max_iter : int, default=1000
+        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
+        10 `max_iter` rounds.
+    max_time : float or None, default=None
+        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
+        ``"cutting-plane"``: one and a quadratic program).
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate is computed for the returned weights. Supported by
+        ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and perceptrons.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by
+        `random_state`, unless `X_val` and `y_val` are passed to ``fit``. Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Continue from the previous fit, for example after changing `lam` or adding samples.
+        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
+        have dual weights. The first samples must be the samples of the previous fit in the same
+        order. Sample weights may change, but not from or to 0. Different data and new classes raise
+        an error; pass all `classes` before the first fit.
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved periodically. If the file exists, the fit
+        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
+        of a different fit raises an error. It is removed when a fit converges. If the file cannot
+        be written during the fit, a warning is issued and the fit continues. Concurrent fits
+        require different files.
+    n_jobs : int or None, default=None
+        Number of threads for training and prediction; -1 uses all processors. Results do not depend
+        on it.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for results that are bitwise reproducible on the same machine and build, unless
+        `max_time` is set.
+    verbose : int, default=0
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
+        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        the stream is closed, the fit continues without output.
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        All weights in one vector: ``coef_`` and, with labels, ``label_coef_``. Each access returns
+        a copy.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the features of arcs.
+    label_coef_ : ndarray of shape (n_labels, n_label_features)
+        Weights of the label features of arcs for each label. Only available if ``labeled=True``.
+    classes_ : ndarray of shape (n_labels,)
+        The sorted labels of arcs. Only available if ``labeled=True``.
+    n_features_in_ : int
+        Number of features of an arc.
+    lam_ : float
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which do not use it.
+    solver_ : str
+        Name of the solver that was used.
+    n_iter_ : int
+        Number of passes, at least 1; for a solver with ``cache=True``, oracle calls divided by n.
+    n_oracle_calls_ : int
+        Number of oracle calls, excluding certificates. ``partial_fit`` counts all previous calls.
+    objective_, dual_objective_, dual_gap_ : float
+        The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
+        their difference. With status ROUNDING, `dual_objective_` is lowered so that it remains a
+        valid bound.
+    status_ : str
+        Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
+        EARLY_STOPPED: the validation score no longer improved, or the returned weights have a
+        better score than the weights within `tol`; INTERRUPTED: by Ctrl-C; STALLED: no further
+        progress is possible, because of rounding or because the decoder is not exact; ROUNDING:
+        rounding errors may exceed `tol`, so the duality gap is not certified.
+    converged_ : bool
+        Whether ``status_`` is CONVERGED.
+    inference_ : str
+        The decoder: ``"maximum spanning tree (exact)"`` or ``"Eisner (exact)"``.
+    history_ : dict of ndarrays
+        Columns with one row per pass: seconds and certificate_seconds (cumulative), passes,
+        oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
+        primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
+        sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
+        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
+        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
+        of samples in the pass with a positive loss. `early_stopping` adds validation_score; the
+        last row then has the certificate of ``w_``.
+
+    See Also
+    --------
+    sstruct.inference.dependency_tree : The decoder, for given scores.
+    sstruct.metrics.labeled_attachment_score : Fraction of tokens with the right head and label.
+    sstruct.datasets.make_dependency_trees : Generate sentences with trees.
+
+    Notes
+    -----
+    For a sentence of n tokens, decoding takes O(n^2) operations for maximum spanning trees [7]_ and
+    O(n^3) for projective trees [8]_, in addition to the scores of all candidate arcs, which take
+    most of the time, and of all of their labels. A single root is enforced exactly. Memory is
+    O(n^2) per thread in addition to the features. Candidate arcs that are listed reduce the time
+    and memory for features.
+
+    The unlabeled model is the first-order model of [7]_. Labels of arcs are independent of each
+    other, so that the best one of each arc is found first.
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
+    .. [7] R. McDonald, F. Pereira, K. Ribarov, J. Hajic. Non-projective Dependency Parsing using
+       Spanning Tree Algorithms. HLT-EMNLP 2005.
+    .. [8] J. Eisner. Three New Probabilistic Models for Dependency Parsing: An Exploration. COLING
+       1996.
+
+    Examples
+    --------
+    >>> from sstruct import DependencySSVM
+    >>> from sstruct.datasets import make_dependency_trees
+    >>> X, y = make_dependency_trees(300, random_state=0)
+    >>> X[0].shape, y[0]
+    ((9, 10, 38), array([5, 3, 9, 3, 8, 9, 5, 3, 0]))
+    >>> model = DependencySSVM(random_state=0).fit(X[:200], y[:200])
+    >>> model.inference_
+    'maximum spanning tree (exact)'
+    >>> bool(model.score(X[200:], y[200:]) > 0.8)
+    True
+    """
+
+    _structure_class = DependencyStructure
+
+    coef_ = named_weights("coef", "Weights of the features of arcs.")
+    label_coef_ = named_weights("label_coef", "Weights of the label features for each label.")
+
+    labeled: bool = False
+    projective: bool = False
+    single_root: bool = True
+    loss: Literal["hamming-count", "hamming"] = "hamming-count"
+    ignore_label: Any = None
+    n_features_in_: int = field(init=False)
+    classes_: np.ndarray = field(init=False)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model to sentences with true trees.
+
+        Parameters
+        ----------
+        X : list of n arrays of shape (n_tokens, n_tokens + 1, n_features), or list of n dicts
+            Features of all arcs: ``X[i][t - 1, h]`` are those of the arc from head h to token t, of
+            tokens numbered from 1 to n_tokens, where head 0 is the root. Entries with h = t are
+            ignored. Or dicts with the keys:
+
+            features : array of shape (n_tokens, n_tokens + 1, n_features) or (n_arcs, n_features)
+                Features of all arcs or, with ``arcs``, of the listed ones, which may be a sparse
+                matrix.
+            arcs : int array of shape (n_arcs, 2), optional
+                Head and dependent of each candidate arc. Other arcs are forbidden. Each token has
+                at least one arc.
+            label_features : as features, optional
+                Features of arcs for the weights of labels. By default, these are ``features``.
+        y : list of n int arrays of shape (n_tokens,), or list of n pairs (heads, labels)
+            The head of each token, 0 for the root, as in the column HEAD of CoNLL-U. With
+            ``labeled=True``, pairs of such an array and an array of labels of shape (n_tokens,).
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
+            ignored.
+        X_val, y_val : as X and y, optional
+            Validation samples for `early_stopping`, which are not used in training. If None,
+            `validation_fraction` of the samples is set aside. Labels not seen in training count as
+            errors.
+        sample_weight_val : as for ``score``, optional
+            Weights of the validation samples in the score.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter are invalid, for example if heads form a cycle, or a tree is
+            not projective and ``projective=True``. The message names the sample, and the estimator
+            remains unchanged.
+        """
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
+
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Predict the best tree of each sentence, optionally given some known heads.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Sentences.
+        y_partial : list of n trees, optional
+            Known heads and labels, in the form of y; the others are predicted given these. None,
+            NaN or `ignore_label` (-1 if `ignore_label` is None) marks an unknown head; a token with
+            an unknown label is unknown. None instead of a tree marks all tokens as unknown.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sentence, an int array (n_tokens,) of heads, 0 for the root; with
+            ``labeled=True``, a pair of this array and an array of labels.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data are invalid, or the candidate arcs and the known heads form no tree; the
+            message names the sample.
+
+        Examples
+        --------
+        A user knows that token 1 is the child of the root:
+
+        >>> from sstruct import DependencySSVM
+        >>> from sstruct.datasets import make_dependency_trees
+        >>> X, y = make_dependency_trees(100, random_state=0)
+        >>> model = DependencySSVM(random_state=0).fit(X[:80], y[:80])
+        >>> model.predict(X[80:81])[0]
+        array([2, 0, 2])
+        >>> model.predict(X[80:81], [[0, None, None]])[0]
+        array([0, 1, 2])
+        """
+        structure, model = self._fitted()
+        samples = structure.pack(X, model)
+        known = structure.known_codes(model, samples, y_partial)
+        codes = structure.decode(model, samples, known)
+        return PerSample.of(structure.trees_of(model, samples, codes))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of all arcs.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Sentences.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sentence, an array (n_tokens, n_tokens + 1) with a row per token and a column
+            per head, of the score of the arc with its best label; ``-inf`` for arcs that are not
+            candidates. :func:`sstruct.inference.dependency_tree` finds the predicted heads from it.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data are invalid; the message names the sample.
+        """
+        structure, model = self._fitted()
+        return PerSample.of(structure.arc_tables(model, structure.pack(X, model)))
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the unlabeled or, with ``labeled=True``, the labeled attachment score.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+            Sentences and their true trees, which need not be projective.
+        sample_weight : array-like of shape (n,), optional
+            Weight of the tokens of each sentence.
+
+        Returns
+        -------
+        float
+            Weighted fraction of tokens with the true head and, with labels, the true label. Labels
+            not seen in training are errors.
+        """
+        return super().score(X, y, sample_weight)
