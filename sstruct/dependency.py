@@ -174,6 +174,7 @@ class DependencySSVM(BaseSSVM):
 
     See Also
     --------
+    sstruct.preprocessing.ArcVectorizer : Features of arcs from words and tags.
     sstruct.inference.dependency_tree : The decoder, for given scores.
     sstruct.metrics.labeled_attachment_score : Fraction of tokens with the right head and label.
     sstruct.datasets.make_dependency_trees : Generate sentences with trees.

@@ -237,6 +237,20 @@ def _dicts(rng):
     return {"X": X, "others": others, "min_count": 1, "dtype": np.float64}
 
 
+def _arcs_vectorized(X, y, others, **parameters):
+    vectorizer = preprocessing.ArcVectorizer(**parameters)
+    vectorizer.fit(X, y)
+    return [sample["arcs"] for sample in vectorizer.transform(others)]
+
+
+def _words_and_tags(rng):
+    X, others = ([[("a", "N"), ("b", "V")], [("c", "V")]] for _ in range(2))
+    return {
+        "X": X, "y": [[2, 0], [0]], "others": others, "n_buckets": 8, "labeled": True,
+        "n_label_buckets": 4, "min_count": 1, "prune": rng.random() < 0.5,
+    }  # fmt: skip
+
+
 def _hierarchy(rng):
     return {"Y": rng.integers(0, 2, (3, 3)), "names": ["a", "a.b", "c.d"], "separator": "."}
 
@@ -550,6 +564,7 @@ FUNCTIONS = [
     (_energy, _model_and_labels),
     (_per_node, _structures),
     (_vectorized, _dicts),
+    (_arcs_vectorized, _words_and_tags),
     (preprocessing.hierarchical_labels, _hierarchy),
     (preprocessing.superpixel_graph, _segmented),
     (preprocessing.superpixel_labels, _segment_labels),

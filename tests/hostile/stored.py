@@ -9,13 +9,14 @@ from sklearn.preprocessing import StandardScaler
 
 from sstruct import ChainSSVM, PathCV, Sequences, inference, ssvm_path
 from sstruct.path import CompactRows
-from sstruct.preprocessing import PerNode, SequenceVectorizer
+from sstruct.preprocessing import ArcVectorizer, PerNode, SequenceVectorizer
 from tests.hostile.case import REFUSED
 
 RNG = np.random.default_rng(0)
 X = [RNG.standard_normal((L, 2)) for L in (1, 3, 2, 4)]
 Y = [RNG.integers(0, 2, len(x)) for x in X]
 WORDS = [[{"a": 1.0, "b": "c"}], [{"b": "d"}, {"a": 2.0}]]
+TAGGED = [[("a", "N"), ("b", "V")], [("c", "V")]]
 ROWS = np.vstack(X)
 
 
@@ -84,6 +85,13 @@ KINDS = {
             "transform": lambda it: it.transform(WORDS),
             "fit_transform": lambda it: it.fit_transform(WORDS),
             "names": lambda it: it.get_feature_names_out(),
+        },
+    ),
+    "ArcVectorizer": (
+        lambda: [ArcVectorizer(n_buckets=8, labeled=True).fit(TAGGED), ArcVectorizer()],
+        {
+            "transform": lambda it: it.transform(TAGGED),
+            "fit_transform": lambda it: it.fit_transform(TAGGED, [[2, 0], [0]]),
         },
     ),
     "PathCV": (

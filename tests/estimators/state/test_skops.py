@@ -9,9 +9,9 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sstruct import ChainSSVM, Sequences, ssvm_path
+from sstruct import ChainSSVM, DependencySSVM, Sequences, ssvm_path
 from sstruct.masks import bio_transitions
-from sstruct.preprocessing import PerNode, SequenceVectorizer
+from sstruct.preprocessing import ArcVectorizer, PerNode, SequenceVectorizer
 from sstruct.solvers import MPBCFW
 from tests.estimators.equal import equal
 
@@ -23,6 +23,8 @@ TRUSTED = (
     "sstruct.grid.GridCRFSSVM",
     "sstruct.multilabel.MultilabelSSVM",
     "sstruct.masks.bio_transitions",
+    "sstruct.dependency.DependencySSVM",
+    "sstruct.preprocessing.ArcVectorizer",
     "sstruct.preprocessing.PerNode",
     "sstruct.preprocessing.SequenceVectorizer",
     "sstruct.solvers.MPBCFW",
@@ -102,6 +104,10 @@ def test_pipelines(tiny_chains, rng):
     again = round_trip(text)
     assert equal(again.predict(words), text.predict(words))
     assert again[0].vocabulary_ == text[0].vocabulary_
+    tagged = [[(item["w"], "N") for item in sequence] for sequence in words]
+    parser = make_pipeline(ArcVectorizer(n_buckets=8), DependencySSVM(random_state=0))
+    parser.fit(tagged, [np.arange(len(labels)) for labels in y])
+    assert equal(round_trip(parser).predict(tagged), parser.predict(tagged))
     symbols = [[[item["w"]] for item in sequence] for sequence in words]
     encoded = make_pipeline(PerNode(OneHotEncoder()), ChainSSVM(random_state=0)).fit(symbols, y)
     assert equal(round_trip(encoded).predict(symbols), encoded.predict(symbols))
