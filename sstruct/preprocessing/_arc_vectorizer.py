@@ -33,8 +33,8 @@ ROOT, UNKNOWN, OUTSIDE = range(3)
 SPECIAL = ("root", "unknown", "outside")
 # Lower ends of the distances from a head that have a code each, in each direction.
 DISTANCES = np.array([1, 2, 3, 4, 5, 10])
-# Number of arcs whose features are computed together.
-AT_ONCE = 2**17
+# Number of arcs whose features are computed together: temporary arrays stay in the cache.
+AT_ONCE = 2**14
 MOST_BUCKETS = 2**24
 
 # Attributes of an arc: the word and tag of the head (H, h) and of the dependent (D, d), the tags
@@ -328,7 +328,8 @@ def _hashed(attributes, templates, n_buckets, between):
     codes = [attributes["h"][arc], tag.astype(np.uint64), attributes["d"][arc]]
     # Different tags may have the same bucket. Buckets of an arc are sorted.
     codes.append((attributes["+"][arc] > len(DISTANCES)).astype(np.uint64))
-    places = np.unique(arc * n_buckets + (_hash(codes, T) % size).astype(np.int64))
+    places = np.sort(arc * n_buckets + (_hash(codes, T) % size).astype(np.int64))
+    places = places[np.append(True, places[1:] != places[:-1])] if len(places) else places
     arc, bucket = np.divmod(places, n_buckets)
     counts = np.bincount(arc, minlength=n)
     indptr = np.append(0, np.cumsum(T + counts))
