@@ -13,7 +13,9 @@ Segment F1 (intersection over union of at least 0.5) and accuracy on test record
 * "segments": SegmentSSVM with the default bins of durations;
 * "segments, quantiles": with bins that start at quantiles of the durations in training;
 * "segments, limits": with the smallest and largest durations in training as limits, by label. The
-  largest one is multiplied by 1.25, and the smallest one divided by it.
+  largest one is multiplied by 1.25, and the smallest one divided by it;
+* "limits, mean" and "limits, mean, contrast": the same with these features of whole segments;
+* "limits, segment loss" and "limits, boundary loss": the same with these losses.
 
 All other parameters have their defaults. Each split has its own random recordings:
 
@@ -61,6 +63,12 @@ SECONDS = {
     "watch-same": [(5, 20)] * 7,
 }
 SLACK = 1.25
+VARIANTS = {
+    "mean": {"segment_features": "mean"},
+    "mean, contrast": {"segment_features": ["mean", "contrast"]},
+    "segment loss": {"loss": "segments"},
+    "boundary loss": {"loss": "boundaries"},
+}
 
 
 def generated(rng):
@@ -166,6 +174,9 @@ def methods(y):
         "segments": SegmentSSVM(random_state=0),
         "segments, quantiles": SegmentSSVM(duration_bins=bins, random_state=0),
         "segments, limits": SegmentSSVM(duration_bins=bins, random_state=0, **limits),
+    } | {
+        f"limits, {name}": SegmentSSVM(duration_bins=bins, random_state=0, **limits, **options)
+        for name, options in VARIANTS.items()
     }
 
 

@@ -17,6 +17,11 @@ from sstruct._problems.segment.segment_arguments import (
 )
 
 
+# The cost of a wrong node for ``lam="auto"``, if segments or boundaries count in the loss, times the number
+# of nodes per segment: the best power of 4 for both losses on two data sets (segment_durations.py).
+COST = 4
+
+
 class LabeledSegments(LabeledChains):
     """Validated training data of a model of segments: `LabeledChains` whose runs have durations.
 
@@ -61,7 +66,7 @@ class LabeledSegments(LabeledChains):
         self.segment_loss = SegmentLoss.of(name, self.codes, *blocks, tolerance)
         self._loss_terms = [np.array([OF_SEGMENTS.index(name), tolerance])]
         weight = self.sample_weight
-        cost = (weight @ self.segment_loss.n_true) / (weight @ self.length)
+        cost = COST * (weight @ self.segment_loss.n_true) / (weight @ self.length)
         self.trained = replace(self.trained, mean_cost=float(cost))
 
     def _check_durations(self):
