@@ -46,7 +46,7 @@ class ChangePointSSVM(BaseSSVM):
     over all change points y, where :math:`\langle w, \phi(x, y) \rangle` is the score of y and
     :math:`s_i` the weight of signal i. The loss :math:`L_i(y)` is the number of true changes
     without a change within `tolerance`, plus the number of changes that are not near a true change,
-    or not the first one that is.
+    or not the first one that is. True changes may also be given as intervals, see :meth:`fit`.
 
     Parameters
     ----------
@@ -280,7 +280,11 @@ class ChangePointSSVM(BaseSSVM):
             signals.
         y : list of n int arrays
             The change points of each signal: increasing indices of the first nodes of all segments
-            but the first one, 1 to L_i - 1. Empty for a signal without a change.
+            but the first one, 1 to L_i - 1. Empty for a signal without a change. If only an
+            interval of a change is known, a pair of its first and last possible value, as in
+            ``[(8, 12), 30]``; intervals do not overlap. The loss accepts each change within
+            `tolerance` of an interval. The true change is taken to be in the middle; with
+            :class:`LatentSSVM`, it is the best one for the model.
         sample_weight : array-like of shape (n,), optional
             Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
             ignored.

@@ -9,7 +9,7 @@ from sstruct._checks.shown import shortened
 from sstruct._input.frames import items_of
 
 
-def pack_changes(y, name, lengths=None):
+def pack_changes(y, name, lengths=None, intervals=False):
     """Return an int64 array with the validated change points of each signal.
 
     Parameters
@@ -19,6 +19,9 @@ def pack_changes(y, name, lengths=None):
         Name of y in errors.
     lengths : ndarray of int64 of shape (n,), or None
         Numbers of nodes of the signals; None if they are not known.
+    intervals : bool
+        Whether entries may be intervals, pairs of the first and the last possible change point. The
+        arrays then have shape (n_changes, 2).
     """
     if y is None:
         raise ValueError(f"requires {name} to be passed, but the target {name} is None")
@@ -32,10 +35,34 @@ def pack_changes(y, name, lengths=None):
     if lengths is not None and len(y) != len(lengths):
         raise ValueError(f"X has {len(lengths)} signals, but {name} has {len(y)} entries")
     lengths = [None] * len(y) if lengths is None else lengths.tolist()
+    of_one = _intervals_of if intervals else _changes_of
     return [
-        _changes_of(item, f"{name}[{i}]", i, length)
-        for i, (item, length) in enumerate(zip(y, lengths))
+        of_one(item, f"{name}[{i}]", i, length) for i, (item, length) in enumerate(zip(y, lengths))
     ]
+
+
+def _intervals_of(item, name, i, length):
+    """Return the first and last change point of the intervals of signal i, (n, 2)."""
+    kinds = list | tuple | np.ndarray
+    if isinstance(item, list | tuple) and any(isinstance(each, kinds) for each in item):
+        rows = [each if np.ndim(each) else (each, each) for each in item]
+        if any(np.shape(row) != (2,) for row in rows):
+            raise ValueError(
+                f"{name} is {shortened(item)}, expected integers, or pairs of integers: the first "
+                "and the last node before which the change may be"
+            )
+        item = rows
+    bounds = array_of(item, name, "an array of change points or intervals")
+    if bounds.ndim != 2 or bounds.shape[1] != 2:
+        places = _changes_of(item, name, i, length)
+        return np.column_stack([places, places])
+    first, last = (_changes_of(bounds[:, side], name, i, length) for side in range(2))
+    if (first > last).any() or (first[1:] <= last[:-1]).any():
+        raise ValueError(
+            f"{name} has the intervals {shortened(bounds.tolist())}, expected increasing intervals "
+            "that do not overlap"
+        )
+    return np.column_stack([first, last])
 
 
 def _changes_of(item, name, i, length):
@@ -64,26 +91,30 @@ def _changes_of(item, name, i, length):
 
 
 def boundary_f1(true, found, tolerance, weights):
-    """Return the F1 score of change points: lists of increasing arrays, and weights of signals."""
+    """Return the F1 score of change points: lists of increasing arrays, and weights of signals.
+
+    true : change points, or arrays (n, 2) of intervals
+    """
     right = total = 0.0
     for a, b, weight in zip(true, found, weights):
-        right += weight * n_matches(a.tolist(), b.tolist(), tolerance)
+        first, last = (a, a) if a.ndim == 1 else a.T
+        right += weight * n_matches(first.tolist(), last.tolist(), b.tolist(), tolerance)
         total += weight * (len(a) + len(b))
     return float(2 * right / total) if right else 0.0
 
 
-def n_matches(true, found, tolerance):
+def n_matches(first, last, found, tolerance):
     """Return the largest number of pairs of a true and a found change, at most `tolerance` apart.
 
-    true, found : increasing lists of integers
+    first, last, found : increasing lists of integers, intervals of the true changes
     Each change belongs to at most one pair. O(length): of two sorted lists, matching the first
     entries that are near enough is optimal.
     """
     i = j = count = 0
-    while i < len(true) and j < len(found):
-        if abs(true[i] - found[j]) <= tolerance:
+    while i < len(first) and j < len(found):
+        if first[i] - tolerance <= found[j] <= last[i] + tolerance:
             i, j, count = i + 1, j + 1, count + 1
-        elif true[i] < found[j]:
+        elif last[i] < found[j]:
             i += 1
         else:
             j += 1

@@ -35,7 +35,7 @@ def make_signals(
     allowed = [changes.labelings(L, least, most) for L in lengths.tolist()]
     truths = [own[rng.integers(len(own))] for own in allowed]
     truth = np.concatenate(truths).astype(np.int32)
-    windows = windows_of(truth, lengths, tolerance)
+    windows = all_windows(truth, lengths, tolerance)
     n_costs = len(costs) * F
     w = np.r_[rng.integers(0, 4, n_costs), rng.integers(-9, 10, len(bins) + 1)].astype(float)
     return SimpleNamespace(
@@ -47,6 +47,16 @@ def make_signals(
         public=lambda w: w,
         allowed=allowed,
     )
+
+
+def all_windows(truth, lengths, tolerance):
+    """The windows of known changes of all blocks."""
+    parts = np.split(truth, np.cumsum(lengths)[:-1])
+    places = [np.flatnonzero(part) for part in parts]
+    windows = [
+        windows_of(a, a, len(part), tolerance) for a, part in zip(places, parts, strict=True)
+    ]
+    return np.concatenate(windows)
 
 
 @pytest.mark.parametrize("tolerance", [0, 1, 3])
@@ -120,7 +130,7 @@ def test_pruning_changes_no_answer_of_long_signals(rng, cost, bins, least):
         kinds = np.array([COSTS.index("mean"), COSTS.index(cost)], dtype=np.int32)
         model = ChangePointModel(kinds, least, 10**6, np.array(bins) if bins else None)
         sums = SignalSums.of(x, lengths, np.ones((1, 2)), True)
-        problem = ChangePointProblem(sums, model, truth, windows_of(truth, lengths, 3))
+        problem = ChangePointProblem(sums, model, truth, all_windows(truth, lengths, 3))
         w = np.r_[0.0, 0, 0.3, 0, rng.normal(0, 2, len(bins)), 2]
         whole = w.copy()
         whole[1] = -1.0
@@ -135,12 +145,60 @@ def test_pruning_changes_no_answer_of_long_signals(rng, cost, bins, least):
 def test_windows():
     changes_at = np.zeros(20, dtype=np.int32)
     changes_at[[3, 4, 10, 14]] = 1
-    windows = windows_of(changes_at, np.array([12, 8]), 3)
+    windows = all_windows(changes_at, np.array([12, 8]), 3)
     expected = np.zeros(20, dtype=np.int32)
     expected[1:4], expected[4:7], expected[7:12] = 1, 4, 7
     expected[12 + 1 : 12 + 6] = 1
     assert windows.tolist() == expected.tolist()
-    assert not windows_of(np.zeros(5, dtype=np.int32), np.array([5]), 3).any()
+    assert not all_windows(np.zeros(5, dtype=np.int32), np.array([5]), 3).any()
+
+
+def test_windows_of_intervals():
+    first, last = np.array([3, 8]), np.array([5, 8])
+    assert windows_of(first, last, 12, 0).tolist() == [0] * 3 + [3] * 3 + [0] * 2 + [8] + [0] * 3
+    assert windows_of(first, last, 12, 1).tolist() == [0, 0] + [2] * 5 + [7] * 3 + [0, 0]
+    assert windows_of(first, last, 12, 99).tolist() == [0] + [1] * 6 + [7] * 5
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_one_change_in_each_interval(seed):
+    """The best segments with one change in each interval, by enumeration."""
+    rng = np.random.default_rng(seed)
+    for _ in range(25):
+        bins = (1, 2, 4) if rng.random() < 0.5 else ()
+        least = int(rng.integers(1, 3))
+        lengths = rng.integers(1, 9, 4)
+        made = make_signals(rng, np.maximum(lengths, least), bins=bins, least=least)
+        length = np.asarray(made.problem.code_sizes())
+        numbers = [some_intervals(rng, L) for L in length]
+        problem = ChangePointProblem(
+            made.problem.signals, made.problem.model, intervals=np.concatenate(numbers)
+        )
+        for i, (own, allowed) in enumerate(zip(numbers, made.allowed, strict=True)):
+            kept = [
+                y for y in allowed if own[np.array(y) == 1].tolist() == [*range(1, own.max() + 1)]
+            ]
+            if not kept:
+                with pytest.raises(NoSegmentsError):
+                    problem.best_code(i, made.padded, 0.0)
+                continue
+            scores = [made.phi(i, y) @ made.w for y in kept]
+            code, value, _, exact = problem.best_code(i, made.padded, 0.0)
+            assert value == pytest.approx(max(scores), abs=1e-9)
+            assert scores[kept.index(tuple(code.tolist()))] == pytest.approx(value, abs=1e-9)
+            assert exact
+
+
+def some_intervals(rng, length):
+    """Numbers of random intervals of a signal, which may be next to each other."""
+    out, number = np.zeros(length, dtype=np.int32), 0
+    position = 1 + rng.integers(0, 3)
+    while position < length and rng.random() < 0.8:
+        number += 1
+        stop = position + rng.integers(1, 4)
+        out[position:stop] = number
+        position = stop + rng.integers(0, 3)
+    return out
 
 
 def test_rounding_of_long_signals():
@@ -180,7 +238,10 @@ def test_invalid_codes_and_arguments(rng):
     with pytest.raises(NoSegmentsError, match="block 0 of 5 nodes has no segments of allowed"):
         ChangePointProblem(sums, ChangePointModel(model.kinds, 3, 4)).best_code(0, np.zeros(2), 0.0)
     truth = np.array([0, 0, 1, 0, 0, 0, 0, 1, 0], dtype=np.int32)
-    windows = windows_of(truth, sums.length, 1)
+    windows = all_windows(truth, sums.length, 1)
+    for wrong in (np.ones(9, dtype=np.int32), -truth, truth[:-1]):
+        with pytest.raises(ValueError, match="intervals must"):
+            ChangePointProblem(sums, model, intervals=wrong)
     with pytest.raises(ValueError, match="duration that is not allowed"):
         ChangePointProblem(sums, ChangePointModel(model.kinds, 3, 9), truth, windows)
     for wrong, message in (

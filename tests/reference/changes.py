@@ -51,14 +51,31 @@ def loss(truth, y, tolerance):
     A node is in the window of the nearest true change, of the later one if there are two, if it is
     within the tolerance.
     """
-    true, seen, wrong = changes_of(truth), set(), 0
+    return interval_loss([(t, t) for t in changes_of(truth)], y, tolerance)
+
+
+def interval_loss(intervals, y, tolerance):
+    """As `loss`, if the true changes are in intervals (first, last)."""
+    seen, wrong = set(), 0
+
+    def distance(t, interval):
+        return max(interval[0] - t, t - interval[1], 0)
+
     for t in changes_of(y):
-        near = min(true, key=lambda c: (abs(t - c), -c), default=None)
-        if near is None or abs(t - near) > tolerance or near in seen:
+        near = min(intervals, key=lambda c: (distance(t, c), -c[0]), default=None)
+        if near is None or distance(t, near) > tolerance or near in seen:
             wrong += 1
         else:
             seen.add(near)
-    return wrong + len(true) - len(seen)
+    return wrong + len(intervals) - len(seen)
+
+
+def agrees(y, intervals):
+    """Whether a code has one change in each interval, and no other one."""
+    found = changes_of(y)
+    return len(found) == len(intervals) and all(
+        a <= t <= b for t, (a, b) in zip(found, intervals, strict=True)
+    )
 
 
 def labelings(length, least=1, most=None):
@@ -87,15 +104,17 @@ def scaled(x, scale):
 def blocks(
     X, y, costs, bins=(), *, tolerance=5, least=1, most=None, scale="noise", weights=None
 ):  # fmt: skip
-    """brute_force.Block of each signal."""
+    """brute_force.Block of each signal; the middle of intervals in y is the truth."""
     weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
     out = []
     for i, (x, places) in enumerate(zip(X, y, strict=True)):
         x, floor = scaled(x.reshape(len(x), -1), scale)
-        truth = tuple(int(t in places) for t in range(len(x)))
+        places = [tuple(each) if np.ndim(each) else (each, each) for each in places]
+        middle = [(a + b) // 2 for a, b in places]
+        truth = tuple(int(t in middle) for t in range(len(x)))
         allowed = labelings(len(x), least, most)
         phi = np.array([joint_feature(x, z, costs, bins, floor) for z in allowed])
-        losses = np.array([loss(truth, z, tolerance) for z in allowed], dtype=float)
+        losses = np.array([interval_loss(places, z, tolerance) for z in allowed], dtype=float)
         weight = weights[i] / weights.sum()
         out.append(Block(i, allowed, phi, losses, allowed.index(truth), weight))
     return out

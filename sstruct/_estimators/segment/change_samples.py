@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -127,6 +128,57 @@ def _column(item, i):
     if not is_flat:
         return item
     return as_floats(array_of(item, f"X[{i}]", NUMBERS), f"X[{i}]")[:, np.newaxis]
+
+
+@dataclass(frozen=True)
+class KnownIntervals:
+    """The counterpart of KnownLabels for changes of which only an interval is known.
+
+    Attributes
+    ----------
+    intervals : list of int64 ndarrays of shape (n_changes, 2)
+        The first and the last possible change point of each change of each signal.
+    lengths : ndarray of int64 of shape (n,)
+    used : ndarray of bool of shape (n,)
+        Whether signals have nodes and a positive weight.
+    empty : ndarray of int
+        Indices of the empty signals.
+    """
+
+    intervals: list
+    lengths: np.ndarray
+    used: np.ndarray
+    empty: Any = ()
+
+    warm: ClassVar = False  # planes are relative to the truth
+    in_loss: ClassVar = None
+    classes: ClassVar = None
+    features: ClassVar = None
+    plain: ClassVar = True
+
+    @property
+    def codes(self):
+        """The middle of each interval, as codes of all nodes."""
+        return flat_changes([of_one.sum(axis=1) // 2 for of_one in self.intervals], self.lengths)
+
+    @property
+    def n_hidden(self):
+        """Number of changes of training samples whose interval has several nodes."""
+        of_used = [of_one for of_one, used in zip(self.intervals, self.used) if used]
+        return int(sum((first < last).sum() for first, last in (each.T for each in of_used)))
+
+    def changed(self, codes, others):
+        """Count the changes of training samples that differ between two completions."""
+        differ = (codes != others) & (codes != 0)
+        return int(differ[np.repeat(self.used, self.lengths)].sum())
+
+
+def interval_numbers(intervals, length):
+    """Return the number of the interval of each node, from 1 on, as int32; 0 if it has none."""
+    out = np.zeros(length, dtype=np.int32)
+    for number, (first, last) in enumerate(intervals.tolist(), 1):
+        out[first : last + 1] = number
+    return out
 
 
 def flat_changes(changes, lengths):

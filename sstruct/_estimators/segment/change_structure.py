@@ -9,8 +9,10 @@ from sstruct._estimators.core.sample_data import SampleData
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.segment.change_samples import (
+    KnownIntervals,
     changes_of_codes,
     flat_changes,
+    interval_numbers,
     pack_signals,
 )
 from sstruct._estimators.segment.change_state import CHANGE_STATE
@@ -83,7 +85,10 @@ class ChangePointStructure(Structure):
     def train(self, X, y, sample_weight, completion=None, model=None):
         signals = self.pack(X, model)
         nodes, lengths = signals.nodes, signals.nodes.lengths
-        changes = pack_changes(y, "y", lengths)
+        intervals = pack_changes(y, "y", lengths, intervals=True)
+        changes = [of_one.sum(axis=1) // 2 for of_one in intervals]
+        if completion is not None:
+            changes = changes_of_codes(completion.codes, lengths)
         weights = check_weights(sample_weight, len(signals))
         kinds, limits, bins = self.kinds(), self.limits(), self.bins()
         _check_durations(changes, lengths, limits)
@@ -101,7 +106,10 @@ class ChangePointStructure(Structure):
         of_model = ChangePointModel(kinds, *limits[:, 0].tolist(), bins)
         sums = signals.sums(used, self.scale, of_model.with_positions)
         truth = flat_changes([changes[i] for i in np.flatnonzero(used)], lengths[used])
-        windows = windows_of(truth, lengths[used], self.tolerance)
+        windows = np.concatenate([
+            windows_of(*intervals[i].T, int(lengths[i]), self.tolerance)
+            for i in np.flatnonzero(used)
+        ])  # fmt: skip
         problem = ExplicitProblem(ChangePointProblem(sums, of_model, truth, windows))
         if self.warm_start or self.checkpoint is not None:
             problem.keep_labelings()
@@ -115,7 +123,7 @@ class ChangePointStructure(Structure):
 
         def of_first(n):
             end = nodes.offsets[n]
-            return [nodes.flat[:end], nodes.offsets[: n + 1], used[:n], *changes[:n]]
+            return [nodes.flat[:end], nodes.offsets[: n + 1], used[:n], *intervals[:n]]
 
         return Training(
             problem,
@@ -145,7 +153,10 @@ class ChangePointStructure(Structure):
         return problem.layout.padded_bounds(bounds)
 
     def decode(self, model, samples, known=None):
-        """Return an array of the change points of each signal."""
+        """Return an array of the change points of each signal.
+
+        known : intervals of each signal, each with one change, or None
+        """
         lengths = samples.nodes.lengths
         if not lengths.any():
             return changes_of_codes(np.empty(0, dtype=np.int32), lengths)
@@ -154,7 +165,11 @@ class ChangePointStructure(Structure):
             model._costs, *model._durations[:, 0].tolist(), model.get("duration_bins_")
         )
         sums = samples.sums(used, "noise" if model._scaled else None, of_model.with_positions)
-        problem = ChangePointProblem(sums, of_model)
+        if known is not None:
+            known = np.concatenate([
+                interval_numbers(known[i], int(lengths[i])) for i in np.flatnonzero(used)
+            ])  # fmt: skip
+        problem = ChangePointProblem(sums, of_model, intervals=known)
         try:
             codes = decode(problem, model._w, n_threads(self.n_jobs))
         except NoLabelingError as error:
@@ -166,7 +181,7 @@ class ChangePointStructure(Structure):
         return changes_of_codes(codes, lengths)
 
     def truth(self, model, samples, y, sample_weight):
-        changes = pack_changes(y, "y", samples.nodes.lengths)
+        changes = pack_changes(y, "y", samples.nodes.lengths, intervals=True)
         return changes, check_weights(sample_weight, len(samples))
 
     def score(self, model, samples, truth):
@@ -174,9 +189,14 @@ class ChangePointStructure(Structure):
         return boundary_f1(changes, self.decode(model, samples), self.tolerance, weights)
 
     def hidden(self, X, y, sample_weight):
-        raise TypeError(
-            f"LatentSSVM does not support {self.estimator_name}: all changes must be annotated"
-        )
+        nodes = self.pack(X).nodes
+        intervals = pack_changes(y, "y", nodes.lengths, intervals=True)
+        trained = (check_weights(sample_weight, len(nodes)) > 0) & (nodes.lengths > 0)
+        return KnownIntervals(intervals, nodes.lengths, trained, nodes.empty)
+
+    def complete(self, model, X, known, n_states=1):
+        found = self.decode(model, self.pack(X, model), known.intervals)
+        return flat_changes(found, known.lengths)
 
     def distinct_labels(self, y):
         return None

@@ -21,6 +21,10 @@ cdef struct ChangeScores:
     const int32_t* window            # L entries
     double loss_weight
     int64_t least, most              # durations of segments
+    # Number, from 1 on, of the interval of node t, in each of which there is one change; 0: none is
+    # allowed before node t. NULL: changes are free.
+    const int32_t* interval          # L entries
+    int32_t n_intervals
 
 
 # A weight that is not 0.

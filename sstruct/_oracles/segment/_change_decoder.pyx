@@ -10,7 +10,9 @@
 #     from s is at most that from t.
 # (d) Scores of durations may have any sign. They are equal from some duration on, so that s and t have the
 #     same one for ends that are farther from t. So s is kept until then, too.
-# (e) Pruning requires nonnegative weights and a nonnegative loss weight. Otherwise, all starts are
+# (e) If there is one change in each of some intervals, and no other one, starts in the interval before that
+#     of the end are compared, without pruning: a start that is better may not be allowed.
+# (f) Pruning requires nonnegative weights and a nonnegative loss weight. Otherwise, all starts are
 #     compared, O(L^2).
 """The best change points of signals for given weights of costs."""
 
@@ -58,7 +60,8 @@ cdef class ChangeDecoder(Storage):
         cdef int64_t s
         cdef double score, value, change, highest
         cdef int32_t best
-        cdef bint prunes = scores.loss_weight >= 0
+        cdef bint prunes = scores.loss_weight >= 0 and scores.interval == NULL
+        cdef int32_t number = 0, own
         cdef Py_ssize_t n_durations = scores.n_durations
         cdef int64_t delay = max(scores.least, <int64_t> n_durations)
         self.prepare(scores)
@@ -71,11 +74,24 @@ cdef class ChangeDecoder(Storage):
                 self.start[n] = <int32_t> s
                 self.last[s] = NO_END
                 n += 1
+            if scores.interval != NULL:
+                number = scores.n_intervals + 1 if t == L else scores.interval[t]
+                if number == 0:
+                    self.best[t], self.before[t] = -INFINITY, -1
+                    continue
             highest, best, kept = -INFINITY, -1, 0
             for k in range(n):
                 s = self.start[k]
                 if self.last[s] < t or t - s > scores.most:
                     continue
+                if scores.interval != NULL:
+                    own = scores.interval[s] if s > 0 else 0
+                    if own < number - 1:
+                        continue
+                    if own > number - 1:
+                        self.start[kept] = <int32_t> s
+                        kept += 1
+                        continue
                 score = self.best[s]
                 for c in range(self.n_costs):
                     score -= self.cost[c].weight * segment_cost(

@@ -22,7 +22,8 @@ import numpy as np
 
 from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.segment.change_arguments import check_changes, check_signals
+from sstruct._problems.segment.change_arguments import (
+    check_changes, check_intervals, check_signals)
 
 # Work of a cost, relative to a multiply-add. A guess of the number of candidate starts of a segment.
 cdef double COST_WORK = 10
@@ -48,6 +49,9 @@ cdef class ChangePointProblem(BlockProblem):
     windows : int32 ndarray of shape (n_rows,), or None
         For rows in the window of a true change, the first position of the window in its block, at
         least 1; else 0. Required with `changes`.
+    intervals : int32 ndarray of shape (n_rows,), or None
+        For rows in an interval of its block, the number of the interval, from 1 on; else 0. All labelings
+        then have one change in each interval, and no other ones. For decoding only.
     """
 
     cdef object arguments
@@ -55,7 +59,8 @@ cdef class ChangePointProblem(BlockProblem):
     cdef const double[:, :, ::1] sums
     cdef const double[:, ::1] floor
     cdef const int64_t[::1] start, length
-    cdef const int32_t[::1] kind, changes, window
+    cdef const int32_t[::1] kind, changes, window, interval
+    cdef bint has_intervals
     cdef const int32_t[::1] bin              # of each duration up to the first one of the last bin
     cdef Py_ssize_t n_costs, n_features, n_durations, duration_at
     cdef int64_t least, most
@@ -64,8 +69,9 @@ cdef class ChangePointProblem(BlockProblem):
     cdef double[::1] last_w, feature, other
     cdef double[::1] duration                # score of each duration up to the last bin
 
-    def __init__(self, signals, model, changes=None, windows=None):
-        self.arguments = dict(signals=signals, model=model, changes=changes, windows=windows)
+    def __init__(self, signals, model, changes=None, windows=None, intervals=None):
+        self.arguments = dict(
+            signals=signals, model=model, changes=changes, windows=windows, intervals=intervals)
         self.signals, self.model = signals, model
         check_signals(signals, model)
         self.sums, self.floor = signals.sums, signals.floor
@@ -78,6 +84,10 @@ cdef class ChangePointProblem(BlockProblem):
             check_changes(changes, windows, signals, model)
         self.changes = changes if self.has_labels else np.zeros(1, dtype=np.int32)
         self.window = windows if self.has_labels else np.zeros(1, dtype=np.int32)
+        self.has_intervals = intervals is not None
+        if self.has_intervals:
+            check_intervals(intervals, signals)
+        self.interval = intervals if self.has_intervals else np.zeros(1, dtype=np.int32)
         self._layout = model.layout(self.n_features)
         self.duration_at, self.n_durations = self._layout.starts["duration"], len(model.bin_of_duration)
         self.bin = np.append(model.bin_of_duration, 0).astype(np.int32)   # views are never empty
@@ -157,7 +167,11 @@ cdef class ChangePointProblem(BlockProblem):
         for l in range(self.n_durations):
             self.duration[l] = w[self.duration_at + self.bin[l]]
         scores.duration, scores.n_durations = &self.duration[0], self.n_durations
-        scores.window, scores.loss_weight = NULL, loss_weight
+        scores.window, scores.interval, scores.loss_weight = NULL, NULL, loss_weight
+        if self.has_intervals:
+            scores.interval, scores.n_intervals = &self.interval[self.start[i]], 0
+            for l in range(self.length[i]):
+                scores.n_intervals = max(scores.n_intervals, scores.interval[l])
         if loss_weight != 0:
             self.need_labels()
             scores.window = &self.window[self.start[i]]

@@ -141,6 +141,15 @@ def check_signals(signals, model):
         raise ValueError(f"durations from {model.least} to {model.most} are not a range")
 
 
+def check_intervals(intervals, signals):
+    """Raise ValueError unless intervals have a number for each row, 0 at the starts of blocks."""
+    first = np.cumsum(signals.length) - signals.length
+    if intervals.shape != (int(signals.length.sum()),) or intervals.dtype != np.int32:
+        raise ValueError(f"intervals must be int32 of shape {(int(signals.length.sum()),)}")
+    if intervals.min() < 0 or intervals.max() >= np.iinfo(np.int32).max or intervals[first].any():
+        raise ValueError("intervals must have numbers from 1 on, and 0 before the first node")
+
+
 def check_changes(changes, windows, signals, model):
     """Raise ValueError unless true changes have allowed durations, and windows contain them."""
     n_nodes, length = int(signals.length.sum()), signals.length

@@ -120,10 +120,10 @@ class SegmentLoss:
         first, stop, block = runs_of(labels, start, length)
         n_segments = np.bincount(block, minlength=len(start))
         if name == "boundaries":
-            changes, windows = np.zeros((2, len(labels)), dtype=np.int32)
-            changes[first[first > start[block]]] = 1
-            rows = np.arange(length.sum()) + np.repeat(start - np.cumsum(length) + length, length)
-            windows[rows] = windows_of(changes[rows], length, tolerance)
+            windows, inner = np.zeros(len(labels), dtype=np.int32), first > start[block]
+            for b, (origin, L) in enumerate(zip(start.tolist(), length.tolist())):
+                places = first[inner & (block == b)] - origin
+                windows[origin : origin + L] = windows_of(places, places, L, tolerance)
             return cls(n_segments - 1, windows=windows)
         ends = np.zeros((2, len(labels)), dtype=np.int32)
         for a, b, origin in zip(first.tolist(), stop.tolist(), start[block].tolist()):
@@ -131,30 +131,29 @@ class SegmentLoss:
         return cls(n_segments, begin=ends[0], stop=ends[1])
 
 
-def windows_of(changes, length, tolerance):
-    """Return the window of each true change, as ChangePointProblem requires them.
+def windows_of(first, last, length, tolerance):
+    """Return the window of the true change of each node of a block, 0 if it has none.
 
-    The window of a change has the nodes within the tolerance that are nearer to it than to the
-    next change, and not farther than from the change before it.
+    The window of a change has the nodes within the tolerance of its interval that are nearer to it
+    than to the next change, and not farther than from the change before it. It is given by its
+    first node, which is at least 1.
 
     Parameters
     ----------
-    changes : ndarray of int32 of shape (n_nodes,)
-        1 at nodes before which there is a true change, else 0.
-    length : ndarray of int64 of shape (n_blocks,)
+    first, last : ndarrays of int of shape (n_changes,)
+        The interval of each true change; equal if the change is known.
+    length : int
+        Number of nodes of the block.
     tolerance : int
     """
-    out, first = np.zeros(len(changes), dtype=np.int32), 0
-    tolerance = min(tolerance, len(changes))
-    for L in length.tolist():
-        places = np.flatnonzero(changes[first : first + L])
+    out, tolerance = np.zeros(length, dtype=np.int32), min(tolerance, length)
+    if len(first):
         # The first node that is nearer to the next change, for each change but the last one.
-        middle = (places[:-1] + places[1:] + 1) // 2
-        begin = np.maximum(places - tolerance, np.r_[1, middle]) if len(places) else places
-        end = np.minimum(places + tolerance + 1, np.r_[middle, L]) if len(places) else places
+        middle = (last[:-1] + first[1:] + 1) // 2
+        begin = np.maximum(first - tolerance, np.r_[1, middle])
+        end = np.minimum(last + tolerance + 1, np.r_[middle, length])
         for a, b in zip(begin.tolist(), end.tolist()):
-            out[first + a : first + b] = a
-        first += L
+            out[a:b] = a
     return out
 
 

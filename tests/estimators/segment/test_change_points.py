@@ -1,6 +1,7 @@
 """ChangePointSSVM against the optimum over enumerated change points, and its own methods."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -227,7 +228,7 @@ def test_early_stopping_and_online():
         ([np.zeros(5)], [[3, 2]], r"y\[0\] is \[3, 2\], expected increasing integers"),
         ([np.zeros(5)], [[2, 2]], "expected increasing integers"),
         ([np.zeros(5)], [[1], [2]], "X has 1 signals, but y has 2 entries"),
-        ([np.zeros(5)], [[[1]]], r"y\[0\] has 2 dimensions, expected a list of change points"),
+        ([np.zeros(5)], [[[1]]], r"y\[0\] is \[\[1\]\], expected integers, or pairs"),
         ([np.zeros(5)], [[1.5]], r"y\[0\] has dtype float64, expected integers"),
         ([np.zeros(5)], None, "requires y to be passed"),
         ([np.zeros(5)], 3, "y must be a list with the change points of each signal, found int"),
@@ -285,7 +286,108 @@ def test_signals_without_allowed_segments():
         model.predict([X[0], [1.0, 2.0, 3.0]])
 
 
-def test_latent_labels_are_refused():
-    X, y = make_change_points(5, random_state=0)
-    with pytest.raises(TypeError, match="LatentSSVM does not support ChangePointSSVM"):
-        LatentSSVM(ChangePointSSVM()).fit(X, y)
+def with_intervals(rng, X, y):
+    """Intervals that contain the changes."""
+    out = []
+    for x, places in zip(X, y, strict=True):
+        bounds = np.r_[0, places, len(x)]
+        first = [rng.integers(max(t - 2, before + 1), t + 1) for before, t in pairwise(bounds[:-1])]
+        last = [rng.integers(t, min(t + 3, after)) for t, after in pairwise(bounds[1:])]
+        out.append([(int(a), int(b)) for a, b in zip(first, last, strict=True)])
+        for i in range(1, len(places)):  # without overlaps
+            out[-1][i] = (max(out[-1][i][0], out[-1][i - 1][1] + 1), out[-1][i][1])
+    return out
+
+
+@pytest.mark.parametrize("tolerance", [0, 1])
+def test_fit_to_intervals_reaches_the_optimum(rng, tolerance):
+    X, y = make(rng)
+    y = with_intervals(rng, X, y)
+    options = {"costs": ["mean", "trend"], "duration_bins": [1, 2], "tolerance": tolerance}
+    model = ChangePointSSVM(lam=0.1, **TIGHT, **options).fit(X, y)
+    terms = changes.blocks(X, y, options["costs"], (1, 2), tolerance=tolerance)
+    box = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
+    box[0, :2] = 0
+    dual_qp.check_optimum(model, terms, box)
+
+
+def test_latent_objective_of_intervals(rng):
+    X, y = make(rng, n=10)
+    y = with_intervals(rng, X, y)
+    inner = ChangePointSSVM(costs="mean", duration_bins=None, tolerance=0, lam=0.05, **TIGHT)
+    latent = LatentSSVM(inner, tol=1e-9).fit(X, y)
+    terms = changes.blocks(X, y, ["mean"], (), tolerance=0)
+    w = latent.estimator_.w_
+    objective = 0.025 * w @ w
+    for block, intervals in zip(terms, y, strict=True):
+        scores = block.phi @ w
+        some = [changes.agrees(z, intervals) for z in block.labelings]
+        assert not block.loss[some].any()
+        objective += block.weight * (np.max(block.loss + scores) - scores[some].max())
+    assert latent.objective_ == pytest.approx(objective, rel=1e-6)
+    assert (np.diff(latent.history_["objective"]) <= 1e-9).all()
+    # The fit to the middles is the first bound of the latent objective.
+    assert latent.objective_ <= inner.fit(X, y).objective_ + 1e-9
+    assert latent.n_hidden_ == sum(a < b for places in y for a, b in places)
+    assert latent.score(X, y) == latent.estimator_.score(X, y)
+
+
+def test_intervals_recover_the_weights():
+    """With intervals instead of changes, predictions are almost as good."""
+    rng = np.random.default_rng(0)
+    X, y = make_change_points(40, random_state=3)
+    loose = []
+    for x, places in zip(X, y, strict=True):
+        bounds = np.r_[0, places, len(x)]
+        room = np.minimum(np.diff(bounds)[:-1], np.diff(bounds)[1:]) // 2 - 1
+        left, right = (rng.integers(0, np.clip(room, 0, 25) + 1) for _ in range(2))
+        loose.append(np.column_stack([places - left, places + right]))
+    scores = [
+        model.fit(X[:25], target[:25]).score(X[25:], y[25:])
+        for model, target in (
+            (ChangePointSSVM(), y),
+            (LatentSSVM(ChangePointSSVM()), loose),
+            (ChangePointSSVM(), loose),
+        )
+    ]  # fmt: skip
+    assert scores[1] > scores[0] - 0.05
+    assert scores[1] >= scores[2] - 0.02
+
+
+def test_known_changes_and_intervals_agree():
+    X, y = make_change_points(8, random_state=0)
+    a = ChangePointSSVM(costs="mean").fit(X, y)
+    for same in (
+        [np.column_stack([places, places]) for places in y],
+        [[(t, t) if i % 2 else t for i, t in enumerate(places.tolist())] for places in y],
+    ):
+        b = ChangePointSSVM(costs="mean").fit(X, same)
+        np.testing.assert_array_equal(a.w_, b.w_)
+        assert a.score(X, same) == a.score(X, y)
+    latent = LatentSSVM(ChangePointSSVM(costs="mean")).fit(X, y)
+    assert latent.n_hidden_ == 0
+    np.testing.assert_array_equal(latent.estimator_.w_, a.w_)
+    # A prediction that is in an interval is right.
+    wide = [np.column_stack([np.maximum(t - 9, 1), t + 3])[:1] for t in a.predict(X)]
+    n_found = sum(map(len, a.predict(X)))
+    expected = 2 * sum(map(len, wide)) / (n_found + sum(map(len, wide)))
+    assert a.set_params(tolerance=0).score(X, wide) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([(2, 1)], r"y\[0\] has the intervals \[\[2, 1\]\], expected increasing intervals"),
+        ([(1, 3), (3, 4)], "do not overlap"),
+        ([(1, 3), 2], "expected increasing integers|do not overlap"),
+        ([(1, 2, 3)], r"y\[0\] is \[\(1, 2, 3\)\], expected integers, or pairs"),
+        ([(0, 2)], "has the change point 0"),
+        ([(1, 9)], "has the change point 9, but"),
+        ([(1.5, 2)], "dtype float64"),
+        ([("a", "b")], "y"),
+    ],
+)
+def test_invalid_intervals(places, message):
+    for model in (ChangePointSSVM(), LatentSSVM(ChangePointSSVM())):
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.fit([np.arange(6.0)], [places])
