@@ -14,7 +14,7 @@ from sstruct._checks.shown import shortened
 from ._matplotlib import draw_curves, finite_curves
 
 _X_LABELS = {
-    "seconds": "Seconds (certificates not counted)",
+    "seconds": "Seconds (excluding certificates)",
     "oracle_calls": "Oracle calls",
     "passes": "Effective passes",
 }
@@ -131,7 +131,7 @@ class ConvergenceDisplay:
         ----------
         estimators : dict of str to estimator
             Fitted estimators by name. The legend shows the names, with ``(approximate)`` appended
-            if the decoder behind the certificate is approximate.
+            if the decoder is approximate.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
@@ -237,7 +237,8 @@ def _curves(name, history, x, y):
         certified = np.isfinite(primal).any()
         hint = '; y="primal_dual" shows its objective.' if certified else ", nor an objective."
         raise ValueError(
-            f"The history of {shortened(name)} has no duality gap (its solver has no dual){hint}"
+            f"The history of {shortened(name)} has no duality gap (its solver has no dual objective)"
+            f"{hint}"
         )
     # Comparisons with NaN are False, which removes passes without a certificate.
     shown = (gap > 0) & (primal > 0)

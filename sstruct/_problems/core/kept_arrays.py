@@ -4,7 +4,8 @@ import numpy as np
 
 from sstruct._checks.arrays import contiguous
 
-# More calls, passes or queries than any fit makes; sums of many such counts are still exact.
+# Upper limit of stored counts, such as calls or passes. No fit reaches it, and sums of many counts
+# below it are exact.
 MOST_COUNTED = 2**40
 
 
@@ -31,7 +32,7 @@ def kept_array(
     Raises
     ------
     ValueError
-        Names the field, the value found and the expected one.
+        If the array is missing or invalid; names the field, the value found and the expected value.
     """
     array, dtype = kept.get(name), np.dtype(dtype)
     if not isinstance(array, np.ndarray):

@@ -74,7 +74,8 @@ class History:
         Raises
         ------
         ValueError
-            If a column does not fit `n_passes` passes.
+            If a column is missing or invalid, or does not have one entry for each of `n_passes`
+            passes.
         """
         columns = []
         for name, dtype in self.columns.items():

@@ -1,18 +1,20 @@
 # Design:
-# (a) Lower bound, from the alphas of the labels only. For marginals q_u, q_v of the labels, the mass of
-#     an edge on (1, 1) lies in [max(0, q_u + q_v - 1), min(q_u, q_v)]; it determines the other masses,
-#     and no loss depends on them. Among all consistent beta, the best ones therefore minimize
-#     sum_e v_e^2 for each edge separately: v_e is the number closest to 0 between the sums over samples
-#     of its least and largest values. This is the maximum of the dual for given alpha, whatever the
-#     residuals of the current beta, and it converges to the optimum as alpha does. Finally the best
-#     multiple of this point, from 0 (the truth) to 1, is used. Weights and value are computed from
-#     scratch. With a prior, v_e is the number closest to minus its weight.
+# (a) Lower bound, computed only from the dual variables alpha of the labels (`_label_block.pxd`). For
+#     marginals q_u, q_v of the labels, the mass of an edge on (1, 1) lies in [max(0, q_u + q_v - 1),
+#     min(q_u, q_v)]; it determines the other masses, and no loss depends on them. The best consistent
+#     beta therefore minimizes v_e^2 for each edge e separately. The least and largest contributions of
+#     each sample to v_e are summed over the samples; v_e is the point of the resulting interval that is
+#     closest to 0. The result is the maximum of the dual over beta for given alpha. It does not depend
+#     on the current beta, and converges to the optimum if alpha does. Finally, the point is multiplied
+#     by the best factor between 0 (the truth) and 1. Weights and value are computed from scratch. With
+#     a prior, v_e is the point closest to minus the prior's weight.
 # (b) Upper bound: the primal of the relaxation at any weights, by one call of the max-oracle per
 #     sample, which is exact over the local polytope.
-# (c) Among the labels that an oracle's answer has (partly) on and that are not admitted, the one with
-#     the highest score is admitted: if the answers for a sample contain only admitted labels, the sample
-#     is at its optimum as soon as these are. One label at a time, because early answers have many
-#     labels on: all of them would be 90 of the 159 labels of bibtex in the tenth pass.
+# (c) The labeling returned by the oracle may contain labels, possibly with fractional values, that are
+#     not admitted. Of these, the one with the highest score is admitted. Once the labelings of a sample
+#     contain only admitted labels, optimizing these is sufficient. Only one label is admitted at a
+#     time, because early labelings contain many labels: otherwise, 90 of the 159 labels of bibtex would
+#     be admitted by the tenth pass.
 """Bounds of GDMM on label sets, computed from scratch."""
 
 from libc.stdint cimport int32_t
@@ -78,7 +80,7 @@ cdef int call_oracles(
 
 
 def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const double[::1] w):
-    """Call every oracle at w; admit a label from each answer that has labels not admitted yet.
+    """Call the max-oracle of each sample at w, and admit at most one new label per sample.
 
     Returns
     -------
@@ -153,7 +155,7 @@ def consistent_point(LabelFactors factors not None):
             w[problem.edge_at + e] = min(max(low[e], q_u), max(high[e], low[e]))
     if not at_zero:
         linear += float(out[:problem.n_weights] @ factors.prior)
-    # The best multiple: scaling alpha towards 0, the truth, preserves consistency.
+    # Scale by the best factor: scaling alpha towards 0, the truth, preserves consistency.
     square = sstruct_squared_norm(&w[0], problem.n_weights)
     scale = min(-linear / square, 1.0) if square > 0 and linear < 0 else (square == 0) * 1.0
     out *= scale
@@ -163,8 +165,8 @@ def consistent_point(LabelFactors factors not None):
 
 
 def measures(LabelFactors factors not None):
-    """Return the mean numbers per sample of admitted labels, of those that differ from the truth, and
-    of edges, and the sum of the squares of the labels' alphas over all ends of edges.
+    """Return the mean numbers per sample of admitted labels, of labels with nonzero alpha and of edges,
+    and the sum of the squared alphas over all ends of edges.
     """
     cdef Py_ssize_t i, labels = 0, edges = 0, active = 0
     cdef int32_t at

@@ -1,4 +1,4 @@
-r"""Windows of samples with copies of nodes that must agree: the proximal method of multipliers.
+r"""Fit to windows of samples that share nodes, by the proximal method of multipliers.
 
 The objective is minimized over w and the multipliers m of a CoupledProblem,
 
@@ -6,8 +6,9 @@ The objective is minimized over w and the multipliers m of a CoupledProblem,
 
     P(w, m) = \frac{\lambda}{2} |w|^2 + \sum_i q_i H_i(w, m).
 
-For every m it is an upper bound of the objective of whole samples at w; for the best m, the
-marginals of the dual weights agree on shared nodes. A pass makes Frank-Wolfe steps on
+For every m, it is an upper bound on the objective at w without splitting the samples; for the
+optimal m, the marginals of the dual weights agree on shared nodes. A pass makes Frank-Wolfe steps
+on
 
 .. math::
 
@@ -16,8 +17,9 @@ marginals of the dual weights agree on shared nodes. A pass makes Frank-Wolfe st
 in which the multipliers are additional weights, with features of size sqrt(lam / rho_c); q_c is the
 weight of the block and u_c the cost of a wrong label. Then the center mu moves to m. In the dual
 this is an augmented Lagrangian: m - mu = (p' - p) q_c / rho_c for marginals p of the copy's labels
-and p' of the node's. Gaps of the proximal problem equal those of the weights at fixed multipliers:
-with d = (m - mu) / size, both the objective and the dual value are smaller by lam / 2 |d|^2.
+and p' of the node's. The duality gap of the proximal problem is also the gap of w at fixed
+multipliers: without the proximal term, both the objective and the dual value are smaller by lam / 2
+|d|^2, with d = (m - mu) / size.
 
 References
 ----------
@@ -36,9 +38,9 @@ from sstruct._solvers.core._state import from_prior, squared_norm
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 
-# kappa: change of a multiplier per pass, in units of the cost of a wrong label, if copy and node
-# certainly have different labels. On 30 small chains, fits took 181, 96, 73, 70 and 83 passes
-# on average with 0.1, 0.3, 1, 3 and 10.
+# kappa: change of a multiplier per pass, in units of the cost of a wrong label, if the copy and the
+# node have different labels with marginals of 1. On 30 small chains, fits took 181, 96, 73, 70 and
+# 83 passes on average with 0.1, 0.3, 1, 3 and 10.
 STEP = 1.0
 
 
@@ -48,7 +50,8 @@ class Coupled(FrankWolfeFit):
     Parameters
     ----------
     setup : Setup
-        Its problem has `shared_nodes`. The Solution contains the weights of this problem.
+        Settings of the fit. Its problem must have `shared_nodes`; the Solution contains the weights
+        of this problem, without multipliers.
     """
 
     def __init__(self, setup):
