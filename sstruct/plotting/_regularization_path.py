@@ -20,7 +20,8 @@ _Y_LABELS = {
     "score": "Score",
     "working_set_size": "Cached labelings of a sample",
 }
-# Number of points above the first breakpoint, and relative extension of the range on each side.
+# Factor by which the range of lambda is extended on each side, and number of points above the first
+# breakpoint.
 _BEYOND = 10.0
 _POINTS = 12
 
@@ -208,8 +209,8 @@ class RegularizationPathDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         y : {"objective", "gap", "score", "working_set_size"}, default="objective"
-            Vertical axis: primal and dual objectives (above the first breakpoint an upper bound on
-            the primal); the gap between them and the largest allowed gap; scores of the samples
+            Vertical axis: primal and dual objectives (the primal is an upper bound above the first
+            breakpoint); the gap between them and the largest allowed gap; scores of the samples
             passed to :meth:`from_path`; or the mean size of the working sets at breakpoints.
         **kwargs : dict
             Passed to matplotlib's `plot`, for all curves.

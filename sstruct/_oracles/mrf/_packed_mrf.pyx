@@ -1,15 +1,17 @@
 # Design:
-# (a) Pointers to the arrays of a model, its edges and factors listed by node, and operations shared by
-#     all decoders of models: costs of an edge given one label, messages along an edge, local search.
+# (a) A PackedMRF has pointers to the arrays of a model, lists of the edges and factors of each node,
+#     and operations shared by all decoders of models: costs of an edge given one label, messages along
+#     an edge, local search.
 # (b) A message is out(b) = min_a source(a) + cost(a, b), a min-plus product of a vector and a table
 #     (min_plus.h). For Potts tables, and truncated linear and quadratic ones with nonnegative weights,
-#     it takes time linear in the number of labels: the minimum, two passes, a lower envelope.
-# (c) Local search (iterated conditional modes) visits nodes whose neighbors have changed. Terms of
-#     +inf count as FORBIDDEN each, so that it also leaves forbidden labelings.
-# (d) `JointMoves` changes more than one node at a time: the best two labels of the ends of an edge with
-#     all others fixed, for each edge. In models of matchings, whose pairs forbid equal right nodes,
-#     these are exchanges, and moves in which a node takes the place of another, which is reassigned.
-#     Terms of +inf are excluded from sums, not subtracted from them.
+#     the time is linear in the number of labels: computing a minimum, two passes or a lower envelope,
+#     respectively, is sufficient.
+# (c) Local search (iterated conditional modes) visits nodes whose neighbors have changed. Each term of
+#     +inf counts as the finite cost FORBIDDEN, so that the search can also leave forbidden labelings.
+# (d) `JointMoves` changes two nodes at a time: for each edge, it finds the best labels of both ends
+#     with all others fixed. In models of matchings, whose edges forbid equal labels, two nodes exchange
+#     their labels, or one takes the label of the other, which gets a new label. Terms of +inf are
+#     excluded from sums, since they cannot be subtracted.
 # (e) The arrays have been validated by sstruct.inference.MRF, and are read-only.
 """Costs of models for compiled decoders, and local search."""
 
@@ -31,7 +33,7 @@ cdef extern from "sstruct/_oracles/mrf/min_plus.h":
         double* out) noexcept nogil
 
 FORBIDDEN = 1e200
-# Required gain of a move, relative to the cost at its two nodes: smaller gains are rounding.
+# Required gain of a move, relative to the cost at its two nodes: smaller gains may be rounding errors.
 cdef double LEAST_GAIN = 1e-10
 cdef Py_ssize_t LARGE_TABLE = 4096
 
@@ -49,7 +51,8 @@ cdef const int32_t* _ints(const int32_t[::1] array) noexcept:
 
 
 cdef class PackedMRF:
-    """Reads an `sstruct.inference.MRF`. Has scratch memory: each thread requires its own object."""
+    """View of an `sstruct.inference.MRF` with scratch memory; each thread requires a separate
+    object."""
 
     def __cinit__(self, model):
         cdef MRFCosts* costs = &self.costs
@@ -200,7 +203,7 @@ cdef class PackedMRF:
         return n_terms * (20 + self.costs.n_labels[v])
 
     def improve(self, int32_t[::1] labels, Py_ssize_t most_visits):
-        """Set nodes in turn to the best label given the others, until none improves.
+        """Set nodes in turn to the best label given the others, until no node improves.
 
         labels : validated by the caller    INOUT    most_visits : limit on the visited nodes
         Returns the energy, which does not increase, up to rounding.
@@ -239,7 +242,7 @@ cdef class PackedMRF:
 
 
 cdef class JointMoves:
-    """Moves of two nodes on a model, whose scratch memory is used.
+    """Local search that changes two nodes at a time; it uses the scratch memory of the model.
 
     Parameters
     ----------

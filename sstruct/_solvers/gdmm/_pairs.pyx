@@ -1,17 +1,17 @@
 # Design:
-# (a) The scores v of all pairs of labels, as a table and its transpose, with upper bounds: for each
-#     BLOCK entries of a row or column, for each row and column, and for each BLOCK rows. All bigram
-#     factors of a problem share them.
-# (b) Bounds are lazy: an increased score raises them, a decreased one does not change them, and searches
-#     correct them. A change therefore touches few memory locations; updating heaps of K^2 keys, and not
-#     searching, would take most of the time of a pass.
+# (a) The scores v of all pairs of labels are stored as a table and its transpose, with upper bounds for
+#     each BLOCK entries of a row or column, for each row and column, and for each BLOCK rows. All
+#     bigram factors of a problem share them.
+# (b) Bounds are updated lazily: an increased score raises them, a decreased score does not change them,
+#     and searches correct them. A change therefore accesses few memory locations. With heaps of K^2
+#     keys instead, updates would take most of the time of a pass.
 # (c) The factorwise oracle maximizes v[j, k] + left[j] + right[k], where messages are nonzero for few
-#     labels. The cases depend on the signs of the messages ([Y16], section 3): if both are positive,
-#     scan pairs of raised labels by decreasing message; if one is positive, branch and bound over the
-#     row or column of that label, where other messages add nothing; if none is, branch and bound over
-#     all rows. The best value of one case is the bound for the next.
+#     labels. Labels with a positive message are called raised. There are three cases ([Y16], section
+#     3): if both labels are raised, scan the pairs by decreasing message; if one is raised, branch and
+#     bound over its row or column; if none is raised, branch and bound over all rows. The best value of
+#     one case is the bound for the next.
 # (d) For comparison, an exhaustive search scans the whole table and keeps no bounds.
-# (e) Pairs that are already active are skipped, with a list of the active pairs of each row.
+# (e) Pairs that are already active are skipped; the active pairs of each row are in a linked list.
 """The factorwise oracle of bigram factors."""
 
 from libc.math cimport INFINITY
@@ -57,7 +57,7 @@ cdef inline Py_ssize_t lay_out(
 cdef inline Py_ssize_t leading(
         Raised* raised, Py_ssize_t size, const double* top, double highest,
         double bound) noexcept nogil:
-    """Keep raised labels that may exceed the bound, in decreasing order; return their number."""
+    """Keep the raised labels that may exceed the bound, by decreasing message; return their number."""
     cdef Py_ssize_t k, kept = 0
     for k in range(size):
         raised[k].top = top[raised[k].label]
@@ -102,7 +102,7 @@ cdef class BoundedPairs:
             table = np.where(np.asarray(penalty)[:, :K] == 0, 0.0, -np.inf)
             self.scores()[...] = table
             np.asarray(self.turned).reshape(K, KP)[:, :K] = table.T
-        # Too high for forbidden pairs, until a search corrects them.
+        # These bounds are too high for forbidden pairs until a search corrects them.
         self.bound, self.group = np.zeros(2 * K * (n_blocks + 1)), np.zeros(n_blocks)
         self.rows = Lines(
             &self.score[0], &self.bound[0], &self.bound[2 * K * n_blocks], KP, n_blocks)
@@ -195,7 +195,7 @@ cdef class BoundedPairs:
     cdef void walk(self, Lines* lines, int32_t line, double message, bint turned) noexcept nogil:
         """Consider the entries of a line that may exceed the best so far; correct its bounds.
 
-        message : of the label of the line; messages across, at most 0, are not included in bounds.
+        message : message of the line's label; bounds ignore other messages, which are not positive here
         """
         cdef Py_ssize_t c, k
         cdef double high, top = -INFINITY
@@ -248,7 +248,7 @@ cdef class BoundedPairs:
         self.best, self.best_first = bound, -1
         if self.exhaustive:
             return self.search_all()
-        # Most raised labels cannot exceed the bound, whatever the label at the other end.
+        # Discard the raised labels that cannot exceed the bound with any label at the other end.
         for j in range(self.n_left):
             highest_left = max(highest_left, self.raised_left[j].message)
         for k in range(self.n_right):
@@ -257,8 +257,8 @@ cdef class BoundedPairs:
             self.raised_left, self.n_left, self.rows.top, highest_right, bound)
         self.n_right = leading(
             self.raised_right, self.n_right, self.columns.top, highest_left, bound)
-        # Both labels raised. Bounds of lines, then of blocks, avoid most look-ups in the table. Terms
-        # are added in the order of `consider`, so that rounding changes nothing.
+        # Both labels are raised. Bounds of lines, then of blocks, avoid most look-ups in the table.
+        # Terms are added in the order of `consider`, so that rounding does not change the result.
         for j in range(self.n_left if self.n_right else 0):
             message = self.raised_left[j].message
             high = message + self.raised_left[j].top
@@ -271,7 +271,8 @@ cdef class BoundedPairs:
                         and block[self.raised_right[k].label // BLOCK] + message + other
                         > self.best):
                     self.consider(self.raised_left[j].label, self.raised_right[k].label)
-        # One label raised; considering pairs with both raised again does no harm.
+        # One label is raised. Pairs of raised labels may be considered again, which does not change the
+        # result.
         for j in range(self.n_left):
             message = self.raised_left[j].message
             if message + self.rows.top[self.raised_left[j].label] > self.best:
@@ -280,7 +281,7 @@ cdef class BoundedPairs:
             message = self.raised_right[k].message
             if message + self.columns.top[self.raised_right[k].label] > self.best:
                 self.walk(&self.columns, self.raised_right[k].label, message, True)
-        # No label raised.
+        # No label is raised.
         for g in range(self.rows.n_blocks):
             if not self.group[g] > self.best:
                 continue
