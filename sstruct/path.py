@@ -19,19 +19,18 @@ from sstruct._solvers.path.segment import Segment
 __all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]
 
 KAPPA = 0.9
-# Part of lam="auto" down to which a path continues.
+# A path continues down to this fraction of lam="auto".
 SHARE_OF_AUTO = 0.1
 
 
 class RegularizationPath(AlongLambda):
     r"""Weights for all values of lambda from infinity to the end of the path.
 
-    Returned by :func:`ssvm_path`. The weights are piecewise constant. With breakpoints
-    :math:`\lambda_1
-    > \lambda_2 > \ldots > \lambda_J` and weights :math:`w_1, \ldots, w_J`, w is :math:`(\lambda_1 /
-    \lambda) w_1` above the first and :math:`w_j` between :math:`\lambda_{j + 1}` (excluded) and
-    :math:`\lambda_j`. If ``guarantee_`` is ``"certified"``, the objective exceeds the optimum by at
-    most `eps` for every lambda >= ``lam_end_``.
+    Returned by :func:`ssvm_path`. The weights are piecewise constant. For breakpoints
+    :math:`\lambda_1 > \ldots > \lambda_J` and weights :math:`w_1, \ldots, w_J`, the path consists
+    of :math:`(\lambda_1 / \lambda) w_1` above :math:`\lambda_1`, and of :math:`w_j` between
+    :math:`\lambda_{j + 1}` (excluded) and :math:`\lambda_j`. If ``guarantee_`` is ``"certified"``,
+    the objective exceeds the optimum by at most `eps` for every lambda >= ``lam_end_``.
 
     Parameters
     ----------
@@ -71,7 +70,7 @@ class RegularizationPath(AlongLambda):
     --------
     ssvm_path : Compute paths.
     sstruct.PathCV : Choose lambda along paths.
-    sstruct.plotting.RegularizationPathDisplay : Draws paths.
+    sstruct.plotting.RegularizationPathDisplay : Plot paths.
 
     Examples
     --------
@@ -176,7 +175,7 @@ class RegularizationPath(AlongLambda):
 
     @classmethod
     def load(cls, file: Any) -> Self:
-        """Load a path from a file of ``save``. Like all pickles, load only trusted files.
+        """Load a path from a file of ``save``. As with all pickles, load only trusted files.
 
         Parameters
         ----------
@@ -224,17 +223,17 @@ def ssvm_path(
     Parameters
     ----------
     estimator : an estimator of this package
-        It need not be fitted; its `solver` must be ``"auto"``, ``"mp-bcfw"`` or ``"bcfw"``, or one
-        of their objects, whose `average` is ignored. `lam`, `tol`, `warm_start` and callbacks are
-        also ignored. `max_iter` applies to each breakpoint, `max_time` to the whole path. `bounds`
-        must allow weights of 0.
+        It need not be fitted; its `solver` must be ``"auto"``, ``"mp-bcfw"`` or ``"bcfw"``, or the
+        corresponding object of :mod:`sstruct.solvers`, whose `average` is ignored. `lam`, `tol`,
+        `warm_start` and callbacks are also ignored. `max_iter` applies to each breakpoint,
+        `max_time` to the whole path. `bounds` must allow weights of 0.
     X, y : as in the estimator's ``fit``
         Training samples and their labels.
     eps : float, default=0.1
         Maximum suboptimality of the objective, in units of the mean loss.
     kappa : float, default=None
-        The gap at breakpoints is at most `kappa` times `eps`; below 1. With smaller values there
-        are fewer breakpoints, but each takes more time. If None, 0.9.
+        The gap at breakpoints is at most `kappa` times `eps`; must be below 1. With smaller values
+        there are fewer breakpoints, but each takes more time. If None, 0.9.
     lam_min : float, default=None
         Smallest lambda of interest. If None, 1e-4 times the first breakpoint or, if it is smaller
         and the estimator has ``lam="auto"``, a tenth of that lambda. The path ends earlier
@@ -265,11 +264,11 @@ def ssvm_path(
 
     Notes
     -----
-    Most breakpoints require a few passes of O(n) oracle calls, or less, since several may share
-    their weights. The heuristic path of the paper, which replaces certificates with the gaps of
+    Most breakpoints require a few passes of O(n) oracle calls, or fewer if they share their weights
+    with others. The heuristic path of the paper, which replaces certificates with the gaps of
     earlier visits, is not implemented: in this implementation, a certificate is a pass that also
-    improves the weights, and paths without certificates required more oracle calls. A breakpoint
-    requires memory for w, or for its changes if there are fewer.
+    improves the weights, and paths without certificates required more oracle calls. Each breakpoint
+    requires memory for w, or only for the changed entries if these are few.
 
     References
     ----------

@@ -237,8 +237,8 @@ def _curves(name, history, x, y):
         certified = np.isfinite(primal).any()
         hint = '; y="primal_dual" shows its objective.' if certified else ", nor an objective."
         raise ValueError(
-            f"The history of {shortened(name)} has no duality gap (its solver has no dual objective)"
-            f"{hint}"
+            f"The history of {shortened(name)} has no duality gap (its solver has no dual "
+            f"objective){hint}"
         )
     # Comparisons with NaN are False, which removes passes without a certificate.
     shown = (gap > 0) & (primal > 0)

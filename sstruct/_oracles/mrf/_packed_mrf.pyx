@@ -51,8 +51,7 @@ cdef const int32_t* _ints(const int32_t[::1] array) noexcept:
 
 
 cdef class PackedMRF:
-    """View of an `sstruct.inference.MRF` with scratch memory; each thread requires a separate
-    object."""
+    """View of an `sstruct.inference.MRF` with scratch memory; each thread requires its own."""
 
     def __cinit__(self, model):
         cdef MRFCosts* costs = &self.costs

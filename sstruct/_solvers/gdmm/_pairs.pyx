@@ -195,7 +195,8 @@ cdef class BoundedPairs:
     cdef void walk(self, Lines* lines, int32_t line, double message, bint turned) noexcept nogil:
         """Consider the entries of a line that may exceed the best so far; correct its bounds.
 
-        message : message of the line's label; bounds ignore other messages, which are not positive here
+        message : message of the line's label. Bounds ignore the messages of the other labels: these are
+        not positive, or the pair has been considered before.
         """
         cdef Py_ssize_t c, k
         cdef double high, top = -INFINITY
