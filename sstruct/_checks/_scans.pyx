@@ -1,7 +1,7 @@
 # Design:
-# (a) These loops only say whether all entries are valid, in one pass, since valid input is the usual case
-#     and a prediction of one short sample spends most of its time in checks. If some are not, the caller
-#     finds the first one for its message.
+# (a) These loops only return whether all entries are valid, in one pass, since input is usually valid
+#     and the prediction of one short sample spends most of its time in checks. Otherwise, the caller
+#     finds the first invalid entry for the error message.
 # (b) No loop handles signals: callers pass parts of long arrays.
 """Loops that check all entries of an array."""
 

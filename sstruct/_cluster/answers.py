@@ -1,4 +1,4 @@
-"""Worker side of oracle calls on a cluster: partitions of the data, and answers about them."""
+"""Worker side of oracle calls on a cluster: partitions of the data and their oracle results."""
 
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +11,15 @@ from sstruct._cluster.weight_changes import ReceivedWeights
 from sstruct._problems.custom._plane_table import plane_hash
 from sstruct._problems.custom.oracle_calls import OracleCalls
 
-# Kinds of answers: only the hash of a plane, a plane as index and value, a dense one, no plane.
+# Kinds of answers: only the hash of a plane, a sparse plane (index and value), a dense plane, or no
+# plane.
 KNOWN, SPARSE, DENSE, NOTHING = range(4)
 
 
 class OracleActor:
     """Oracle calls about some partitions of the data, on the worker that holds them.
 
-    A Dask actor, which runs one method at a time. Exceptions of the oracle are returned and not
+    A Dask actor, which runs one method at a time. Exceptions of the oracle are returned instead of
     raised, so that raised exceptions always come from the cluster.
 
     Parameters
@@ -64,9 +65,9 @@ class OracleActor:
         return True, None, None
 
     def ask(self, weights, loss_weight, blocks, known, constraint):
-        """Return True, None and the packed answers, or False, the position of an error, and it.
+        """Return (True, None, packed answers), or (False, position, error) for the first error.
 
-        None in place of answers requests all weights.
+        If the answers are None, the caller must send all weights.
         """
         if not self.weights.update(*weights):
             return True, None, None
@@ -84,7 +85,7 @@ class OracleActor:
                     return None
                 index, value, loss, excess = plane
                 if excess > 0:
-                    return plane  # a hash would not include it
+                    return plane  # the hash does not include the excess
                 hashed = plane_hash(loss, index, value)
                 there = hashed in known[1][ends[place] - known[0][place] : ends[place]]
                 return hashed if there else plane

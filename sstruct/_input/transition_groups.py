@@ -44,10 +44,10 @@ def transition_groups(transitions, classes, edge_mask):
     Returns
     -------
     groups : ndarray of int32 of shape (K, K), or None
-        Group of each transition, -1 if it has no weight. None if transitions have a weight each, or
-        none at all. The groups of a function are numbered in the order of the first transition,
-        row by row; if it returns a different group for each transition, they are numbered as the
-        weights of untied transitions.
+        Group of each transition, -1 if it has no weight. None if each transition has a separate
+        weight, or if there are no transition weights. The groups of a function are numbered in the
+        order of the first transition, row by row; if it returns a different group for each
+        transition, they are numbered as the weights of untied transitions.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def are_own(groups):
 
 
 def _group_array(transitions):
-    """Return an array of groups as int32, after checking all but its size."""
+    """Return an array of groups as int32, after validating everything except its size."""
     groups = array_of(transitions, "transitions", ARRAY)
     if groups.ndim != 2 or groups.shape[0] != groups.shape[1] or groups.size == 0:
         raise ValueError(f"transitions has shape {groups.shape}, expected (K, K) for K classes")

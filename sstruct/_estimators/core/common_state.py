@@ -25,7 +25,8 @@ INTEGER = np.iinfo(np.int64).max
 # The state exported by solvers, and the planes of user-defined structures.
 WARM = {
     "fingerprint": Text(),
-    # Missing in pickles of versions that did not support added samples; see `check_goes_on`.
+    # These attributes are missing in pickles of versions that did not support added samples; see
+    # `check_goes_on`.
     "n_samples": Number(whole=True, least=1, most=INTEGER, optional=True),
     "lam": Number(positive=True),
     "block_weight": Array(dtype=np.float64, shape=("blocks",), least=0),
@@ -140,7 +141,7 @@ LABELING_STATE = BASE_STATE.extended(
         "n_features_in_": Number(whole=True, least=1, size="F"),
         "feature_names_in_": Labels(size="F", strings=True, optional=True),
         "_bias": Flag(),
-        # The form of X, which determines the form of predictions; missing in older pickles.
+        # The type of X, which determines the type of predictions; missing in older pickles.
         "_form": Text(choices=("ragged", "stacked", "rows"), optional=True),
         # The column of X with the scores of each label; only if `class_scores` was set.
         "_class_scores": Array(dtype=np.int64, shape=("K",), least=0, optional=True),

@@ -15,7 +15,7 @@ class AvailableIf:
     Parameters
     ----------
     check : callable
-        Called with an instance; raises an AttributeError if it does not have the method.
+        Called with an instance; raises an AttributeError if the instance does not have the method.
         scikit-learn's ``available_if`` hides the message of that error.
     method : function
     """
@@ -43,7 +43,7 @@ class Missing:
     Parameters
     ----------
     reason : callable
-        Returns the reason, and what to use instead, given the class.
+        Returns the reason, and an alternative, for a given class.
     """
 
     def __init__(self, reason: Callable[[type], str]) -> None:

@@ -40,22 +40,23 @@ class WeightBlock:
 class WeightLayout:
     """Tables of weights in one vector.
 
-    Compiled code pads the rows of some tables, and so the vector of a problem. The public vector,
-    ``w_``, has the entries of all tables in the same order, row-major and without padding.
+    Compiled code pads the rows of some tables, so the vector of a problem contains padding. The
+    public vector, ``w_``, has the entries of all tables in the same order, row-major and without
+    padding.
 
     Parameters
     ----------
     blocks : dict of str to (WeightBlock, tuple of int or None)
         The tables by name, in order. A shape instead of a WeightBlock means that the model does not
-        have these weights and that they are zero; None means that they have no shape either.
+        have these weights, which are then zeros of this shape; for None, `table` returns None.
 
     Attributes
     ----------
     blocks : dict of str to WeightBlock
         The tables that exist.
     starts : dict of str to int
-        Position of the first entry of each table in the vector; for a missing table, that of the
-        next table.
+        Position of the first entry of each table in the vector; for a missing table, the position
+        of the next table.
     size, public_size : int
         Length of the padded and of the public vector.
     """
@@ -98,7 +99,7 @@ class WeightLayout:
         }
 
     def public(self, w):
-        """Return the public vector of a padded one."""
+        """Convert a padded vector to the public vector."""
         return np.concatenate([table.ravel() for table in self.views(w).values()])
 
     def fill(self, w, public):
@@ -111,13 +112,13 @@ class WeightLayout:
             at += table.size
 
     def padded(self, public):
-        """Return the padded vector of a public one; the padding is zero."""
+        """Convert a public vector to the padded vector; the padding is zero."""
         w = np.zeros(self.size)
         self.fill(w, public)
         return w
 
     def padded_bounds(self, bounds):
-        """Return bounds of the public vector as bounds of the padded one, with infinite padding.
+        """Convert bounds of the public vector to the padded vector, with infinite padding.
 
         Raises
         ------

@@ -46,8 +46,8 @@ class PackedSamples:
     Parameters
     ----------
     X : list of arrays
-        With equal numbers of dimensions; converted to contiguous arrays of the dtype that the
-        functions declare, otherwise of a common dtype.
+        Arrays with the same number of dimensions. They are converted to contiguous arrays of the
+        dtype that the functions declare, or of a common dtype.
     y : list of sequences of int, or None
     rows : list of int
         Indices of the samples in the user's data, for error messages.
@@ -70,7 +70,7 @@ class PackedSamples:
         For each sample: number of labels; largest number of entries of a joint feature vector.
     """
 
-    # For CallableProblem: planes are stored as they are, and no Python oracle is called.
+    # For CallableProblem: planes are stored without changes, and no Python oracle is called.
     sparse = constrained = False
 
     def __init__(self, X, y, rows, element, n_weights, n_labels, code_size, max_features):

@@ -36,11 +36,11 @@ class GraphRanges:
         `grid_edges` (followed by those to copies); connectivity 0 for other blocks.
     n_copies : array-like of shape (n_blocks,), optional
         Number of edges whose second end is in another block; they are the last edges of the block.
-        The second end of the c-th of them is node length + c, a free copy of that other node,
-        without features and loss. Default 0.
+        The second end of the c-th of these edges is numbered length + c; it is a copy of the node
+        in the other block, without features and loss. Default 0.
     copies : array-like of shape (sum of n_copies,), optional
-        Row of the copied node, for all copies in the order of blocks. Its label is the true label
-        of the copy.
+        Row of the copied node, for all copies in the order of blocks. The true label of this node
+        is also the true label of the copy.
     """
 
     start: np.ndarray
@@ -77,7 +77,7 @@ class GraphRanges:
         if n_feature_rows is None:
             feature_start = np.zeros_like(edge_start)
         grids = check_grids(self.grids, length, edges, edge_start, n_edges - n_copies)
-        # Never empty, so that its address exists.
+        # Not empty, so that the array has an address.
         edges = edges if len(edges) else np.zeros((1, 2), dtype=np.int32)
         copies = copies if len(copies) else np.zeros(1, dtype=np.int64)
         return GraphRanges(

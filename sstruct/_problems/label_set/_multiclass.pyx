@@ -4,7 +4,8 @@
 # (b) Weights have the layout of a chain's node weights: F x KP, then the bias (KP).
 # (c) L_i(y) = c_i cost[truth_i, y]. The distance of any two classes is sqrt(2 (|x|^2 + bias)), computed
 #     once per row.
-# (d) A visit takes well under a microsecond of arithmetic, so that no method may do unnecessary work.
+# (d) The arithmetic of a visit takes well under a microsecond, so that methods must not do unnecessary
+#     work.
 """Multiclass: the joint feature map, the loss and the max-oracle of MulticlassSSVM."""
 
 from libc.stdint cimport int32_t

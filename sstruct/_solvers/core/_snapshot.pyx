@@ -1,7 +1,7 @@
 # Design:
-# (a) Every bit of a DualState that later steps depend on, as arrays: w and the dual are stored, since
-#     `rebuild` would reproduce them only up to rounding. Distances between labelings are not stored:
-#     they are functions of the labelings and are recomputed when needed.
+# (a) A snapshot contains every bit of a DualState that later steps depend on. w and the dual are
+#     stored, since `rebuild` would reproduce them only up to rounding. Distances between labelings are
+#     not stored: they are functions of the labelings and are recomputed when needed.
 # (b) Input is validated as far as compiled code relies on it.
 """Save and restore a whole DualState."""
 
@@ -46,7 +46,7 @@ def snapshot(DualState state not None):
 
 
 def resume(DualState state not None, kept):
-    """Restore in a state of the same problem what `snapshot` returned.
+    """Restore the arrays returned by `snapshot` in a state of the same problem.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def resume(DualState state not None, kept):
     dual, linear, work, total_gap = kept_array(kept, "values", np.float64, 4).tolist()
     n_oracle_calls, n_steps = kept_array(
         kept, "counts", np.int64, 2, least=0, most=MOST_COUNTED).tolist()
-    # Before the codes, which may refer to it.
+    # The memory is restored before the codes, which may refer to it.
     state.problem.restore_memory(kept)
     for i in range(n):
         working_set = &state.working_sets[i]

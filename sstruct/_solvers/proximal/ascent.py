@@ -1,13 +1,13 @@
 """FWMAP [SK19]: Frank-Wolfe passes over the trees of a model, inside a proximal loop.
 
-Let h(lambda) be the sum of the minima of the trees. A proximal step maximizes h(lambda) -
-||lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The solver minimizes
-lam / 2 |w|^2 + sum_t H_t(w). Its losses belong to another center, because the planes of the truths
-y0 are zero:
+Let h(lambda) be the sum of the minima of the trees. A proximal step maximizes
+h(lambda) - |lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The solver minimizes
+lam / 2 |w|^2 + sum_t H_t(w). Its losses are computed for another center, because the planes of the true labelings
+y0 must be zero:
 
     lam = 1 / c,    center = mu + c P sum_t E_t y0,    lambda = center + w = mu + c P y,
 
-where y are the mean planes. Moving mu preserves y: only losses change (MapProblem).
+where y are the mean planes. Moving mu does not change y, only the losses (MapProblem).
 """
 
 from dataclasses import dataclass
@@ -27,18 +27,19 @@ STEPS = {"exact": "corrective", "published": "fw"}
 # Numbers of iterations between evaluations of h, and between moves of the center ([SK19]).
 EVALUATE_EVERY = 5
 MOVE_EVERY = 10
-# Largest sum of disagreements that counts as none: B of eq. 10.
+# Sums of disagreements (B of eq. 10) up to this value count as agreement.
 AGREEMENT = 1e-3
 # Number of iterations without any progress after which the loop stops.
 PATIENCE = 1000
 # The proximal weight doubles if the predicted improvement by the planes, A of eq. 10, is below this
 # share of the proximal term |lambda - mu|^2 / (2 c): steps are solved accurately and could be
-# longer. It is halved if A exceeds this multiple of the term: far away, the planes approximate h
-# badly.
+# longer. It is halved if A exceeds TOO_LONG times the term: far from the center, the planes
+# approximate h badly.
 TOO_SHORT = 0.5
 TOO_LONG = 30.0
-# It is also halved at each move from this one on until something is gained: if TRW-S has almost
-# reached the best multipliers, it is too large initially. On qap 000, nothing was gained otherwise.
+# After this number of moves without an improvement, the weight is also halved at each move until
+# the bound improves: if TRW-S has almost reached the best multipliers, the initial weight is too
+# large. On qap 000, the bound did not improve otherwise.
 MOST_IDLE = 5
 
 
@@ -197,7 +198,7 @@ def ascend(problem, record, offer_labels, ascent, first=None):
 
 
 def _first_weight(ascent, record, engine, bound):
-    """Return the given weight, or that whose first step closes the gap if h is linear (Polyak)."""
+    """Return the given weight, or one whose first step closes the gap if h is linear (Polyak)."""
     if ascent.weight == "paper":
         return formula_18(engine.problem.n_blocks)
     given = ascent.first_weight if ascent.weight is None else ascent.weight

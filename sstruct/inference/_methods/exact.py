@@ -150,11 +150,12 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         "bounds": bounds,
         "constraints": constraints,
     }
-    # A limited search ends soon and needs no separate process.
+    # A limited search ends soon, so it does not require a separate process.
     run = highs.solve if most_branches is None else highs.solve_here
     status, x, bound = run(np.ldexp(costs, -exponent), program, options)
     if status == 2:
-        # If an allowed labeling is known, HiGHS is wrong: the range of costs exceeds its tolerance.
+        # If an allowed labeling is known, the result of HiGHS is wrong: the range of costs exceeds
+        # its tolerance.
         return Status.INFEASIBLE if record.energy == np.inf else Status.STALLED
     if x is not None:
         labels = _labels(model, x)[: mrf.n_nodes].copy()

@@ -14,9 +14,9 @@ from multiprocessing import spawn
 
 from scipy import optimize
 
-# Time limit in seconds for programs in this process, and the number of variables above which it is
-# not tried: HiGHS checks its clock only between steps, which take longer with more variables. A
-# process takes half a second to start, mostly to import SciPy.
+# Time limit in seconds for programs in this process, and the number of variables above which a
+# separate process is used directly: HiGHS checks the time only between steps, which take longer
+# with more variables. A process takes half a second to start, mostly to import SciPy.
 SECONDS_HERE = 0.15
 MOST_VARIABLES_HERE = 2**12
 TIME_LIMIT = 1  # status of `optimize.milp`

@@ -118,7 +118,7 @@ def map_mrf(
           takes long. Branch and bound supports 2^23 variables, with at most 2^26 table entries at
           all depths of the search (512 MB). Models of two labels without ``+inf`` are left to HiGHS
           before ``"fwmap"``, with odd-cycle inequalities [3].
-        * ``"exact"``: the same without limits other than `max_time`.
+        * ``"exact"``: as ``"auto"``, without limits other than `max_time`.
     tol : float, default=1e-6
         Stop when energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
