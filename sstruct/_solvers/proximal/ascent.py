@@ -2,8 +2,8 @@
 
 Let h(lambda) be the sum of the minima of the trees. A proximal step maximizes
 h(lambda) - |lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The solver minimizes
-lam / 2 |w|^2 + sum_t H_t(w). Its losses are computed for another center, because the planes of the true labelings
-y0 must be zero:
+lam / 2 |w|^2 + sum_t H_t(w). Its losses are computed for another center, because the planes of the
+true labelings y0 must be zero:
 
     lam = 1 / c,    center = mu + c P sum_t E_t y0,    lambda = center + w = mu + c P y,
 
