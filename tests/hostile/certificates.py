@@ -206,16 +206,26 @@ def duration_scores(model, every, starts, ends):
     return out
 
 
-def segment_scores(model, x, first, last, every):
-    """Scores of the features of whole segments; 0 for models without them."""
+def segment_features(model):
+    """The features of whole segments, a list."""
     given = getattr(model, "segment_features", None)
     if given is None:
+        return []
+    return given if isinstance(given, list | tuple) else [given]
+
+
+def row_kinds(model):
+    """The features of segments that are made of rows."""
+    return [kind for kind in segments.KINDS if kind in segment_features(model)]
+
+
+def segment_scores(model, x, first, last, every):
+    """Scores of the features of whole segments; 0 for models without them."""
+    kinds = row_kinds(model)
+    function = next((each for each in segment_features(model) if callable(each)), None)
+    if not kinds and not function:
         return 0.0
-    if not isinstance(given, list | tuple):
-        given = [given]
-    kinds = [kind for kind in given if isinstance(kind, str)]
-    function = next((each for each in given if callable(each)), None)
-    weights = [getattr(model, f"{kind}_coef_") for kind in segments.KINDS if kind in kinds]
+    weights = [getattr(model, f"{kind}_coef_") for kind in kinds]
     of_function = function and {
         (a, b): np.atleast_1d(function(x, np.array([first + a]), np.array([first + b]))[0])
         for a in range(last - first)
@@ -610,6 +620,8 @@ def objective(name, model, X, y, sample_weight):
             n_own = model.coef_.size
             if hasattr(model, "class_scores_weight_"):  # one weight for a column of each class
                 n_own += 1 - len(model.classes_) ** 2
+            # Features of segments that are made of rows, too, are in the units of rows.
+            n_own += sum(getattr(model, f"{kind}_coef_").size for kind in row_kinds(model))
             w[n_own:] /= scale
         norm = 0.5 * model.lam_ * float(w @ w)
         # Fixed costs of edges are there at w = 0, too; fixed scores exclude it.
