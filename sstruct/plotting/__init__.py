@@ -3,6 +3,7 @@
 from ._bound import BoundDisplay
 from ._calibration import CalibrationDisplay
 from ._convergence import ConvergenceDisplay
+from ._dependency import DependencyDisplay
 from ._matching import MatchingDisplay
 from ._regularization_path import RegularizationPathDisplay
 from ._segmentation import SegmentationDisplay
@@ -13,6 +14,7 @@ __all__ = [
     "BoundDisplay",
     "CalibrationDisplay",
     "ConvergenceDisplay",
+    "DependencyDisplay",
     "MatchingDisplay",
     "RegularizationPathDisplay",
     "SegmentationDisplay",

@@ -493,6 +493,16 @@ def _two_matchings(rng):
     }  # fmt: skip
 
 
+def _tree_drawn(**arguments):
+    from sstruct.plotting import DependencyDisplay
+
+    DependencyDisplay.from_predictions(**arguments, ax=_figure(1)[0])
+
+
+def _two_trees(rng):
+    return {"y_true": ([2, 0], ["a", "root"]), "y_pred": [0, 1], "tokens": ["x", "y"]}
+
+
 def _transition_drawn(**arguments):
     from sstruct.plotting import TransitionDisplay
 
@@ -628,6 +638,7 @@ FUNCTIONS = [
     (_segmentation_drawn, _labelings_drawn),
     (_spans_drawn, _two_labelings),
     (_matching_drawn, _two_matchings),
+    (_tree_drawn, _two_trees),
     (_transition_drawn, _transition),
     (_swept, _sweep),
     (_chosen, _search),

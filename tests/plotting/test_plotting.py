@@ -16,6 +16,7 @@ from sstruct._input.labels import object_array
 from sstruct.datasets import make_grids
 from sstruct.plotting import (
     ConvergenceDisplay,
+    DependencyDisplay,
     MatchingDisplay,
     SegmentationDisplay,
     SpanDisplay,
@@ -71,6 +72,7 @@ def without_dual():
         SegmentationDisplay({"truth": [[0, 1]]}, [0, 1]),
         TransitionDisplay(np.eye(2), ["a", "b"]),
         SpanDisplay([[]], [[]]),
+        DependencyDisplay(None, np.array([0])),
         MatchingDisplay(None, np.array([0]), 1),
     ],
     ids=lambda display: type(display).__name__,
