@@ -177,6 +177,7 @@ class MatchingSSVM(BaseSSVM):
 
     See Also
     --------
+    AlignmentSSVM : Pairs of positions of two sequences, in increasing order.
     sstruct.datasets.make_matchings : Generate detections in two frames.
     sstruct.extending.MILPOracle : For matchings with further constraints, and for tracks over many
         frames.
