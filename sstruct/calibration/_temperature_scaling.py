@@ -66,15 +66,16 @@ class CalibratedSSVM(HeldOutPredictor):
         {\sum_{y'} \exp(\langle w, \phi(x, y') \rangle / T)}
 
     The temperature T, a single number, is estimated by maximum likelihood on samples that were not
-    used for training [1]_. Predictions do not change. Works like
+    used for training [1]_. Predictions do not change. This is similar to
     :class:`sklearn.calibration.CalibratedClassifierCV` with ``ensemble=False``: the temperature is
     fitted to the held-out samples of all splits, and then the estimator to all samples.
 
-    Probabilities are exact for sequences, graphs without cycles, one label per row, poses with
-    candidates, and label sets whose edges have no cycle, of a hierarchy, or of up to 18 labels.
+    Probabilities are exact for sequences, graphs without cycles, multiclass data, poses with
+    candidates, and label sets that have edges without cycles, a hierarchy or at most 18 labels.
     Otherwise the sum over all labelings cannot be computed, and probabilities are approximate: for
     each node, the softmax of the scores of :meth:`decision_function` divided by T, where T
-    minimizes the log loss of held-out nodes. The attribute ``exact_`` tells which.
+    minimizes the log loss of held-out nodes. The attribute ``exact_`` is True for exact
+    probabilities.
 
     Parameters
     ----------
@@ -82,10 +83,10 @@ class CalibratedSSVM(HeldOutPredictor):
         The estimator: :class:`~sstruct.ChainSSVM`, :class:`~sstruct.SegmentSSVM`,
         :class:`~sstruct.GraphCRFSSVM`, :class:`~sstruct.GridCRFSSVM`,
         :class:`~sstruct.TypedGraphCRFSSVM`, :class:`~sstruct.MulticlassSSVM`,
-        :class:`~sstruct.MultilabelSSVM` or :class:`~sstruct.TreeSSVM`. It is cloned. In a
-        :class:`~sklearn.frozen.FrozenEstimator`, a fitted one, which is not fitted again: all
-        samples passed to ``fit`` are then held-out samples, and must not have been used for its
-        training. A pipeline contains CalibratedSSVM as its last step.
+        :class:`~sstruct.MultilabelSSVM` or :class:`~sstruct.TreeSSVM`. It is cloned. A fitted
+        estimator in a :class:`~sklearn.frozen.FrozenEstimator` is not fitted again: all samples
+        passed to ``fit`` are then held-out samples, and must not have been used for its training. A
+        pipeline contains CalibratedSSVM as its last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches; folds are stratified if the estimator is a classifier and
         every sample has one label. Test samples of different splits may overlap, and need not cover
