@@ -72,7 +72,8 @@ class Coupled(FrankWolfeFit):
         super().__init__(
             replace(setup, problem=coupled, options=options, bounds=bounds, prior=prior)
         )
-        # lam * |d| * of_disagreement is half the difference of marginals, in costs of wrong labels.
+        # lam * |d| * of_disagreement is half the difference of marginals times the cost of a wrong
+        # label.
         self.of_disagreement = self.lam * shared.cost / (2 * scale)
 
     @property
