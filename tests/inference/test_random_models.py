@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from sstruct.inference import MRF, map_mrf
+from sstruct.inference._methods import highs
 from tests.inference import random_models
 from tests.reference import mrf as reference
 
@@ -16,6 +18,21 @@ def test_results_equal_enumeration(method, engine):
         assert not wrong
         # These models are small.
         assert {status for _, _, status in statuses} <= {"PROVEN", "INFEASIBLE"}, seed
+
+
+def test_an_integer_program_that_highs_solved_wrongly():
+    # With variables fixed to 0 and integral auxiliary nodes, its presolve lost the minimum.
+    assert not random_models.check(338, [("auto", "program"), ("exact", "program")])[0]
+
+
+def test_a_wrong_bound_of_highs_is_rejected(monkeypatch):
+    monkeypatch.setattr(highs, "solve", lambda *_: (0, None, 100.0))
+    model, _ = random_models.random_model(np.random.default_rng(338))
+    with random_models.only("program"):
+        result = map_mrf(MRF(*model.arguments()), "exact")
+    least = random_models.energies(model).min()
+    assert result.status != "PROVEN"
+    assert result.lower_bound < least <= result.energy
 
 
 def test_energies_equal_their_definition():

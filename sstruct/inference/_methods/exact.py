@@ -16,6 +16,9 @@ from sstruct.inference._model.auxiliary import pairwise_model
 
 # Limit on the variables of the integer program.
 MOST_VARIABLES = 2**18
+# HiGHS is wrong if its bound exceeds a known energy by more than this fraction of 1 + abs(energy),
+# for costs of at most 1.
+ACCURACY = 1e-5
 
 
 def is_forest(mrf):
@@ -95,26 +98,39 @@ def n_marginals(model):
     return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
 
 
-def _program(model):
-    """Return the constant, the costs, the number of integers, bounds and constraints for HiGHS."""
+def _program(model, n_integers):
+    """Return the constant, the costs and the arguments of HiGHS, and which variables they have.
+
+    n_integers : number of initial entries of node_costs that are integers
+    """
     if has_two_labels(model):
         constant, costs, matrix, most = cycle_polytope(model)
-        constraints = optimize.LinearConstraint(matrix, -np.inf, most)
-        return constant, costs, model.n_nodes, optimize.Bounds(0, 1), constraints
+        program = {
+            "integrality": np.arange(len(costs)) < model.n_nodes,
+            "bounds": optimize.Bounds(0, 1),
+            "constraints": optimize.LinearConstraint(matrix, -np.inf, most),
+        }
+        return constant, costs, program, np.ones(len(costs), dtype=bool)
     costs, matrix, sums = local_polytope(model)
+    # Variables fixed to 0 or integral without need are slower, and HiGHS has returned a wrong
+    # minimum for such a program.
     allowed = np.isfinite(costs)
-    bounds = optimize.Bounds(0, allowed.astype(float))
-    constraints = optimize.LinearConstraint(matrix, sums, sums)
-    return 0.0, np.where(allowed, costs, 0.0), len(model.node_costs), bounds, constraints
+    program = {
+        "integrality": (np.arange(len(costs)) < n_integers)[allowed],
+        "bounds": optimize.Bounds(0, np.inf),
+        "constraints": optimize.LinearConstraint(matrix[:, np.flatnonzero(allowed)], sums, sums),
+    }
+    return 0.0, costs[allowed], program, allowed
 
 
-def _labels(model, x):
+def _labels(model, x, kept):
     """Return the labels of a solution of `_program`."""
     if has_two_labels(model):
         return (x[: model.n_nodes] > 0.5).astype(np.int32)
-    start = model.node_start
+    start, marginals = model.node_start, np.zeros(len(kept))
+    marginals[kept] = x
     return np.array(
-        [x[start[v] : start[v + 1]].argmax() for v in range(model.n_nodes)], dtype=np.int32
+        [marginals[start[v] : start[v + 1]].argmax() for v in range(model.n_nodes)], dtype=np.int32
     )
 
 
@@ -129,8 +145,12 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         Time limit in addition to `max_time`.
     """
     model, _ = pairwise_model(mrf)
-    record.bound(trivial_bound(model))
-    constant, costs, n_integers, bounds, constraints = _program(model)
+    bound = trivial_bound(model)
+    record.bound(bound)
+    if bound == np.inf:
+        return Status.INFEASIBLE
+    # The labels of the nodes determine those of the auxiliary nodes.
+    constant, costs, program, kept = _program(model, len(mrf.node_costs))
     # HiGHS ignores cost differences below 1e-7. Scaling by a power of two is exact.
     exponent = min(0, int(np.frexp(np.abs(costs).max())[1]))
     options = {"mip_rel_gap": record.tol}
@@ -145,11 +165,6 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         options["time_limit"] = seconds
     if most_branches is not None:
         options["node_limit"] = most_branches
-    program = {
-        "integrality": np.arange(len(costs)) < n_integers,
-        "bounds": bounds,
-        "constraints": constraints,
-    }
     # A limited search ends soon, so it does not require a separate process.
     run = highs.solve if most_branches is None else highs.solve_here
     status, x, bound = run(np.ldexp(costs, -exponent), program, options)
@@ -158,9 +173,12 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         # its tolerance.
         return Status.INFEASIBLE if record.energy == np.inf else Status.STALLED
     if x is not None:
-        labels = _labels(model, x)[: mrf.n_nodes].copy()
+        labels = _labels(model, x, kept)[: mrf.n_nodes].copy()
         record.offer(labels, PackedMRF(mrf).improve(labels, mrf.n_nodes))
     if bound is not None:
+        known = np.ldexp(record.energy - constant, -exponent)
+        if bound > known + ACCURACY * (1 + abs(known)):
+            return Status.STALLED  # HiGHS is wrong
         record.bound(constant + float(np.ldexp(bound, exponent)))
     if status == 0:
         return Status.CONVERGED
