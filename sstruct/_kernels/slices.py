@@ -12,7 +12,7 @@ from sstruct._kernels._interruption import look_for_signals
 SLICE = 2**17
 
 
-def by_slices(function, *vectors):
+def by_slices(function, *vectors, out=None):
     """Return function(*vectors) of vectors of equal length, computed slice by slice.
 
     Parameters
@@ -20,8 +20,10 @@ def by_slices(function, *vectors):
     function : callable
         An elementwise function of float64 vectors.
     *vectors : ndarrays of shape (n,)
+    out : ndarray of shape (n,) or None
+        Receives the result; may be one of the vectors.
     """
-    out = np.empty(len(vectors[0]))
+    out = np.empty(len(vectors[0])) if out is None else out
     for first in range(0, len(out), SLICE):
         part = slice(first, first + SLICE)
         out[part] = function(*(vector[part] for vector in vectors))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from sstruct._cluster.weight_changes import compact, expand
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.core._state import DualState
@@ -19,7 +20,7 @@ from sstruct._solvers.rounds._changes import compact_change
 from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
-from sstruct._solvers.rounds.partition_fit import PartitionFit, compact, dense
+from sstruct._solvers.rounds.partition_fit import PartitionFit
 from sstruct._solvers.rounds.partitioned_blocks import (
     LocalPartitions,
     PartitionedBlocks,
@@ -398,7 +399,7 @@ def test_few_changes_travel_as_index_and_value():
     index, value = compact(vector)
     assert index.tolist() == [3, 70]
     assert size_of((index, value, None, 1.0)) == 2 * 12 + 8
-    np.testing.assert_array_equal(dense((index, value), 100), vector)
+    np.testing.assert_array_equal(expand((index, value), np.ones(100)), vector)
     index, value = compact(np.ones(100))
     assert index is None
-    np.testing.assert_array_equal(dense((index, value), 100), np.ones(100))
+    np.testing.assert_array_equal(expand((index, value), np.ones(100)), np.ones(100))

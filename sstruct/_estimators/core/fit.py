@@ -143,6 +143,7 @@ class Fit:
                 training.attributes["whole_objective_"] = self._whole_objective(solution)
             if setup.online:  # warnings about all samples do not apply to a part
                 solution = replace(solution, remarks=())
+            del run  # conversion to the units of X needs memory for another vector of weights
             attributes = self.fitted_attributes(solution)
             publish({**attributes, "_warm_state": warm, "_steps": steps})
         return solution

@@ -32,6 +32,7 @@ from sstruct._solvers.core._working_set cimport (
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
+from sstruct._cluster.weight_changes import compact, expand
 from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._solvers.core.warm_start import kept_dual_weights
@@ -361,14 +362,31 @@ cdef class DualState:
         """The weights without a copy; the next step changes them."""
         return self.weights_owner
 
-    def rebuild(self):
+    def rebuild(self, parts=None):
         """Compute w and the dual value from the working sets only.
 
         O(labelings with alpha > 0, at positions that differ from the truth). If interrupted, both
-        remain unchanged.
+        remain unchanged. Without a prior, w is computed in place, since a vector of all weights may
+        be larger than everything else in a fit; its nonzeros are kept for an interruption.
+
+        parts : ranges [first, last) of blocks, in the order in which they are added, or None for all
         """
-        v = np.zeros(self.weights.shape[0])
-        self.set_v(v, self.add_planes(v, 0, self.n_blocks))
+        parts = [(0, self.n_blocks)] if parts is None else parts
+        if self.prior is None:
+            v, kept = self.weights_owner, compact(self.weights_owner)
+            kept = (None, v.copy()) if kept[0] is None else kept
+        else:
+            v = np.empty(self.weights.shape[0])
+        try:
+            v[:] = 0
+            linear = 0.0
+            for first, last in parts:
+                linear += self.add_planes(v, first, last)
+        except BaseException:
+            if self.prior is None:
+                expand(kept, v)
+            raise
+        self.set_v(v, linear)
 
     def add_planes(self, double[::1] rebuilt not None, Py_ssize_t first, Py_ssize_t last):
         """Accumulate the contribution of blocks [first, last) to v; return their contribution to `linear`."""
@@ -418,10 +436,10 @@ cdef class DualState:
         """Set v, without the prior, and `linear` to the sums of `add_planes` over all blocks."""
         cdef Py_ssize_t b
         cdef double v, w
-        if self.prior is None:
+        if self.prior is not None:
+            by_slices(np.add, np.asarray(rebuilt), self.prior, out=self.weights_owner)
+        elif &rebuilt[0] != &self.weights[0]:
             self.weights[:] = rebuilt
-        else:
-            self.weights_owner[:] = by_slices(np.add, np.asarray(rebuilt), self.prior)
         self.n_in_step = 1
         for b in range(self.n_boxed):
             v = self.weights[self.boxed[b]]
@@ -490,13 +508,14 @@ cdef class DualState:
         v = self.live_v
         a = self.exact_average.weights(v)
         if self.approximate_average.count > 0:
-            step = by_slices(np.subtract, self.approximate_average.weights(v), a)
+            step = self.approximate_average.weights(v)
+            by_slices(np.subtract, step, a, out=step)
             slope = (self.approximate_average.linear - self.exact_average.linear
                      - self.lam * (step @ (self.clip(a.copy()) if self.n_boxed > 0 else a)))
             curvature = self.lam * (step @ step)
             if slope > 0:
                 rate = min(slope / curvature, 1) if curvature > 0 else 1
-                a = by_slices(lambda of_exact, change: of_exact + rate * change, a, step)
+                by_slices(lambda of_exact, change: of_exact + rate * change, a, step, out=a)
         return self.clip(a)
 
     def clip(self, v):

@@ -212,11 +212,10 @@ class FrankWolfeFit(Solver):
         """Compute w and the dual from the working sets, against drift, always in the same order."""
         rebuilt, self.rebuilt = self.rebuilt, None
         if rebuilt is None:
-            v, linear = np.zeros(self.problem.n_weights), 0.0
-            for k in self.shard_order:
-                linear += self.state.add_planes(v, self.shards[k].first, self.shards[k].last)
-            rebuilt = v, linear
-        self.state.set_v(*rebuilt)
+            shards = [self.shards[k] for k in self.shard_order]
+            self.state.rebuild([(shard.first, shard.last) for shard in shards])
+        else:
+            self.state.set_v(*rebuilt)
 
     def _passes_over(self, shard):
         """Make the passes over a shard or all data; return False if the deadline has passed."""

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from sstruct._cluster.weight_changes import WeightChanges
+from sstruct._cluster.weight_changes import WeightChanges, compact
 from sstruct._kernels._clock import seconds
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array, kept_sizes
 from sstruct._solvers.core._average import PassAverage
@@ -16,7 +16,6 @@ from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import EXACT_WEIGHT
 from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
-from sstruct._solvers.rounds.partition_fit import compact
 from sstruct._solvers.rounds.partitioned_blocks import setups_of
 
 # If the best common share of all moves is at least this, they are applied in full, which gains at

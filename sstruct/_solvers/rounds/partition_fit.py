@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from sstruct._cluster.weight_changes import CHANGED, WHOLE, ReceivedWeights
+from sstruct._cluster.weight_changes import ReceivedWeights, compact, expand
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
@@ -112,7 +112,7 @@ class PartitionFit(FrankWolfeFit):
         self._apply_share(share, news, dual)
         hinges = [full_pass(self.pool, self.state.live_w, self.block_weight)]
         if average is not None:
-            w = dense(average, len(self.state.live_w))
+            w = expand(average, aligned_zeros(len(self.state.live_w)))
             hinges.append(full_pass(self.pool, w, self.block_weight, self.state))
         return hinges, self.state.n_labelings
 
@@ -170,19 +170,3 @@ class PartitionFit(FrankWolfeFit):
         if not self.received.update(*news):
             raise RuntimeError("the partition has missed previous changes of v")
         place(self.state, self.received.w, dual)
-
-
-def compact(vector):
-    """Return index and value of a vector's nonzeros, or None and all values if that is smaller."""
-    index = np.flatnonzero(vector).astype(np.int32)
-    if CHANGED * len(index) >= WHOLE * len(vector):
-        return None, vector
-    return index, vector[index]
-
-
-def dense(compacted, size):
-    """Return the vector of `compact` as a dense array; a copy."""
-    index, value = compacted
-    vector = aligned_zeros(size)
-    vector[slice(None) if index is None else index] = value
-    return vector
