@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sstruct import ChainSSVM, SegmentSSVM
 from sstruct.calibration import CalibratedSSVM
 from sstruct.metrics import flat_accuracy_score, segment_f1_score
-from sstruct.plotting import SegmentationDisplay
+from sstruct.plotting import SignalDisplay
 from sstruct.preprocessing import PerNode
 
 # %%
@@ -117,18 +117,14 @@ for name, (accuracy, f1) in scores.items():
 # %%
 # A filter that removes short segments afterwards has to choose one minimum, which
 # may also remove the jumps. The strips are a recording: the true activities, and
-# both predictions.
+# both predictions. The curve is the standard deviation in each node.
 
-strips = [np.tile(labels, (40, 1)) for labels in (
-    y[test][3], chain.predict(X[test])[3], model.predict(X[test])[3]
-)]  # fmt: skip
-figure, axes = plt.subplots(3, 1, figsize=(8, 4), layout="constrained")
-for title, pair in {"chain": [0, 1], "segments": [0, 2]}.items():
-    SegmentationDisplay.from_predictions(
-        strips[0], strips[pair[1]], classes=ACTIVITIES, axes=axes[pair]
-    )
-    axes[pair[1]].set_title(title)
-axes[0].set_title("truth")
+strips = {
+    "truth": y[test][3],
+    "chain": chain.predict(X[test])[3],
+    "segments": model.predict(X[test])[3],
+}
+SignalDisplay.from_labels(X[test][3][:, 1], strips)
 
 # %%
 # Weights of durations

@@ -7,6 +7,7 @@ from ._dependency import DependencyDisplay
 from ._matching import MatchingDisplay
 from ._regularization_path import RegularizationPathDisplay
 from ._segmentation import SegmentationDisplay
+from ._signal import SignalDisplay
 from ._spans import SpanDisplay
 from ._transition import TransitionDisplay
 
@@ -18,6 +19,7 @@ __all__ = [
     "MatchingDisplay",
     "RegularizationPathDisplay",
     "SegmentationDisplay",
+    "SignalDisplay",
     "SpanDisplay",
     "TransitionDisplay",
 ]

@@ -503,6 +503,16 @@ def _two_trees(rng):
     return {"y_true": ([2, 0], ["a", "root"]), "y_pred": [0, 1], "tokens": ["x", "y"]}
 
 
+def _signal_drawn(**arguments):
+    from sstruct.plotting import SignalDisplay
+
+    SignalDisplay.from_labels(**arguments, ax=_figure(1)[0])
+
+
+def _labeled_signal(rng):
+    return {"signal": rng.random((6, 2)), "labels": {"true": rng.integers(0, 2, 6)}}
+
+
 def _transition_drawn(**arguments):
     from sstruct.plotting import TransitionDisplay
 
@@ -639,6 +649,7 @@ FUNCTIONS = [
     (_spans_drawn, _two_labelings),
     (_matching_drawn, _two_matchings),
     (_tree_drawn, _two_trees),
+    (_signal_drawn, _labeled_signal),
     (_transition_drawn, _transition),
     (_swept, _sweep),
     (_chosen, _search),

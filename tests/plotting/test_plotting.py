@@ -19,6 +19,7 @@ from sstruct.plotting import (
     DependencyDisplay,
     MatchingDisplay,
     SegmentationDisplay,
+    SignalDisplay,
     SpanDisplay,
     TransitionDisplay,
 )
@@ -74,6 +75,7 @@ def without_dual():
         SpanDisplay([[]], [[]]),
         DependencyDisplay(None, np.array([0])),
         MatchingDisplay(None, np.array([0]), 1),
+        SignalDisplay(np.zeros(2), {}),
     ],
     ids=lambda display: type(display).__name__,
 )

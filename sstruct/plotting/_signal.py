@@ -1,0 +1,191 @@
+"""Visualization of segments over the signal that they divide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from sstruct._checks.arrays import real_array
+from sstruct._checks.shown import shortened
+from sstruct._input.label_schemes import LabelCodes, spans_in
+from sstruct._input.labels import label_list
+
+from ._matplotlib import import_pyplot
+
+_HEIGHT, _DISTANCE = 0.07, 0.09  # of strips, in heights of the axes
+
+
+@dataclass(eq=False, repr=False)
+class SignalDisplay:
+    """Segments of a signal, such as the activities in a recording, as strips above the signal.
+
+    Each labeling of the signal is a strip, whose boxes are its segments, and colors are labels.
+    Lines mark the boundaries of the last labeling in the signal.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_labels`.
+
+    Parameters
+    ----------
+    signal : array of shape (L,) or (L, n_channels)
+        Values to draw, one line for each channel.
+    segments : dict of str to list of (start, stop, label)
+        Segments by the name of their strip, the first one on top, as of
+        :meth:`SegmentSSVM.predict_spans <sstruct.SegmentSSVM.predict_spans>`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the signal.
+    figure_ : matplotlib Figure
+        Figure containing the axes.
+    lines_ : list of matplotlib Line2D
+        The channels.
+    boxes_ : list of matplotlib Rectangle
+        The segments of all strips.
+
+    See Also
+    --------
+    SpanDisplay : True and predicted spans of many sequences.
+    SegmentationDisplay : True and predicted labels of an image.
+
+    Examples
+    --------
+    .. plot::
+        :include-source: True
+
+        >>> import numpy as np
+        >>> from sstruct.plotting import SignalDisplay
+        >>> y = np.repeat(["rest", "walk", "rest"], [30, 50, 20])
+        >>> found = np.repeat(["rest", "walk", "rest"], [33, 45, 22])
+        >>> signal = np.sin(np.arange(100.0)) * (y == "walk")
+        >>> display = SignalDisplay.from_labels(signal, {"true": y, "predicted": found})
+        >>> display.segments["predicted"]
+        [(0, 33, 'rest'), (33, 78, 'walk'), (78, 100, 'rest')]
+    """
+
+    signal: ArrayLike
+    segments: Mapping[str, Any]
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: BaseEstimator, x: Any, y: Any = None, *, signal: Any = None, ax: Any = None
+    ) -> SignalDisplay:
+        """Plot the labels that a fitted estimator or pipeline predicts for a sequence.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted estimator or pipeline that predicts label sequences.
+        x : array of shape (L, n_features)
+            One sequence, an entry of X in `predict`.
+        y : array of shape (L,), default=None
+            Its true labels, for another strip.
+        signal : array of shape (L,) or (L, n_channels), default=None
+            The values to draw; x by default.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        display : SignalDisplay
+            Object that holds the segments.
+
+        Examples
+        --------
+        >>> from sstruct import SegmentSSVM
+        >>> from sstruct.plotting import SignalDisplay
+        >>> X, y = [[[2.0], [1.5], [-1.0]]], [["a", "a", "b"]]
+        >>> model = SegmentSSVM(lam=0.01).fit(X, y)
+        >>> SignalDisplay.from_estimator(model, X[0], y[0]).segments["predicted"]
+        [(0, 2, 'a'), (2, 3, 'b')]
+        """
+        labels = {} if y is None else {"true": y}
+        labels |= {"predicted": estimator.predict([x])[0]}
+        return cls.from_labels(x if signal is None else signal, labels, ax=ax)
+
+    @classmethod
+    def from_labels(
+        cls, signal: Any, labels: Mapping[str, Any], *, ax: Any = None
+    ) -> SignalDisplay:
+        """Plot labelings of a signal.
+
+        Parameters
+        ----------
+        signal : array of shape (L,) or (L, n_channels)
+            The values to draw.
+        labels : dict of str to array of shape (L,)
+            The label of each node, by the name of the strip. A segment is a longest run of equal
+            labels.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        display : SignalDisplay
+            Object that holds the segments.
+        """
+        signal = _signal(signal)
+        if not isinstance(labels, Mapping):
+            raise TypeError(f"labels must be a dict of label sequences, found {shortened(labels)}")
+        segments, table = {}, LabelCodes(None, False, ())
+        for name, given in labels.items():
+            found = label_list(given, f"labels[{name!r}]")
+            if len(found) != len(signal):
+                raise ValueError(
+                    f"labels[{name!r}] has {len(found)} entries, but the signal has {len(signal)}"
+                )
+            segments[str(name)] = spans_in(found, table, "repair", f"labels[{name!r}]")
+        return cls(signal, segments).plot(ax)
+
+    def plot(self, ax: Any = None) -> SignalDisplay:
+        """Plot the signal and its segments.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+
+        Returns
+        -------
+        display : SignalDisplay
+            This object.
+        """
+        plt = import_pyplot(f"{type(self).__name__}.plot")
+        signal = _signal(self.signal)
+        if ax is None:
+            _, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+        self.lines_ = ax.plot(signal, color="0.3", linewidth=0.8)
+        kinds = sorted({str(label) for spans in self.segments.values() for *_, label in spans})
+        colors = {kind: f"C{k % 10}" for k, kind in enumerate(kinds)}
+        self.boxes_, transform = [], ax.get_xaxis_transform()
+        for row, (name, spans) in enumerate(self.segments.items()):
+            bottom = 1.02 + _DISTANCE * (len(self.segments) - 1 - row)
+            for start, stop, label in spans:
+                box = plt.Rectangle(
+                    (start - 0.5, bottom), stop - start, _HEIGHT, facecolor=colors[str(label)],
+                    edgecolor="white", linewidth=0.5, transform=transform, clip_on=False,
+                )  # fmt: skip
+                self.boxes_.append(ax.add_patch(box))
+            ax.text(
+                -0.01, bottom + _HEIGHT / 2, name, transform=ax.transAxes, ha="right", va="center"
+            )
+        for start, *_ in [*self.segments.values()][-1][1:] if self.segments else []:
+            ax.axvline(start - 0.5, color="0.7", linewidth=0.8, zorder=0)
+        ax.set(xlabel="Position", xlim=(-0.5, max(len(signal), 1) - 0.5))
+        if kinds:
+            keys = [plt.Rectangle((0, 0), 1, 1, fc=color, label=t) for t, color in colors.items()]
+            ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1, 1))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _signal(signal):
+    """Return the signal as an array of shape (L, n_channels)."""
+    signal = real_array(signal, "signal")
+    if signal.ndim not in (1, 2):
+        raise ValueError(f"signal has shape {signal.shape}, expected (L,) or (L, n_channels)")
+    return signal.reshape(len(signal), -1)
