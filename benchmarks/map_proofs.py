@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Proven minima of map_mrf and of toulbar2, on real models.
 
-    python benchmarks/map_proofs.py [--seconds 60] [--repeat 5] [--instances NAME ...]
+    python benchmarks/map_proofs.py [--seconds 60] [--repeat 5] [--methods auto toulbar2]
+                                    [--instances NAME ...]
 
 The models are those of map_inference.py. `map_mrf` with method="auto" and toulbar2 (the package
 pytoulbar2) run alternately. The time limit is in wall-clock seconds for `map_mrf`, and in CPU
@@ -24,11 +25,11 @@ METHODS = ("auto", "toulbar2")
 LONG = 2.0
 
 
-def runs(mrf, problem, seconds, repeat):
+def runs(mrf, problem, methods, seconds, repeat):
     """Return the rows of each method."""
-    rows = {method: [] for method in METHODS}
+    rows = {method: [] for method in methods}
     for _ in range(repeat):
-        for method in METHODS:
+        for method in methods:
             if not rows[method] or rows[method][0]["cpu_seconds"] <= LONG:
                 rows[method].append(run(mrf, problem, method, seconds, 0)[0])
     return rows
@@ -38,6 +39,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--instances", nargs="+", help="beginnings of names; all by default")
     add_output(parser)
     add_load(parser)
@@ -49,7 +51,8 @@ def main():
         if not name.startswith(tuple(arguments.instances or [""])):
             continue
         mrf, problem = load(folder, name)
-        for method, rows in runs(mrf, problem, arguments.seconds, arguments.repeat).items():
+        options = arguments.methods, arguments.seconds, arguments.repeat
+        for method, rows in runs(mrf, problem, *options).items():
             # Results may depend on the time limit; the last run is reported.
             row = rows[-1]
             figures = {

@@ -5,13 +5,13 @@ python -m tests.inference.random_models --count 10000
 
 import argparse
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 import numpy as np
 
 from sstruct.inference import MRF, map_mrf
-from sstruct.inference._methods import elimination
+from sstruct.inference._methods import elimination, highs
 from sstruct.inference._model.map_result import Record
 from tests.reference.mrf import Model, random_costs, random_tree
 
@@ -86,13 +86,15 @@ def energies(model):
 @contextmanager
 def only(engine):
     """Leave models to an engine."""
-    methods = "sstruct.inference._methods.map_mrf"
-    with patch.object(elimination, "MOST_TERMS", elimination.MOST_TERMS if engine == "any" else 0):
+    with ExitStack() as patches:
+        # Without a process for each program, which would be most of the time.
+        patches.enter_context(patch.object(highs, "solve", highs.solve_here))
+        if engine != "any":
+            patches.enter_context(patch.object(elimination, "MOST_TERMS", 0))
         if engine == "program":
-            with patch(f"{methods}.searcher", return_value=None):
-                yield
-        else:
-            yield
+            searcher = "sstruct.inference._methods.map_mrf.searcher"
+            patches.enter_context(patch(searcher, return_value=None))
+        yield
 
 
 @contextmanager

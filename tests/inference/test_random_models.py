@@ -26,7 +26,8 @@ def test_an_integer_program_that_highs_solved_wrongly():
 
 
 def test_a_wrong_bound_of_highs_is_rejected(monkeypatch):
-    monkeypatch.setattr(highs, "solve", lambda *_: (0, None, 100.0))
+    # `solve` is replaced by this.
+    monkeypatch.setattr(highs, "solve_here", lambda *_: (0, None, 100.0))
     model, _ = random_models.random_model(np.random.default_rng(338))
     with random_models.only("program"):
         result = map_mrf(MRF(*model.arguments()), "exact")
