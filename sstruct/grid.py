@@ -58,8 +58,9 @@ class GridCRFSSVM(GraphCRFSSVM):
         training and prediction. After the limit, it returns the best labeling found and a bound, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
         the number of visited costs is limited, to 2^31 (some seconds), and results are
-        reproducible. ``history_`` adds searches, the cumulative number of these decodings in
-        passes, and proofs, the number of those whose labeling is proven to be optimal.
+        reproducible. In passes, a decoding stops early if its labeling allows a step.
+        ``history_`` adds searches, the cumulative number of the other decodings in passes, and
+        proofs, the number of those whose labeling is proven to be optimal.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of

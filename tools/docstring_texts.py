@@ -285,8 +285,9 @@ class Graphs:
         training and prediction. After the limit, it returns the best labeling found and a bound, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
         the number of visited costs is limited, to 2^31 (some seconds), and results are
-        reproducible. ``history_`` adds searches, the cumulative number of these decodings in
-        passes, and proofs, the number of those whose labeling is proven to be optimal.
+        reproducible. In passes, a decoding stops early if its labeling allows a step.
+        ``history_`` adds searches, the cumulative number of the other decodings in passes, and
+        proofs, the number of those whose labeling is proven to be optimal.
     search : {"auto", "bisecting", "binary"}, default="auto"
         Search of ``rescaling="slack"`` for the most violated labeling, by decoding with several
         weights of the loss. ``"auto"`` is ``"bisecting"``. Both searches may miss the most violated

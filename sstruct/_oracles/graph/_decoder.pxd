@@ -20,7 +20,9 @@ cdef class GraphDecoder:
     cdef SubGraph rest                  # of "expansion": all nodes but a hub
     cdef Forest forest                  # of "max-sum"
     cdef readonly bint bounded          # whether answers are exact or have a bound
+    cdef readonly bint may_be_hasty     # whether `is_hasty` has an effect
     cdef Py_ssize_t block               # index of the graph, set before `decode`
+    cdef bint is_hasty                  # whether the call may stop early; set before `decode`
     cdef bint is_training               # whether the call may change the memory; set before `decode`
 
     cdef int decode(

@@ -18,13 +18,14 @@ cdef class BlockProblem:
     cdef readonly Py_ssize_t max_code_size
     cdef public Py_ssize_t batch_size
     cdef readonly double oracle_work, product_work
-    cdef readonly bint bounded, has_product, has_between, keeps_planes
+    cdef readonly bint bounded, may_be_hasty, has_product, has_between, keeps_planes
     cdef readonly Py_ssize_t ahead_size, n_choices
     cdef bint has_labels
     cdef object _layout
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil
+    cdef void set_hasty(self, bint hasty) noexcept nogil
     cdef int lacks(self, const char* method) except -1 nogil
     cdef int need_labels(self) except -1 nogil
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil

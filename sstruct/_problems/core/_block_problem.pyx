@@ -61,6 +61,8 @@ cdef class BlockProblem:
     bounded : bool
         Whether inexact answers of ``maximize`` come with an upper bound; also True if all answers are
         exact.
+    may_be_hasty : bool
+        Whether `set_hasty` has an effect.
     has_product, has_between : bool
         Whether ``maximize_product`` and ``maximize_between`` are implemented.
     keeps_planes : bool
@@ -85,6 +87,9 @@ cdef class BlockProblem:
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         """Return the number of int32 entries in a code of block i."""
         return self.max_code_size
+
+    cdef void set_hasty(self, bint hasty) noexcept nogil:
+        """Set whether the next calls of `maximize` may stop early, with a labeling that is not exact."""
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         """Prefetch the memory of a block that will be visited soon; does nothing by default."""
@@ -413,10 +418,14 @@ cdef class WrappedProblem(BlockProblem):
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
         self._layout = problem.layout
         self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
+        self.may_be_hasty = problem.may_be_hasty
         self.oracle_work, self.batch_size = problem.oracle_work, problem.batch_size
 
     def __getattr__(self, name):
         return getattr(self.problem, name)
+
+    cdef void set_hasty(self, bint hasty) noexcept nogil:
+        self.problem.set_hasty(hasty)
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         self.problem.prefetch(i)

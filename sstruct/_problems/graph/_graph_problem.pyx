@@ -143,6 +143,7 @@ cdef class GraphProblem(BlockProblem):
         self.has_counts = counts is not None
         self.label_counts = counts if self.has_counts else np.zeros(1, dtype=np.int32)
         self.bias, self.bounded = arguments["bias"], self.decoder.bounded
+        self.may_be_hasty = self.decoder.may_be_hasty
         self.last, self.has_partial = arguments["last"], self.decoder.has_partial
         self.n_blocks, self.n_labels = len(graphs.length), self.pairwise.n_labels
         self.n_features, self.KP = features.n_features, sstruct_padded(self.n_labels)
@@ -498,6 +499,9 @@ cdef class GraphProblem(BlockProblem):
             self.replace_forbidden(i, y)
         self.label_copies(i, y)
         return self.total_cost(i, y)
+
+    cdef void set_hasty(self, bint hasty) noexcept nogil:
+        self.decoder.is_hasty = hasty
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,

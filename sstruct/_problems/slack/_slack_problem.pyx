@@ -77,7 +77,8 @@ cdef class SlackProblem(WrappedProblem):
                     f"search={name!r} requires an oracle that {type(problem).__name__} does not have")
         WrappedProblem.__init__(self, problem)
         self.search, self.kind = search, SEARCHES[search]
-        self.keeps_planes = problem.keeps_planes
+        # A search needs the bounds of its queries.
+        self.keeps_planes, self.may_be_hasty = problem.keeps_planes, False
         self.oracle_work = (
             problem.product_work or problem.oracle_work if search == "product"
             else QUERIES[search] * problem.oracle_work)

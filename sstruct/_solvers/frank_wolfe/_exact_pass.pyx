@@ -59,6 +59,7 @@ cdef struct Batch:
     double floor            # the plan's cache_mean_gap_share of the mean weighted gap; -1: no cache
     double gap_share        # its cache_gap_share
     bint alone              # batches of 1 at the weights of the state: these do not change before the step
+    bint may_be_hasty       # whether oracles may stop early: not if they measure hinge losses
     bint hits_known          # whether hits are known, so that only the other blocks need the oracle
     StepKind kind
     Py_ssize_t number, keep  # number of the pass; number of passes that an idle labeling survives
@@ -90,6 +91,28 @@ cdef int find_hit(
     return 0
 
 
+cdef int ask_oracle(
+        Batch* batch, BlockProblem problem, const double* weights, Scratch* scratch,
+        Visit* visit, int32_t* code, OracleAnswer* answer) except -1 nogil:
+    """Call the max-oracle, which may stop early if it finds a labeling that allows a step."""
+    cdef Py_ssize_t i = visit.block, count
+    cdef WorkingSet* working_set = &batch.working_sets[i]
+    cdef double mean = 0, size = 0
+    problem.set_hasty(batch.may_be_hasty)
+    problem.maximize(i, weights, 1.0, code, answer)
+    problem.set_hasty(False)
+    visit.work += answer.work
+    if batch.may_be_hasty and not answer.exact:
+        count = gather(working_set, scratch, False, -1)
+        problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &visit.work)
+        summarize(working_set, scratch, count, &mean, &size)
+        if not above_rounding(answer.value - mean, size):
+            problem.maximize(i, weights, 1.0, code, answer)
+            visit.work += answer.work
+    visit.exact = answer.exact
+    return 0
+
+
 cdef int answer_ticket(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
     """Task of an exact pass: find a sufficient labeling in the cache, or call the oracle."""
@@ -105,10 +128,8 @@ cdef int answer_ticket(
         find_hit(batch, problem, batch.weights, scratch, visit)
     if visit.hit >= 0:
         return 0
-    problem.maximize(
-        i, batch.weights, 1.0, batch.codes + ticket * batch.width, &answer)
-    visit.work += answer.work
-    visit.exact = answer.exact
+    ask_oracle(
+        batch, problem, batch.weights, scratch, visit, batch.codes + ticket * batch.width, &answer)
     if not batch.alone:
         count = gather(working_set, scratch, False, -1)
         problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &visit.work)
@@ -262,9 +283,7 @@ cdef int exact_visit(
     reserve(lane.scratch, state.working_sets[visit.block].size)
     find_hit(batch, problem, lane.weights, lane.scratch, &visit)
     if visit.hit < 0:
-        problem.maximize(visit.block, lane.weights, 1.0, code, &answer)
-        visit.work += answer.work
-        visit.exact = answer.exact
+        ask_oracle(batch, problem, lane.weights, lane.scratch, &visit, code, &answer)
     return step_exactly(batch, state, problem, lane, &visit, code, True)
 
 
@@ -394,6 +413,7 @@ def exact_pass(
     batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
     batch.alone = batch.size == 1 and at is None
     batch.hits_known = problem.ahead_size > 0
+    batch.may_be_hasty = problem.may_be_hasty and at is None
     batch.floor = plan.cache_mean_gap_share * state.total_gap / n if cache else -1
     batch.gap_share, batch.max_labelings = plan.cache_gap_share, plan.max_working_set
     batch.kind, batch.number, batch.keep = plan.kind, plan.number, plan.keep

@@ -3,10 +3,14 @@
 #     are optimal, or finds better ones. A graph that the moves solve exactly is not searched.
 # (b) A call is faster if it starts from an earlier call of the same graph with similar costs: from its
 #     labels, if they cost less, and from the multipliers of its root (_graph_root.pyx). Calls of
-#     training store these for each graph; certificates only read them.
+#     training store these for each graph. A certificate stores them for other certificates before the
+#     next call of training, which does not read them, so that fits do not depend on certificates.
 # (c) After a limit or a signal, the search returns a valid bound. The limit on the work is counted, so
 #     that results are reproducible; the time limit is optional.
-# (d) Forks share the memory. Only one thread decodes a graph at a time.
+# (d) A hasty call (`set_hasty` of the problem) is limited to a few sweeps over the multipliers, which
+#     usually find a better labeling than the moves. The solver repeats it without haste if the labeling
+#     does not allow a step.
+# (e) Forks share the memory. Only one thread decodes a graph at a time.
 """Branch and bound as a decoder of labeled graphs."""
 
 from libc.math cimport INFINITY, fabs
@@ -31,6 +35,9 @@ cdef double MEETS = 1e-10
 cdef double MOST_WORK = 2.0**31
 # Limits on the table entries of a graph, and of the models at all depths of its search.
 LARGEST = 2**23
+# Limit of a hasty call, in sweeps over all edges, and the overhead of an edge in table entries.
+cdef double HASTY_SWEEPS = 10
+cdef double OVERHEAD = 16
 cdef double MOST_ENTRIES = 2.0**25
 
 
@@ -40,15 +47,19 @@ cdef class GraphSearchMemory:
     Attributes
     ----------
     labels, multipliers : dict of ndarray
-        Of the last search of each graph: labels (V,) and multipliers (2 E K,).
+        Of the last search of each graph in training: labels (V,) and multipliers (2 E K,).
+    certified : dict of ndarray
+        Multipliers of the last certificate, if it is newer.
     searches, proofs : dict of int
-        The number of calls of each graph in training, and of those whose result is proven.
+        The number of calls of each graph in training that were not hasty, and of those whose result
+        is proven.
     """
 
-    cdef readonly dict labels, multipliers, searches, proofs
+    cdef readonly dict labels, multipliers, certified, searches, proofs
 
     def __cinit__(self):
-        self.labels, self.multipliers, self.searches, self.proofs = {}, {}, {}, {}
+        self.labels, self.multipliers, self.certified = {}, {}, {}
+        self.searches, self.proofs = {}, {}
 
     def count(self, Py_ssize_t block, bint proven):
         """Count a call."""
@@ -56,7 +67,7 @@ cdef class GraphSearchMemory:
         self.proofs[block] = self.proofs.get(block, 0) + proven
 
     def counts(self):
-        """Return the number of calls in training, and of those whose result is proven."""
+        """Return the totals of `searches` and `proofs`."""
         return {"searches": sum(self.searches.values()), "proofs": sum(self.proofs.values())}
 
     def arrays(self, n_graphs):
@@ -129,6 +140,7 @@ cdef class ExactDecoder(GraphDecoder):
             most_entries=MOST_ENTRIES):
         GraphDecoder.__init__(self, "expansion", random_state)
         self.bounded, self.keeps, self.kept = True, keeps, GraphSearchMemory()
+        self.may_be_hasty = keeps
         self.max_time, self.most_work = INFINITY if max_time is None else max_time, most_work
         self.root, self.limits = GraphRoot(), Limits()
         self.root.limits, self.limits.most_entries = self.limits, most_entries
@@ -146,7 +158,7 @@ cdef class ExactDecoder(GraphDecoder):
         answer.bound = answer.cost
         if not answer.exact:
             self.prove(costs, labels, answer)
-        if self.keeps and self.is_training:
+        if self.keeps and self.is_training and not self.is_hasty:
             with gil:
                 self.kept.count(self.block, answer.exact)
         return 0
@@ -156,23 +168,26 @@ cdef class ExactDecoder(GraphDecoder):
         """Search for better labels, and set `exact` and `bound`."""
         cdef const double* multipliers = NULL
         cdef Py_ssize_t v
-        cdef double upper
+        cdef double upper, most_work = self.most_work
         if self.keeps:
             with gil:
                 multipliers = self.last_of(costs, labels)
         self.root.load(costs, multipliers, &answer.work)
+        if self.is_hasty:
+            most_work = min(most_work, HASTY_SWEEPS * (
+                self.root.first_entry[costs.n_edges] + OVERHEAD * costs.n_edges))
         upper = answer.cost = labeling_cost(costs, labels)
         self.limits.begin(
             sstruct_seconds() + self.max_time if self.max_time < INFINITY else INFINITY,
-            self.most_work, SLACK * (1 + fabs(upper)))
+            most_work, SLACK * (1 + fabs(upper)))
         self.limits.is_over, self.root.is_first = self.max_time == 0, True
         self.root.solve(upper)
-        answer.work += self.most_work - self.limits.work_left
-        answer.bound = self.root.proven(upper)
+        answer.work += most_work - self.limits.work_left
         if self.root.value < upper:
             for v in range(costs.n_nodes):
                 labels[v] = self.root.best[v]
             answer.cost = labeling_cost(costs, labels)
+        answer.bound = self.root.proven(upper)
         answer.exact = answer.bound >= answer.cost - MEETS * (1 + fabs(upper))
         answer.bound = min(answer.bound, answer.cost)
         with gil:
@@ -187,6 +202,8 @@ cdef class ExactDecoder(GraphDecoder):
         if self.block not in self.kept.multipliers:
             return NULL
         own, multipliers = self.kept.labels[self.block], self.kept.multipliers[self.block]
+        if not self.is_training:
+            multipliers = self.kept.certified.get(self.block, multipliers)
         if labeling_cost(costs, &own[0]) < labeling_cost(costs, labels):
             for v in range(costs.n_nodes):
                 labels[v] = own[v]
@@ -198,12 +215,18 @@ cdef class ExactDecoder(GraphDecoder):
         error, self.limits.error = self.limits.error, None
         if error is not None:
             raise error
-        if self.keeps and self.is_training:
+        if not self.keeps:
+            return
+        multipliers = np.array(<double[:size]> self.root.messages)
+        if self.is_training:
             self.kept.labels[self.block] = np.array(<int32_t[:V]> <int32_t*> labels)
-            self.kept.multipliers[self.block] = np.array(<double[:size]> self.root.messages)
+            self.kept.multipliers[self.block] = multipliers
+            self.kept.certified.pop(self.block, None)
+        else:
+            self.kept.certified[self.block] = multipliers
 
     def counts(self):
-        """Return the numbers of calls in training, and of those whose result is proven."""
+        """Return the numbers of calls in training without haste, and of proven ones."""
         return self.kept.counts()
 
     def memory(self, n_graphs):
