@@ -47,8 +47,12 @@ def read(part):
     return X, y, [[row[4] for row in sentence] for sentence in rows]
 
 
-def closest_projective(heads):
-    return dependency_tree(np.eye(len(heads) + 1)[heads], projective=True)[0].astype(int)
+def closest_projective(x, heads):
+    """Return the projective tree of candidate arcs with the most arcs of a tree."""
+    scores = np.full((len(heads), len(heads) + 1), -np.inf)
+    scores[x["arcs"][:, 1] - 1, x["arcs"][:, 0]] = 0
+    scores[np.arange(len(heads)), heads] = 1
+    return dependency_tree(scores, projective=True)[0].astype(int)
 
 
 class AveragedPerceptron:
@@ -116,7 +120,9 @@ def main():
         methods["averaged perceptron, projective"] = AveragedPerceptron(options.epochs, True)
     for method in options.methods or methods:
         model = methods[method]
-        trees = [closest_projective(heads) for heads in y] if model.projective else y
+        trees = y
+        if model.projective:
+            trees = [closest_projective(*pair) for pair in zip(arcs, y, strict=True)]
         if options.labeled:
             trees = list(zip(trees, labels, strict=True))
         start = process_time()

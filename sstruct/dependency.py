@@ -190,6 +190,8 @@ class DependencySSVM(BaseSSVM):
     The unlabeled model is the first-order model of [7]_. Labels of arcs are independent of each
     other, so that the best one of each arc is found first.
 
+    See :doc:`/how_to/parse_dependencies`.
+
     References
     ----------
     .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe

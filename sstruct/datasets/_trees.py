@@ -27,7 +27,7 @@ def make_dependency_trees(
 ) -> tuple[list[Any], list[Any]]:
     """Generate sentences of random tags, and their best trees under a random grammar.
 
-    A grammar has a score for each pair of the tag of a head and that of its dependent, and for each
+    A grammar has a score for each pair of a head's tag and a dependent's tag, and for each
     direction and distance. Trees maximize the sum of these scores and of noise, and have one child
     of the root. Labels maximize random scores of pairs of tags, plus noise.
 
@@ -53,9 +53,8 @@ def make_dependency_trees(
     -------
     X : list of n_samples arrays of shape (n_tokens, n_tokens + 1, n_features)
         Features of the arc to each token, the row, from each head, the column, 0 for the root:
-        indicators of the pair of tags, (n_tags + 1) * n_tags of them, where the root has a tag
-        of its own; and of the distance: 1, 2, 3 to 5 or more, in each direction, except from the
-        root.
+        (n_tags + 1) * n_tags indicators of the pair of tags (the root has a separate tag), and 8 of
+        the distance: 1, 2, 3 to 5 or more, in each direction, except from the root.
     y : list of n_samples int arrays of shape (n_tokens,), or of pairs (heads, labels)
         The head of each token, 0 for the root; with labels, also an int array of these.
 

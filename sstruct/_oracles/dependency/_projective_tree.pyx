@@ -3,7 +3,7 @@
 #     between its ends is two complete spans that meet; a complete span is a span with an arc and a
 #     complete span that starts or ends in its dependent. O(n^3) time, O(n^2) memory.
 # (b) With a single root, spans have only tokens. The root's child r is the token with the best sum of its
-#     arc, the complete span of the tokens up to r and that of the tokens from r on. Otherwise the root is
+#     arc and the complete spans of the tokens up to r and from r on. Otherwise the root is
 #     a token before the first one, whose span is the sentence.
 # (c) -inf forbids arcs. There are only sums and maxima, so that it needs no other treatment.
 """The best projective dependency tree of a sentence."""
@@ -21,7 +21,7 @@ cdef class ProjectiveTreeDecoder(Storage):
     """Decodes one sentence at a time; owns the scratch memory, so that each thread has its own."""
 
     def tree(self, const double[:, ::1] scores not None, bint single_root):
-        """Return the heads of the best tree as an int32 array, and its score, -inf if there is none.
+        """Return the heads of the best tree, int32, and its score, -inf if all trees are forbidden.
 
         scores : (n, n + 1), n >= 1; see `decode`
         """

@@ -8,10 +8,10 @@
 #     group, and finds the fewest arcs from the root, then the largest score. Unlike a penalty in the
 #     score, ranks are integers and take no digits from scores.
 # (c) Forbidden arcs (-inf) have a lower rank than any number of arcs from the root. If the best tree has
-#     one, or several arcs from the root, there is no tree.
+#     one, or several arcs from the root, all trees are forbidden.
 # (d) A contracted node takes the slot, a row and a column of the table, of one of its members. Each entry
 #     keeps the arc between tokens that it stands for. The arcs of the tree are found from the last
-#     contracted node to the first: the arc that enters it replaces that of the member it ends in.
+#     contracted node to the first: the arc that enters it replaces the arc of the member it ends in.
 """The best spanning tree of a sentence: non-projective dependency trees."""
 
 from libc.math cimport INFINITY
@@ -44,7 +44,7 @@ cdef class SpanningTreeDecoder(Storage):
     """Decodes one sentence at a time; owns the scratch memory, so that each thread has its own."""
 
     def tree(self, const double[:, ::1] scores not None, bint single_root):
-        """Return the heads of the best tree as an int32 array, and its score, -inf if there is none.
+        """Return the heads of the best tree, int32, and its score, -inf if all trees are forbidden.
 
         scores : (n, n + 1), n >= 1; see `decode`
         """
@@ -133,7 +133,7 @@ cdef class SpanningTreeDecoder(Storage):
 
         scores : (n, n + 1), the score of each dependent's arc from each head, -inf if it is forbidden;
             a token's arc from itself is ignored
-        Returns -inf if there is no tree.
+        Returns -inf if all trees are forbidden.
         """
         cdef Py_ssize_t v, j, N = n + 1, length
         cdef int32_t x, node, inner = 0, n_nodes = <int32_t> N
