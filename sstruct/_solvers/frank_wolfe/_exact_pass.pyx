@@ -99,8 +99,10 @@ cdef int ask_oracle(
     cdef WorkingSet* working_set = &batch.working_sets[i]
     cdef double mean = 0, size = 0
     problem.set_hasty(batch.may_be_hasty)
-    problem.maximize(i, weights, 1.0, code, answer)
-    problem.set_hasty(False)
+    try:
+        problem.maximize(i, weights, 1.0, code, answer)
+    finally:
+        problem.set_hasty(False)
     visit.work += answer.work
     if batch.may_be_hasty and not answer.exact:
         count = gather(working_set, scratch, False, -1)
