@@ -51,7 +51,7 @@ def make(estimator, *more, **parameters):
 
 def test_all_estimators_are_found():
     assert {ChainSSVM, GraphCRFSSVM, StructuredSVM, TreeSSVM} < set(ESTIMATORS)
-    assert len(ESTIMATORS) == 11
+    assert len(ESTIMATORS) == 13
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
