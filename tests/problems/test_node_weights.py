@@ -9,7 +9,7 @@ from scipy import sparse
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multiclass import MulticlassProblem
-from sstruct._testing._problem_access import scatter, scores, track
+from sstruct._testing._problem_access import scatter, scores, squared_distance, track
 from sstruct.solvers import MPBCFW
 from tests.problems.flat import chain_problem
 
@@ -163,3 +163,18 @@ def test_decoding_does_not_change_weights(rng):
     w *= -1
     assert decode(problem, w).tolist() == decode(problem.fork(), w).tolist()
     assert (decode(problem, w) != first).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factor", [1.0, 0.3])
+def test_kept_squares_of_rows_change_no_distance(rng, dtype, factor):
+    problem, codes = made(rng, chains, 5, 70, dtype)
+    problem.scale_features(factor)
+
+    def distances(of):
+        pairs = [(i, a, b) for i, block in enumerate(codes) for a in block for b in block]
+        return [squared_distance(of, i, a, b) for i, a, b in pairs]
+
+    before = distances(problem)
+    problem.norms()
+    assert distances(problem) == distances(problem.fork()) == before

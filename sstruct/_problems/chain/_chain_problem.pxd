@@ -21,6 +21,7 @@ cdef class ChainProblem(BlockProblem):
     cdef const int32_t[::1] known    # label that each row must have; -1: any
     cdef const double[:, ::1] cost   # K x KP
     cdef const double[::1] loss_scale
+    cdef const double[::1] squares   # `FeatureRows.squares` if `norms` has computed them, or empty
     cdef bint weighted               # whether nodes have their own weights in the loss
     cdef const double[::1] node_weight   # of each row, or empty
     cdef const unsigned char[::1] starts_here, ends_here
@@ -52,6 +53,7 @@ cdef class ChainProblem(BlockProblem):
     cdef void node_scores(
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
         Py_ssize_t count, double* out) noexcept nogil
+    cdef double square_of(self, Py_ssize_t r) noexcept nogil
     cdef void fill_table(self, const double* w) noexcept nogil
     cdef int32_t group_of(self, const int32_t* code, Py_ssize_t l) noexcept nogil
     cdef bint same_groups(

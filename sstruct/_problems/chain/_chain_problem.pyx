@@ -85,11 +85,13 @@ cdef class ChainProblem(BlockProblem):
         training ignore it.
     states_per_label : int
         Number of labels of the model, which are then states, for each label in `known`.
+    squares : ndarray of shape (n_rows,), optional
+        `FeatureRows.squares` of these rows; by default, they are computed when they are needed.
     """
 
     def __init__(
             self, X, chains, model, labels=None, *, cost=None, loss_scale=None, node_weight=None,
-            known=None, states_per_label=1):
+            known=None, states_per_label=1, squares=None):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t i, n, n_rows = features.n_rows, K = model.n_labels, longest = 0, total = 0
         self.arguments = dict(
@@ -97,6 +99,7 @@ cdef class ChainProblem(BlockProblem):
             loss_scale=loss_scale, node_weight=node_weight, known=known,
             states_per_label=states_per_label)
         self.features, self.rows = features, features.rows
+        self._keep_squares(squares)
         starts, lengths = check_blocks(chains.start, chains.length, n_rows)
         self.start, self.length = starts, lengths
         n = self.n_blocks = len(starts)
@@ -165,6 +168,20 @@ cdef class ChainProblem(BlockProblem):
         skips = self.transitions and not (self.masked or self.tied) and self.n_labels >= LEAST_PRUNED
         self.edge_bounds = np.empty(3 * KP) if skips else NO_VALUES
 
+    def _keep_squares(self, squares):
+        """Store the squared norms of rows for this problem and its forks; None: they are not known."""
+        if squares is not None and squares.shape != (self.features.n_rows,):
+            raise ValueError(
+                f"squares of shape {squares.shape}, expected {(self.features.n_rows,)}")
+        self.arguments["squares"] = squares
+        self.squares = NO_VALUES if squares is None else squares
+
+    cdef double square_of(self, Py_ssize_t r) noexcept nogil:
+        """Return the squared norm of a row."""
+        if self.squares.shape[0] > 0:
+            return self.rows.factor * self.rows.factor * self.squares[r]
+        return sstruct_row_product(&self.rows, r, r)
+
     def _set_layout(self, layout):
         """Set the positions of all weights."""
         at, self._layout, self.n_weights = layout.starts, layout, layout.size
@@ -230,8 +247,10 @@ cdef class ChainProblem(BlockProblem):
 
     def norms(self):
         """Return upper bounds of |phi|, from rows, biases, both ends and transitions."""
-        lengths = np.asarray(self.length)
-        rows = self.features.norms() + self.bias
+        lengths, squares = np.asarray(self.length), self.features.squares()
+        if self.nodes.step > 0:   # long rows: squared distances of labelings need not read them again
+            self._keep_squares(squares)
+        rows = self.features.norms(squares) + self.bias
         nodes = sums_over_blocks(rows, np.asarray(self.start), np.asarray(self.n_own))
         return nodes + 2 * self.boundaries + self.transitions * lengths
 
@@ -490,7 +509,7 @@ cdef class ChainProblem(BlockProblem):
         # sum over pairs (l, m) of <e[a_l] - e[b_l], e[a_m] - e[b_m]> <x_l, x_m>
         for p in range(n_nodes):
             l = where[p]
-            total += 2 * (sstruct_row_product(&self.rows, first + l, first + l) + bias)
+            total += 2 * (self.square_of(first + l) + bias)
             for q in range(p):
                 m = where[q]
                 sign = (a[l] == a[m]) - (a[l] == b[m]) - (b[l] == a[m]) + (b[l] == b[m])

@@ -9,7 +9,6 @@
 """Feature rows in the form that the kernels read."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
 import mmap
@@ -154,14 +153,22 @@ cdef class FeatureRows:
                     # Reading one entry per page is sufficient.
                     array[a:min(a + AT_ONCE, end):PAGE // array.itemsize].max()
 
-    def norms(self):
-        """Return the Euclidean norm of each row, plus its largest score. O(entries stored)."""
+    def squares(self):
+        """Return the squared norm of each row, without the factor. O(entries stored)."""
         cdef Py_ssize_t r
-        norms = np.empty(self.n_rows)
-        cdef double[::1] out = norms
+        cdef sstruct_rows rows = self.rows
+        squares = np.empty(self.n_rows)
+        cdef double[::1] out = squares
+        rows.factor = 1
         with nogil:
             for r in range(self.n_rows):
-                out[r] = sqrt(sstruct_row_product(&self.rows, r, r))
+                out[r] = sstruct_row_product(&rows, r, r)
+        return squares
+
+    def norms(self, squares=None):
+        """Return the Euclidean norm of each row, plus its largest score; squares: see `squares`."""
+        squares = self.squares() if squares is None else squares
+        norms = np.sqrt(self.rows.factor * self.rows.factor * squares)
         if self.scores is not None:
             norms += np.abs(self.scores).max(axis=1) * abs(self.rows.factor)
         return norms
