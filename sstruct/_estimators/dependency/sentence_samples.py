@@ -11,6 +11,7 @@ from scipy import sparse
 from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, is_sized, without_view
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._checks.shown import shortened
 from sstruct._input.frames import items_of
 from sstruct._input.labels import (
     as_labels,
@@ -327,8 +328,10 @@ def tree_of(name, item, n, labeled, ignore_label=None):
     """Return the heads of one sentence, and its labels, with the same tokens unknown in both."""
     if not labeled:
         return _heads(name, item, n, ignore_label), None
-    if not is_sized(item) or isinstance(item, str | Mapping) or len(item) != 2:
-        raise ValueError(f"{name} must be a pair (heads, labels), since labeled=True")
+    if not isinstance(item, list | tuple | np.ndarray) or not is_sized(item) or len(item) != 2:
+        raise ValueError(
+            f"{name} must be a pair (heads, labels), since labeled=True, found {shortened(item)}"
+        )
     heads = _heads(f"the heads of {name}", item[0], n, ignore_label)
     labels = masked_as_none(items_of(item[1]))
     labels = as_labels(labels, ignore_label, lambda t: f"the labels of {name} at token {t + 1}")

@@ -4,6 +4,7 @@ import itertools
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -319,6 +320,10 @@ INVALID = {
     "mixed": (
         [ARCS, {**ARCS, "features": sparse.csr_array(np.ones((2, 2)))}], [[0, 1]] * 2, {},
         r"of X\[1\] is sparse, but of X\[0\] dense",
+    ),
+    "data frame": (
+        [TWO], [pd.DataFrame([[0, "root"], [1, "obj"]])], {"labeled": True},
+        r"y\[0\] must be a pair \(heads, labels\), since labeled=True, found",
     ),
     "tokens": ([TWO], [[0]], {}, r"y\[0\] has shape \(1,\), expected \(2,\)"),
     "outside": ([TWO], [[0, 3]], {}, r"y\[0\] has the head 3 of token 2, expected another token"),
