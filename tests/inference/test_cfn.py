@@ -130,6 +130,19 @@ def test_functions_share_costs_of_a_later_one(tmp_path):
     assert model.energy([0, 1, 0]) == 2 + 3 + 2
 
 
+def test_sums_of_shared_costs_count_as_entries(tmp_path):
+    pairs = [f"{{[{u} {v}] costs t}}" for u in range(9) for v in range(u)]
+    table = "t {[0 1] defaultcost 1 costs [0 0 2]}"
+    for functions, is_small in (pairs[1:], True), (2 * pairs, False):
+        text = "{{p <inf} [" + 9 * "50 " + "] [" + " ".join([*functions, table]) + "]}"
+        path = write(tmp_path, text)
+        if is_small:
+            assert read_cfn(path, max_entries=5000).n_edges == 36
+        else:
+            with pytest.raises(ValueError, match="function 0: the file declares more than"):
+                read_cfn(path, max_entries=5000)
+
+
 @pytest.mark.parametrize("block", [2**20, 40])
 def test_words_cross_blocks(tmp_path, monkeypatch, block, new_rng):
     plain = reference.random_model(new_rng(0), 4, 1.0, n_factors=2)

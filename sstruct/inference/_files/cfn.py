@@ -220,10 +220,14 @@ class _Functions:
         if isinstance(costs, str):
             self.waiting.setdefault(costs, []).append((scope, what))
             return
-        for user, user_what in [(scope, what), *self.waiting.pop(name, [])]:
+        self.terms.add(scope, self.sign * costs)
+        for user, user_what in self.waiting.pop(name, []):
             sizes = tuple(self.variables.n_labels[v] for v in user)
             if sizes != shape:
                 raise tokens.error(f"{user_what} has the shape {sizes}, but its costs have {shape}")
+            if self.terms.has_pair(user):
+                # The sum is a table that no function shares.
+                tokens.declare(costs.size, user_what)
             self.terms.add(user, self.sign * costs)
 
     def _numbers(self, count, what):

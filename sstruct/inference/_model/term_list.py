@@ -19,6 +19,10 @@ class TermList:
         self.n_labels = n_labels
         self.node, self.pairs, self.factors, self.known = {}, {}, [], {}
 
+    def has_pair(self, scope):
+        """Return True if the scope is a pair of nodes that has a table, in either order."""
+        return scope in self.pairs or scope[::-1] in self.pairs
+
     def add(self, scope, costs):
         """Add a term; `scope` is a tuple of different nodes, with an axis of `costs` for each."""
         if len(scope) <= 1:
