@@ -68,8 +68,9 @@ class GraphCRFSSVM(LabelingSSVM):
         that certificates remain valid; results then depend on the speed of the machine. If None,
         the number of visited costs is limited, to 2^31 (some seconds), and results are
         reproducible. In passes, a decoding stops early if its labeling allows a step.
-        ``history_`` adds searches, the cumulative number of the other decodings in passes, and
-        proofs, the number of those whose labeling is proven to be optimal.
+        ``history_`` has two more columns, both cumulative: searches, the number of decodings in
+        passes that did not stop early, and proofs, the number of these with a labeling that is
+        proven to be optimal.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
@@ -279,9 +280,9 @@ class GraphCRFSSVM(LabelingSSVM):
     In addition to the features and edges, memory is O(V K + E) for the largest graph per thread, a
     vector of the size of ``w_`` per thread, and a few cached labelings of 4 V bytes each per graph.
     During a fit, ``"fwmap"`` stores 8 K bytes for each node and each tree that contains it, also in
-    checkpoints, and branch and bound (``"exact"``) 16 K bytes per edge and 4 bytes per node of each
-    graph. Its tables of at most 2^25 costs per thread, of 8 bytes each, are a limit like
-    `max_oracle_time`. A graph for which E K^2 exceeds 2^23 raises an error.
+    checkpoints, and branch and bound (``"exact"``) up to 32 K bytes per edge (16 K in checkpoints)
+    and 4 bytes per node of each graph. Its tables of at most 2^25 costs per thread, of 8 bytes
+    each, are a limit like `max_oracle_time`. A graph for which E K^2 exceeds 2^23 raises an error.
 
     References
     ----------

@@ -50,8 +50,9 @@ class TypedGraphCRFSSVM(BaseSSVM):
         that certificates remain valid; results then depend on the speed of the machine. If None,
         the number of visited costs is limited, to 2^31 (some seconds), and results are
         reproducible. In passes, a decoding stops early if its labeling allows a step.
-        ``history_`` adds searches, the cumulative number of the other decodings in passes, and
-        proofs, the number of those whose labeling is proven to be optimal.
+        ``history_`` has two more columns, both cumulative: searches, the number of decodings in
+        passes that did not stop early, and proofs, the number of these with a labeling that is
+        proven to be optimal.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None

@@ -286,8 +286,9 @@ class Graphs:
         that certificates remain valid; results then depend on the speed of the machine. If None,
         the number of visited costs is limited, to 2^31 (some seconds), and results are
         reproducible. In passes, a decoding stops early if its labeling allows a step.
-        ``history_`` adds searches, the cumulative number of the other decodings in passes, and
-        proofs, the number of those whose labeling is proven to be optimal.
+        ``history_`` has two more columns, both cumulative: searches, the number of decodings in
+        passes that did not stop early, and proofs, the number of these with a labeling that is
+        proven to be optimal.
     search : {"auto", "bisecting", "binary"}, default="auto"
         Search of ``rescaling="slack"`` for the most violated labeling, by decoding with several
         weights of the loss. ``"auto"`` is ``"bisecting"``. Both searches may miss the most violated
