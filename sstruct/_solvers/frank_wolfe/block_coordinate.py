@@ -139,7 +139,7 @@ class FrankWolfeFit(Solver):
         options, state = self.options, self.state
         if self._spent():  # resumed after the last pass
             self._certify_unscheduled()
-            return Status.MAX_ITER
+            return Status.CONVERGED if self._converged() else Status.MAX_ITER
         n_steps = state.n_steps
         in_time = self._passes()
         self.n_passes += 1

@@ -133,7 +133,7 @@ class DistributedFit(Solver):
         options, dual = self.options, self.dual
         if self.n_passes >= options.max_iter:  # resumed after the last pass
             self._certify_unscheduled()
-            return Status.MAX_ITER
+            return Status.CONVERGED if self._converged() else Status.MAX_ITER
         self.least_share = 1.0
         n_steps, in_time = self._passes()
         self.n_passes += 1

@@ -65,6 +65,18 @@ def test_the_file_goes_when_the_fit_has_converged(chains, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_fit_resumed_after_its_last_pass_can_converge(chains, tmp_path, name):
+    path = tmp_path / "fit.npz"
+    parameters = {**PARAMETERS[name], "lam": 0.1, "max_iter": 7}
+    with pytest.warns(ConvergenceWarning):
+        short = model(path, **parameters).fit(*chains)
+    fitted = model(path, **parameters, tol=0.9).fit(*chains)
+    assert fitted.dual_gap_ <= 0.9 * fitted.objective_
+    assert (fitted.status_, fitted.n_iter_) == ("CONVERGED", short.n_iter_)
+    assert not path.exists()
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_file_of_another_fit_is_refused(chains, tmp_path):
     X, y = chains
