@@ -29,7 +29,11 @@ def alignment_layout(n_features, n_symbol_pairs, bias, symmetric):
     )
 
 
-@lru_cache
+# Tables of pairs of symbols take up to 1 GiB, and indices fit in int32.
+MOST_SYMBOLS = 2**14
+
+
+@lru_cache(maxsize=2)
 def symbol_pairs(n_symbols, symmetric):
     """Return the index of the weight of each pair of symbols, and the number of weights.
 
@@ -37,6 +41,11 @@ def symbol_pairs(n_symbols, symmetric):
     the number of weights.
     """
     S = n_symbols
+    if S > MOST_SYMBOLS:
+        raise ValueError(
+            f"the sequences have {S} distinct symbols, expected at most {MOST_SYMBOLS}, since each "
+            "pair has a weight; replace rare symbols by a common one, or pass features of pairs"
+        )
     index = np.arange(S * S, dtype=np.int32).reshape(S, S)
     if symmetric:
         rows, columns = np.triu_indices(S)

@@ -276,14 +276,15 @@ def pack_matches(y, packed, ignore_label, name="y"):
         if partial and item is None:
             out.append(np.full(x.shape[0], UNKNOWN, dtype=np.int32))
         else:
-            out.append(_codes(f"{name}[{i}]", item, x, ignore_label))
+            out.append(_codes(f"{name}[{i}]", item, x, ignore_label, partial))
     return np.concatenate(out)
 
 
-def _codes(name, item, x, ignore_label):
+def _codes(name, item, x, ignore_label, partial):
     """Return the codes of the rows of a sample."""
     columns = array_of(masked_as_none(items_of(item)), name, "an array of columns")
-    columns = x.as_columns(name, columns)
+    if not partial:  # pairs would not tell unaligned rows from unknown ones
+        columns = x.as_columns(name, columns)
     if columns.ndim == 1 and columns.dtype.kind in ("f", "O"):
         columns = as_labels(columns, ignore_label, lambda r: f"{name} at row {r}", ADVICE)
     if columns.shape != x.shape[:1]:

@@ -362,3 +362,16 @@ def test_models_require_the_same_form(rng):
         model.predict([("a", "b"), (long, long)])
     with pytest.raises(ValueError, match="range of float64"):
         AlignmentSSVM(lam=1e-300, solver="ssg", max_iter=5).fit([1e50 * ONE], [[-1]])
+
+
+def test_partial_alignments_are_not_pairs():
+    """Pairs do not tell unaligned rows from unknown ones."""
+    model = AlignmentSSVM(lam=1.0).fit([("ab", "ab")], [[0, 1]])
+    with pytest.raises(ValueError, match=r"y_partial\[0\] has shape \(1, 2\), expected \(3,\)"):
+        model.predict([("aab", "aab")], [[(0, 0)]])
+
+
+def test_the_number_of_symbols_is_limited():
+    words = [f"w{k}" for k in range(2**14 + 1)]
+    with pytest.raises(ValueError, match="16385 distinct symbols, expected at most 16384"):
+        AlignmentSSVM(lam=1.0).fit([(words, words[:1])], [[0] + [-1] * 2**14])
