@@ -24,10 +24,12 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "jupyterlite_sphinx",
     # In doc/extensions.
     "reference_pages",
     "changelog",
     "mathml",
+    "notebooks",  # after jupyterlite_sphinx
 ]
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples/tutorials", "../examples/gallery"],
@@ -44,7 +46,13 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     # Its page loads scripts from other servers.
     "write_computation_times": False,
+    # Buttons that open a notebook in the browser, with Python compiled to WebAssembly.
+    "jupyterlite": {
+        "notebook_modification_function": "notebooks.with_installation",
+        "jupyterlite_contents": "_build/jupyterlite_contents",
+    },
 }
+jupyterlite_bind_ipynb_suffix = False
 # An empty inventory replaces those that cannot be downloaded, so that the manual can be built
 # offline, without links to other manuals.
 NO_ENTRIES = Path(__file__).parent / "_build" / "no_entries.inv"
