@@ -184,8 +184,8 @@ class DependencySSVM(BaseSSVM):
     For a sentence of n tokens, decoding takes O(n^2) operations for maximum spanning trees [7]_ and
     O(n^3) for projective trees [8]_, in addition to the scores of all candidate arcs, which take
     most of the time, and of all of their labels. A single root is enforced exactly. Memory is
-    O(n^2) per thread in addition to the features. Candidate arcs that are listed reduce the time
-    and memory for features.
+    O(n^2) per thread in addition to the features; sentences with listed arcs have at most 8192
+    tokens. Candidate arcs that are listed reduce the time and memory for features.
 
     The unlabeled model is the first-order model of [7]_. Labels of arcs are independent of each
     other, so that the best one of each arc is found first.

@@ -24,6 +24,8 @@ from sstruct._input.labels import (
 from sstruct._problems.dependency.dependency_arguments import Arcs
 
 KEYS = ("features", "arcs", "label_features")
+# Limit of the tokens of a sentence: its tables of all pairs of tokens take 2 GiB.
+MOST_TOKENS = 2**13
 # The code of a token is head * K + label, UNKNOWN, or UNSEEN if its label is not a class.
 UNKNOWN, UNSEEN = -1, -2
 ADVICE = (
@@ -187,7 +189,13 @@ def _sample(i, item):
             )
         if order is not None:
             features, others = features[order], None if others is None else others[order]
-        return features, others, arcs, int(arcs[:, 1].max(initial=0))
+        n = int(arcs[:, 1].max(initial=0))
+        if n > MOST_TOKENS:
+            raise ValueError(
+                f"X[{i}] has {n} tokens, expected at most {MOST_TOKENS}, since the decoder stores "
+                "all pairs of tokens; divide it into sentences"
+            )
+        return features, others, arcs, n
     dependent, head = np.nonzero(np.arange(n + 1) != np.arange(1, n + 1)[:, np.newaxis])
     arcs = np.column_stack([head, dependent + 1])
     return features[dependent, head], None if others is None else others[dependent, head], arcs, n

@@ -316,6 +316,10 @@ INVALID = {
         [{"features": np.ones((3, 2)), "arcs": [[0, 1], [1, 3], [0, 3]]}], [[0, 1, 1]], {},
         "no arc to token 2",
     ),
+    "long": (
+        [{"features": np.ones((9000, 1)), "arcs": np.arange(9000)[:, None] + [0, 1]}], [[0]], {},
+        r"X\[0\] has 9000 tokens, expected at most 8192",
+    ),
     "twice": ([{**ARCS, "arcs": [[0, 1], [0, 1]]}], [[0]], {}, r"contains \[0, 1\] twice"),
     "mixed": (
         [ARCS, {**ARCS, "features": sparse.csr_array(np.ones((2, 2)))}], [[0, 1]] * 2, {},
