@@ -13,10 +13,9 @@ minimizes the same objective; for several graphs, by its method for the mean of 
 * One graph: the objective at the weights of each, both with a relative gap of 1e-6, computed by
   exact solutions with HiGHS.
 * --graphs graphs: the integer programs solved until the relative gap is at most --gap. Those of
-  certificates are included; "no average" leaves out those of averaged weights. structsvm has no
-  relative gap; here it is computed from the smallest objective and the lower bound of each
-  iteration. SCIP takes minutes for its small quadratic programs if lam is 0.03 or less, so clarabel
-  solves these, in both comparisons.
+  certificates are included. structsvm has no relative gap; here it is computed from the smallest
+  objective and the lower bound of each iteration. SCIP takes minutes for its small quadratic
+  programs if lam is 0.03 or less, so clarabel solves these, in both comparisons.
 
 Figures are medians over --seeds random sets of graphs. Prints a table and writes its rows into
 tracking.csv in --output. Needs structsvm==0.2.0 and clarabel; without structsvm, only the rows of
@@ -39,7 +38,6 @@ from scipy.optimize import LinearConstraint
 
 from sstruct import StructuredSVM
 from sstruct.extending import BinaryProgram, MILPOracle
-from sstruct.solvers import MPBCFW
 
 # Features of detections, links, appearances, disappearances and divisions.
 FEATURES = (
@@ -154,11 +152,11 @@ def objective(X, y, lam, w):
     return 0.5 * lam * float(w @ w) + float(np.mean(hinges))
 
 
-def fit_sstruct(X, y, lam, gap, seed, solver="auto"):
+def fit_sstruct(X, y, lam, gap, seed):
     """Return the weights, the number of solved programs, the seconds and the relative gap."""
     CountingOracle.n_solved, begin = 0, time.perf_counter()
     model = StructuredSVM(
-        CountingOracle(), lam=lam, tol=gap, max_iter=MOST_PASSES, random_state=seed, solver=solver
+        CountingOracle(), lam=lam, tol=gap, max_iter=MOST_PASSES, random_state=seed
     ).fit(X, y)
     seconds = time.perf_counter() - begin
     return model.w_, CountingOracle.n_solved, seconds, model.dual_gap_ / model.objective_
@@ -264,10 +262,7 @@ def _constraints(x):
 
 def compared(X, y, lam, gap, seed, has_structsvm):
     """Return a dict of the results of each package."""
-    found = {
-        "sstruct": fit_sstruct(X, y, lam, gap, seed),
-        "sstruct, no average": fit_sstruct(X, y, lam, gap, seed, MPBCFW(average=False)),
-    }
+    found = {"sstruct": fit_sstruct(X, y, lam, gap, seed)}
     if has_structsvm:
         found["structsvm 0.2.0"] = fit_structsvm(X, y, lam, gap)
     return {

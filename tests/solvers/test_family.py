@@ -339,3 +339,42 @@ def test_the_cache_saves_oracle_calls(rng):
                 solution.history["oracle_calls"], 30 * solution.history["passes"]
             )
     assert calls[True, False] < calls[False, False]
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("sampling", list(Sampling))
+def test_an_exact_pass_in_parts_has_the_bits_of_a_whole_one(rng, sampling, batch):
+    small = Small(rng, n=9, batch=batch)
+    whole, parted = (small.state(draw=True) for _ in range(2))
+    pool = ThreadPool(small.problem, 1)
+
+    def make(state, number, part=None):
+        way = Sampling.PERMUTATION if number == 1 else sampling
+        of_pass = PassPlan(StepKind.PAIRWISE, way, number, 10, LATER, part=part)
+        return exact_pass(state, pool, of_pass, number > 2)
+
+    for number in range(1, 5):
+        assert make(whole, number)
+        for part in [(0, 2), (2, 8), (8, 9)]:
+            assert make(parted, number, part)
+        assert parted.n_oracle_calls == whole.n_oracle_calls
+        for name, values in snapshot(whole).items():
+            np.testing.assert_array_equal(snapshot(parted)[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize("sampling", ["gap", "permutation"])
+def test_approximate_passes_after_each_batch_save_oracle_calls(rng, sampling):
+    small = Small(rng, n=20, lam=0.02)
+    calls = []
+    for in_parts in (False, True):
+        options = Options(
+            sampling=sampling, in_parts=in_parts, pass_average=not in_parts, tol=1e-6,
+            max_iter=10_000,
+        )  # fmt: skip
+        run = solver(small, options)
+        solution = run.solve()
+        assert solution.status is Status.CONVERGED
+        assert solution.primal == pytest.approx(small.optimum(), rel=1.1e-6)
+        assert run.n_oracle_calls <= run.n_passes * 20
+        calls.append(run.n_oracle_calls)
+    assert calls[1] < calls[0]

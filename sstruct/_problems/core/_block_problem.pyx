@@ -279,6 +279,11 @@ cdef class BlockProblem:
         """Whether the oracle takes little longer than a look at cached labelings does."""
         return False
 
+    @property
+    def oracle_is_slow(self):
+        """Whether the oracle takes longer than the same `oracle_work` of looks at cached labelings."""
+        return False
+
     cpdef BlockProblem fork(self):
         """Return a problem on the same data with separate scratch memory, for another thread."""
         raise NotImplementedError(f"{type(self).__name__}.fork")
@@ -437,6 +442,11 @@ cdef class WrappedProblem(BlockProblem):
     def in_order(self):
         """Whether blocks of the other problem must be visited one at a time."""
         return self.problem.in_order
+
+    @property
+    def oracle_is_slow(self):
+        """Whether the oracle of the other problem is slow."""
+        return self.problem.oracle_is_slow
 
     def begin_fit(self):
         """Reset the state of the other problem at the start of a fit."""

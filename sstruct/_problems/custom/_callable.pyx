@@ -75,6 +75,11 @@ cdef class CallableProblem(BlockProblem):
         """True: users' oracles dominate the time, and use batches and workers."""
         return True
 
+    @property
+    def oracle_is_slow(self):
+        """True, as is usual for oracles of users."""
+        return True
+
     def _open(self):
         """Create the attributes that forks do not share."""
         self.bounded = self.keeps_planes = True

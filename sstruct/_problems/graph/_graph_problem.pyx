@@ -163,6 +163,11 @@ cdef class GraphProblem(BlockProblem):
             work += CUT_WORK * cuts * (graphs.length + graphs.n_edges).mean()
         self.oracle_work, self.batch_size = work, batch_size(self.n_blocks, work)
 
+    @property
+    def oracle_is_slow(self):
+        """True: cuts take longer than estimated if weights are far from the optimum."""
+        return True
+
     def _set_scratch(self):
         self.nodes = NodeWeights(self.features, self.n_labels)
         cdef Py_ssize_t n_nodes = self.max_code_size

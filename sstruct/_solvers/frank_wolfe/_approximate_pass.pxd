@@ -11,5 +11,5 @@ cpdef enum Sampling:
 cdef class PassPlan:
     cdef readonly StepKind kind
     cdef readonly Sampling sampling
-    cdef readonly Py_ssize_t number, keep, first, last, lag, max_working_set
+    cdef readonly Py_ssize_t number, keep, first, last, begin, end, lag, max_working_set
     cdef readonly double deadline, cache_gap_share, cache_mean_gap_share

@@ -56,13 +56,17 @@ cdef class PassPlan:
     blocks : tuple of int, optional
         Range [first, last) of blocks, for passes over a shard of the data that visit each of its
         blocks once (PERMUTATION). None means all blocks.
+    part : tuple of int, optional
+        Range of the visits of an exact pass to make now. Its parts are made in order, and the first
+        one shuffles the blocks. None means all visits.
     constants : Constants
         Largest size of a working set, and thresholds of cache hits.
     """
 
     def __init__(
             self, StepKind kind, Sampling sampling, Py_ssize_t number, Py_ssize_t keep,
-            double deadline, blocks=None, Py_ssize_t lag=0, constants=DEFAULTS):
+            double deadline, blocks=None, Py_ssize_t lag=0, constants=DEFAULTS,
+            part=None):
         if not 0 <= lag <= MOST_LAG:
             raise ValueError(f"lag must be between 0 and {MOST_LAG}, found {lag}")
         self.lag, self.max_working_set = lag, constants.max_working_set
@@ -71,6 +75,7 @@ cdef class PassPlan:
         self.kind, self.sampling = kind, sampling
         self.number, self.keep, self.deadline = number, keep, deadline
         self.first, self.last = (0, sys.maxsize) if blocks is None else blocks
+        self.begin, self.end = (0, sys.maxsize) if part is None else part
         if blocks is not None and not (sampling == PERMUTATION and 0 <= self.first < self.last):
             raise ValueError(f"blocks={blocks} requires PERMUTATION and a nonempty range, found {sampling}")
 

@@ -394,14 +394,19 @@ def exact_pass(
         Whether the pass was complete.
     """
     cdef BlockProblem problem = state.problem
-    cdef Py_ssize_t n = problem.n_blocks, size, done = plan.first, last = min(plan.last, n)
+    cdef Py_ssize_t n = problem.n_blocks, size
+    cdef Py_ssize_t done = plan.first + plan.begin, last = min(plan.last, n)
     cdef Watch watch = start_watch(plan.deadline)
     cdef bint late = False
     cdef Batch batch
     cdef Visits run
     _check_pass(state, pool, plan, at)
     state.n_shared = -1
-    state.exact = True
+    if plan.begin == 0:
+        state.exact = True
+        order_blocks(state, plan.sampling, plan.first, last)
+    if plan.end < last - plan.first:
+        last = plan.first + plan.end
     batch.size = n if at is not None else max(min(problem.batch_size, n), 1)
     batch.width = problem.max_code_size
     cdef int32_t[::1] codes = np.empty(
@@ -424,7 +429,6 @@ def exact_pass(
         batch.average = <void*> state.exact_average
     if (batch.alone and not batch.hits_known
             and (plan.sampling == PERMUTATION or plan.sampling == SEQUENTIAL)):
-        order_blocks(state, plan.sampling, done, last)
         run.find, run.tidy, run.context = exact_visit, drop_idle, &batch
         run.count, run.lag, run.average = last - done, plan.lag, batch.average
         run.work, run.alike = problem.oracle_work, False
@@ -434,7 +438,6 @@ def exact_pass(
         if batch.alone and state.n_boxed == 0:
             problem.track(batch.weights)
         with nogil:
-            order_blocks(state, plan.sampling, done, last)
             while done < last and not late:
                 size = draw_batch(
                     state, plan.sampling, done, min(batch.size, last - done), batch.visits)

@@ -237,17 +237,28 @@ class FrankWolfeFit(Solver):
     def _exact_and_approximate(self, dual, shard):
         """Make an exact pass and approximate ones; return False if the deadline has passed."""
         options, state = self.options, self.state
-        begin = self._spending()
-        plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE, shard)
-        if not exact_pass(state, self.pool, plan, options.cache):
-            return False
-        self.lag.update()
-        if not options.multi_plane:
-            return seconds() < self.deadline
-        if options.schedule == "work":
-            begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
-            begin -= 0.0 if shard is None else READING_WORK * shard.n_bytes
-        return self._approximate_passes(begin, dual, shard)
+        visits_all = self.visits_all and options.sampling not in EACH_ONCE
+        for part in self._parts(shard):
+            begin, plan = self._spending(), self._plan(visits_all, shard, part=part)
+            if not exact_pass(state, self.pool, plan, options.cache):
+                return False
+            self.lag.update()
+            if not options.multi_plane:
+                return seconds() < self.deadline
+            if options.schedule == "work":
+                begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
+                begin -= 0.0 if shard is None else READING_WORK * shard.n_bytes
+            if not self._approximate_passes(begin, dual, shard):
+                return False
+            dual = state.dual
+        return True
+
+    def _parts(self, shard):
+        """Return ranges of the visits of an exact pass, each followed by approximate passes."""
+        n, size = self.problem.n_blocks, max(self.problem.batch_size, 1)
+        if not self.options.in_parts or shard is not None:
+            return [None]
+        return [(first, min(first + size, n)) for first in range(0, n, size)]
 
     def _climb(self, dual, shard=None):
         """Make sequential passes until the dual, lowered by concurrent visits, has recovered.
@@ -263,11 +274,12 @@ class FrankWolfeFit(Solver):
             else:
                 exact_pass(state, self.pool, plan, False)
 
-    def _plan(self, visits_all=False, shard=None, in_order=False):
+    def _plan(self, visits_all=False, shard=None, in_order=False, part=None):
         """Return the plan of the next pass.
 
         visits_all : visit each block once, whatever the sampling
         in_order : visit one block at a time, without a deadline
+        part : range of the visits of an exact pass; None for all
         """
         options = self.options
         in_turn = visits_all or shard is not None
@@ -280,6 +292,7 @@ class FrankWolfeFit(Solver):
             None if shard is None else (shard.first, shard.last),
             0 if in_order else self.lag.now,
             self.constants,
+            part,
         )
 
     def _approximate_passes(self, begin, dual, shard=None):
