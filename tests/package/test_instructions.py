@@ -11,6 +11,7 @@ from sstruct._oracles.chain._viterbi import instructions
 
 SETS = ["default", "x86-64-v3", "x86-64-v4"]
 TESTS = Path(__file__).parents[1] / "oracles"
+GRAPHS = Path(__file__).parents[1] / "estimators" / "graph"
 FACTORS = Path(__file__).parents[1] / "solvers"
 MODELS = Path(__file__).parents[1] / "inference"
 FILES = [
@@ -18,6 +19,8 @@ FILES = [
     f"{TESTS / 'test_chain_sums.py'}",
     f"{TESTS / 'test_viterbi.py'}::test_every_padded_width_equals_enumeration",
     f"{TESTS / 'test_sum_constraint.py'}::test_long_rays",
+    f"{TESTS / 'test_branch_and_bound.py'}::test_searches_equal_enumeration",
+    f"{GRAPHS / 'test_graph_exact.py'}::test_every_number_of_labels_equals_enumeration",
     f"{FACTORS / 'test_gdmm_kernels.py'}::test_steps_of_many_edges",
     f"{MODELS / 'test_map_mrf.py'}::test_messages_of_tables_equal_their_definition",
 ]

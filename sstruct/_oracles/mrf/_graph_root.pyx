@@ -24,7 +24,6 @@ cdef class GraphRoot(SearchNode):
         """Set the costs, and use multipliers (E, 2, K), if not NULL, unless 0 is a better start."""
         cdef Py_ssize_t K = costs.n_labels, e, k
         cdef double least, bound, bound_at_zero
-        cdef double* table
         self.magnitude = 0
         self.reserve(costs.n_nodes, costs.n_nodes * K)
         self.n_active = costs.n_nodes
@@ -46,11 +45,11 @@ cdef class GraphRoot(SearchNode):
                 self.set_nodes(costs)
         self.bound = 0
         for e in range(costs.n_edges):
+            # The remaining table has a minimum of 0.
             least = self.least_of_edge(e, self.messages + self.first_message[e])
             self.bound += least
-            table = self.tables + self.first_entry[e]
-            for k in range(K * K):
-                table[k] -= least
+            for k in range(self.first_message[e], self.first_message[e] + K):
+                self.messages[k] += least
         return 0
 
     cdef double set_nodes(self, const GraphCosts* costs) noexcept nogil:
@@ -77,6 +76,14 @@ cdef class GraphRoot(SearchNode):
             self.reserve_edge(costs.edges[2 * e], costs.edges[2 * e + 1])
             self.link(e)
             table = self.tables + self.first_entry[e]
+            if costs.tables == NULL and costs.edge_weights[e] >= 0:
+                value = self.potts[e] = costs.edge_weights[e]
+                for a in range(K * K):
+                    table[a] = value
+                for a in range(K):
+                    table[a * (K + 1)] = 0
+                self.magnitude += value
+                continue
             least, largest = INFINITY, 0
             for a in range(K):
                 for b in range(K):
@@ -114,7 +121,12 @@ cdef class GraphRoot(SearchNode):
         """Return the minimum of the table of an edge minus multipliers (2, K)."""
         cdef Py_ssize_t a, b, K = self.n_labels[0]
         cdef const double* table = self.tables + self.first_entry[e]
-        cdef double least = INFINITY
+        cdef double least = INFINITY, at_u = -INFINITY, at_v = -INFINITY
+        if self.potts[e] >= 0:
+            for a in range(K):
+                least = min(least, -multipliers[a] - multipliers[K + a])
+                at_u, at_v = max(at_u, multipliers[a]), max(at_v, multipliers[K + a])
+            return min(least, self.potts[e] - at_u - at_v)
         for a in range(K):
             for b in range(K):
                 least = min(least, table[a * K + b] - multipliers[a] - multipliers[K + b])

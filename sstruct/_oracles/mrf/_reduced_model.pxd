@@ -18,11 +18,13 @@ cdef class ReducedModel(Storage):
     cdef int32_t* part
     cdef int32_t* node_from
     cdef int32_t* label_from
-    # Edges, with tables and messages of both ends.
+    # Edges, with tables and messages of both ends, and the number for which there is room.
+    cdef Py_ssize_t edge_room, entry_room, message_room
     cdef int32_t* ends
     cdef int8_t* edge_gone
     cdef int64_t* first_entry
     cdef double* tables
+    cdef double* potts
     cdef int64_t* first_message
     cdef double* messages
     # Arc 2 e + k is edge e at its end k; a list of arcs for each node.
@@ -37,14 +39,13 @@ cdef class ReducedModel(Storage):
 
     cdef int reserve(self, Py_ssize_t n_nodes, Py_ssize_t n_labels) except -1 nogil
     cdef int reserve_edge(self, Py_ssize_t u, Py_ssize_t v) except -1 nogil
+    cdef int grow_edges(self, Py_ssize_t room) except -1 nogil
     cdef void link(self, Py_ssize_t e) noexcept nogil
     cdef int build(self, ReducedModel parent, Py_ssize_t fixed, Py_ssize_t label,
                    Py_ssize_t part, double most) except -1 nogil
     cdef int simplify(self) except -1 nogil
     cdef int eliminate(self, Py_ssize_t v) except -1 nogil
     cdef void unlink(self, Py_ssize_t e) noexcept nogil
-    cdef Py_ssize_t other(self, Py_ssize_t arc) noexcept nogil
-    cdef double entry(self, Py_ssize_t arc, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef void complete(self) noexcept nogil
     cdef void hand_over(self, ReducedModel parent) noexcept nogil
     cdef bint sweep(self, bint forward, double* work) noexcept nogil

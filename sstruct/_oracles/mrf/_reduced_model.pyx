@@ -24,13 +24,17 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
-cdef extern from "sstruct/_oracles/mrf/min_plus.h":
-    void sstruct_min_plus_rows(
-        const double* source, int64_t n, const double* table, double weight, int64_t m,
+cdef extern from "sstruct/_oracles/mrf/messages.h":
+    ctypedef struct sstruct_table:
+        const double* entries
+        double potts
+        int64_t by_columns
+    void sstruct_product(
+        const double* source, int64_t K, const sstruct_table* table, int64_t L,
         double* out) noexcept nogil
-    void sstruct_min_plus_columns(
-        const double* source, int64_t n, const double* table, double weight, int64_t m,
-        double* out) noexcept nogil
+    void sstruct_send(
+        const double* costs, int64_t K, double share, double* mine, const sstruct_table* table,
+        int64_t L, double* theirs, double* of_t, double* scratch) noexcept nogil
 
 # A table whose entries differ by less, relative to the bound, is constant up to rounding.
 cdef double CONSTANT = 1e-13
@@ -41,6 +45,29 @@ cdef double FORBIDDEN = 1e200
 # Limits on the entries of the new table and on the work of eliminating a node with two neighbors.
 cdef double LARGE_TABLE = 1024
 cdef double LARGE_WORK = 2.0**18
+
+
+cdef inline Py_ssize_t other(ReducedModel model, Py_ssize_t arc) noexcept nogil:
+    """Return the node at the other end of an arc's edge."""
+    return model.ends[arc ^ 1]
+
+
+cdef inline double entry(
+        ReducedModel model, Py_ssize_t arc, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    """Return the table entry of an arc's edge: label a at its node and b at the other node."""
+    cdef Py_ssize_t e = arc >> 1
+    if arc & 1:
+        a, b = b, a
+    return model.tables[model.first_entry[e] + a * model.n_labels[model.ends[2 * e + 1]] + b]
+
+
+cdef inline sstruct_table table_of(ReducedModel model, Py_ssize_t arc) noexcept nogil:
+    """Return the table of an arc's edge, whose sender is the arc's node."""
+    cdef sstruct_table table
+    cdef Py_ssize_t e = arc >> 1
+    table.entries = model.tables + model.first_entry[e]
+    table.potts, table.by_columns = model.potts[e], arc & 1
+    return table
 
 
 cdef class ReducedModel(Storage):
@@ -74,23 +101,40 @@ cdef class ReducedModel(Storage):
         return 0
 
     cdef int reserve_edge(self, Py_ssize_t u, Py_ssize_t v) except -1 nogil:
-        """Append an edge with messages of 0 and a table to be filled in."""
+        """Append an edge with messages of 0 and a table to be filled in.
+
+        If the table is weight [a != b] with weight >= 0, set `potts` to the weight, too.
+        """
         cdef Py_ssize_t e = self.n_edges, k
         cdef int64_t size = <int64_t> self.n_labels[u] * self.n_labels[v]
-        self.grow(<void**> &self.ends, 2 * (e + 1), sizeof(int32_t))
-        self.grow(<void**> &self.edge_gone, e + 1, sizeof(int8_t))
-        self.grow(<void**> &self.arc_next, 2 * (e + 1), sizeof(int32_t))
-        self.grow(<void**> &self.first_entry, e + 2, sizeof(int64_t))
-        self.grow(<void**> &self.first_message, e + 2, sizeof(int64_t))
+        if e == self.edge_room:
+            self.grow_edges(2 * e + 8)
         self.ends[2 * e], self.ends[2 * e + 1] = <int32_t> u, <int32_t> v
-        self.edge_gone[e] = 0
+        self.edge_gone[e], self.potts[e] = 0, -1
         self.first_entry[e + 1] = self.first_entry[e] + size
         self.first_message[e + 1] = self.first_message[e] + self.n_labels[u] + self.n_labels[v]
-        self.grow(<void**> &self.tables, self.first_entry[e + 1], sizeof(double))
-        self.grow(<void**> &self.messages, self.first_message[e + 1], sizeof(double))
+        if self.first_entry[e + 1] > self.entry_room:
+            size = self.first_entry[e + 1] + self.first_entry[e + 1] // 4
+            self.grow(<void**> &self.tables, size, sizeof(double))
+            self.entry_room = size
+        if self.first_message[e + 1] > self.message_room:
+            size = self.first_message[e + 1] + self.first_message[e + 1] // 4
+            self.grow(<void**> &self.messages, size, sizeof(double))
+            self.message_room = size
         for k in range(self.first_message[e], self.first_message[e + 1]):
             self.messages[k] = 0
         self.n_edges += 1
+        return 0
+
+    cdef int grow_edges(self, Py_ssize_t room) except -1 nogil:
+        """Make room for edges, without their tables and messages."""
+        self.grow(<void**> &self.ends, 2 * room, sizeof(int32_t))
+        self.grow(<void**> &self.edge_gone, room, sizeof(int8_t))
+        self.grow(<void**> &self.potts, room, sizeof(double))
+        self.grow(<void**> &self.arc_next, 2 * room, sizeof(int32_t))
+        self.grow(<void**> &self.first_entry, room + 1, sizeof(int64_t))
+        self.grow(<void**> &self.first_message, room + 1, sizeof(int64_t))
+        self.edge_room = room
         return 0
 
     cdef void link(self, Py_ssize_t e) noexcept nogil:
@@ -228,8 +272,8 @@ cdef class ReducedModel(Storage):
             if self.is_gone[v] or not (self.n_labels[v] == 1 or self.degree[v] <= 2):
                 continue
             if self.degree[v] == 2 and self.n_labels[v] > 1:
-                i = self.other(self.arc_head[v])
-                k = self.other(self.arc_next[self.arc_head[v]])
+                i = other(self, self.arc_head[v])
+                k = other(self, self.arc_next[self.arc_head[v]])
                 if (<double> self.n_labels[i] * self.n_labels[k] > max(
                         <double> self.n_labels[v] * (self.n_labels[i] + self.n_labels[k]), LARGE_TABLE)
                         or <double> self.n_labels[v] * self.n_labels[i] * self.n_labels[k]
@@ -238,7 +282,7 @@ cdef class ReducedModel(Storage):
             # The neighbors have fewer neighbors afterwards.
             i = self.arc_head[v]
             while i >= 0:
-                k = self.other(i)
+                k = other(self, i)
                 if not self.part[k]:
                     self.part[k] = 1
                     self.waiting[n_waiting] = <int32_t> k
@@ -248,17 +292,6 @@ cdef class ReducedModel(Storage):
             if self.bound == INFINITY:
                 return 0
         return 1
-
-    cdef Py_ssize_t other(self, Py_ssize_t arc) noexcept nogil:
-        """Return the node at the other end of an arc's edge."""
-        return self.ends[arc ^ 1]
-
-    cdef double entry(self, Py_ssize_t arc, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Return the table entry of an arc's edge: label a at its node and b at the other node."""
-        cdef Py_ssize_t e = arc // 2
-        if arc % 2:
-            a, b = b, a
-        return self.tables[self.first_entry[e] + a * self.n_labels[self.ends[2 * e + 1]] + b]
 
     cdef int eliminate(self, Py_ssize_t v) except -1 nogil:
         """Eliminate a node without messages."""
@@ -271,19 +304,19 @@ cdef class ReducedModel(Storage):
             self.bound += costs[0]
             while self.arc_head[v] >= 0:
                 first = self.arc_head[v]
-                t = self.other(first)
+                t = other(self, first)
                 of_t = self.costs + self.first_label[t]
                 for c in range(self.n_labels[t]):
-                    of_t[c] += self.entry(first, 0, c)
+                    of_t[c] += entry(self, first, 0, c)
                 self.unlink(first // 2)
             t = -1
         else:
             if first >= 0:
                 second = self.arc_next[first]
-                t = self.other(first)
+                t = other(self, first)
                 n_t = self.n_labels[t]
             if second >= 0:
-                u = self.other(second)
+                u = other(self, second)
                 n_u = self.n_labels[u]
         at = self.n_choices
         self.n_choices += n_t * n_u
@@ -294,7 +327,7 @@ cdef class ReducedModel(Storage):
             for c in range(n_t):
                 least, best = INFINITY, 0
                 for a in range(K):
-                    value = costs[a] + (self.entry(first, a, c) if t >= 0 else 0.0)
+                    value = costs[a] + (entry(self, first, a, c) if t >= 0 else 0.0)
                     if value < least:
                         least, best = value, a
                 self.choices[at + c] = <int32_t> best
@@ -304,7 +337,7 @@ cdef class ReducedModel(Storage):
                     self.bound += least
         else:
             e = self.arc_head[t]
-            while e >= 0 and self.other(e) != u:
+            while e >= 0 and other(self, e) != u:
                 e = self.arc_next[e]
             if e < 0:
                 self.reserve_edge(t, u)
@@ -312,11 +345,12 @@ cdef class ReducedModel(Storage):
                 for c in range(n_t * n_u):
                     self.tables[self.first_entry[e // 2] + c] = 0
                 self.link(e // 2)
+            self.potts[e // 2] = -1
             for c in range(n_t):
                 for d in range(n_u):
                     least, best = INFINITY, 0
                     for a in range(K):
-                        value = costs[a] + self.entry(first, a, c) + self.entry(second, a, d)
+                        value = costs[a] + entry(self, first, a, c) + entry(self, second, a, d)
                         if value < least:
                             least, best = value, a
                     self.choices[at + c * n_u + d] = <int32_t> best
@@ -357,14 +391,12 @@ cdef class ReducedModel(Storage):
 
     cdef bint sweep(self, bint forward, double* work) noexcept nogil:
         """Visit all nodes in order or in reverse; return False if there is no labeling."""
-        cdef Py_ssize_t i, v, t, k, K, L, arc, e, before, after
+        cdef Py_ssize_t i, v, t, k, K, L, arc, before, after
         cdef double* costs
         cdef double* mine
         cdef double* theirs
-        cdef double* of_t
-        cdef double* source = self.scratch
-        cdef double* out
         cdef double least, share
+        cdef sstruct_table table
         for i in range(self.n_nodes):
             v = i if forward else self.n_nodes - 1 - i
             if self.is_gone[v]:
@@ -381,7 +413,7 @@ cdef class ReducedModel(Storage):
             before, after = 0, 0
             arc = self.arc_head[v]
             while arc >= 0:
-                if (self.other(arc) < v) == forward:
+                if (other(self, arc) < v) == forward:
                     before += 1
                 else:
                     after += 1
@@ -389,37 +421,20 @@ cdef class ReducedModel(Storage):
             if after == 0:
                 continue
             share = 1.0 / max(before, after)
-            out = source + K
             arc = self.arc_head[v]
             while arc >= 0:
-                t = self.other(arc)
+                t = other(self, arc)
                 if (t < v) != forward:
-                    e, L = arc // 2, self.n_labels[t]
-                    mine = self.messages + self.first_message[e]
-                    if arc % 2:
+                    L, table = self.n_labels[t], table_of(self, arc)
+                    mine = self.messages + self.first_message[arc >> 1]
+                    if arc & 1:
                         theirs = mine
                         mine = theirs + L
                     else:
                         theirs = mine + K
-                    for k in range(K):
-                        if costs[k] < INFINITY:
-                            mine[k] -= share * costs[k]
-                            source[k] = -mine[k]
-                        else:
-                            source[k] = INFINITY
-                    if arc % 2:
-                        sstruct_min_plus_columns(
-                            source, K, self.tables + self.first_entry[e], 1.0, L, out)
-                    else:
-                        sstruct_min_plus_rows(
-                            source, K, self.tables + self.first_entry[e], 1.0, L, out)
-                    of_t = self.costs + self.first_label[t]
-                    for k in range(L):
-                        if out[k] == INFINITY:
-                            of_t[k] = INFINITY
-                        else:
-                            of_t[k] += out[k] - theirs[k]
-                            theirs[k] = out[k]
+                    sstruct_send(
+                        costs, K, share, mine, &table, L, theirs,
+                        self.costs + self.first_label[t], self.scratch)
                     work[0] += K * L + OVERHEAD
                 arc = self.arc_next[arc]
             share = 1 - after * share
@@ -443,7 +458,7 @@ cdef class ReducedModel(Storage):
                 out[k] = self.costs[self.first_label[v] + k]
             arc = self.arc_head[v]
             while arc >= 0:
-                t, e = self.other(arc), arc // 2
+                t, e = other(self, arc), arc // 2
                 if t < v:
                     mine = self.messages + self.first_message[e]
                     if arc % 2:
@@ -452,7 +467,7 @@ cdef class ReducedModel(Storage):
                     else:
                         theirs = mine + K
                     for k in range(K):
-                        out[k] += self.entry(arc, k, self.labels[t]) - mine[k] - theirs[self.labels[t]]
+                        out[k] += entry(self, arc, k, self.labels[t]) - mine[k] - theirs[self.labels[t]]
                     work[0] += 2 * K
                 arc = self.arc_next[arc]
             best = 0
@@ -476,6 +491,7 @@ cdef class ReducedModel(Storage):
         cdef double* star
         cdef double* source = self.scratch
         cdef double* out
+        cdef sstruct_table table
         for v in range(self.n_nodes):
             if self.is_gone[v]:
                 continue
@@ -485,7 +501,7 @@ cdef class ReducedModel(Storage):
                 star[k] = self.costs[self.first_label[v] + k]
             arc = self.arc_head[v]
             while arc >= 0:
-                t, e = self.other(arc), arc // 2
+                t, e = other(self, arc), arc // 2
                 L = self.n_labels[t]
                 mine = self.messages + self.first_message[e]
                 if arc % 2:
@@ -497,11 +513,8 @@ cdef class ReducedModel(Storage):
                 out = source + L
                 for k in range(L):
                     source[k] = of_t[k] - theirs[k]
-                if arc % 2:
-                    sstruct_min_plus_rows(source, L, self.tables + self.first_entry[e], 1.0, K, out)
-                else:
-                    sstruct_min_plus_columns(
-                        source, L, self.tables + self.first_entry[e], 1.0, K, out)
+                table = table_of(self, arc ^ 1)
+                sstruct_product(source, L, &table, K, out)
                 for k in range(K):
                     star[k] += max(out[k] - mine[k], 0.0)
                 work[0] += K * L + OVERHEAD
@@ -528,6 +541,7 @@ cdef class ReducedModel(Storage):
         cdef double* change = self.scratch
         cdef double* source
         cdef double* out
+        cdef sstruct_table table
         for v in range(self.n_nodes):
             if self.is_gone[v]:
                 continue
@@ -542,7 +556,7 @@ cdef class ReducedModel(Storage):
                 change[k] = costs[k] - costs[best]
             arc = self.arc_head[v]
             while arc >= 0:
-                t, e = self.other(arc), arc // 2
+                t, e = other(self, arc), arc // 2
                 L = self.n_labels[t]
                 mine = self.messages + self.first_message[e] + (L if arc % 2 else 0)
                 of_t = self.costs + self.first_label[t]
@@ -551,12 +565,9 @@ cdef class ReducedModel(Storage):
                 for k in range(L):
                     # The replacement must not lead to a forbidden pair.
                     source[k] = INFINITY if of_t[k] == INFINITY else -min(
-                        self.entry(arc, best, k), FORBIDDEN)
-                if arc % 2:
-                    sstruct_min_plus_rows(source, L, self.tables + self.first_entry[e], 1.0, K, out)
-                else:
-                    sstruct_min_plus_columns(
-                        source, L, self.tables + self.first_entry[e], 1.0, K, out)
+                        entry(self, arc, best, k), FORBIDDEN)
+                table = table_of(self, arc ^ 1)
+                sstruct_product(source, L, &table, K, out)
                 for k in range(K):
                     change[k] += out[k] - mine[k] + mine[best]
                 work[0] += K * L + OVERHEAD
@@ -583,7 +594,7 @@ cdef class ReducedModel(Storage):
                 v = self.waiting[n_waiting]
                 arc = self.arc_head[v]
                 while arc >= 0:
-                    t = self.other(arc)
+                    t = other(self, arc)
                     if self.part[t] < 0:
                         self.part[t] = <int32_t> n_parts
                         self.waiting[n_waiting] = <int32_t> t

@@ -73,6 +73,27 @@ def test_a_thousand_graphs_equal_enumeration(rng, kind):
     assert n_searched > 30
 
 
+@pytest.mark.parametrize("K", [2, 3, 4, 7, 8, 9, 12])
+def test_every_number_of_labels_equals_enumeration(rng, K):
+    edges = np.array([[0, 1], [1, 2], [0, 2], [3, 0], [1, 3]], dtype=np.int32)
+    decoder = ExactDecoder(0)
+    for round_ in range(40):
+        node, weights = rng.standard_normal((4, K)), rng.standard_normal((5, 1))
+        tables = rng.standard_normal((1, K, K)) if round_ % 2 else None
+        arrays = node, edges, weights, tables, np.zeros(4, dtype=np.int32)
+        _, cost, _, is_exact = decoder.decode_arrays(*arrays)
+        table = 1 - np.eye(K) if tables is None else tables[0]
+        terms = [(chr(97 + u) + chr(97 + v), w * table) for (u, v), w in zip(edges, weights[:, 0])]
+        terms += [(chr(97 + v), costs) for v, costs in enumerate(node)]
+        energies = np.zeros((K,) * 4)
+        for axes, term in terms:
+            energies += np.einsum(f"{axes}->{''.join(sorted(axes))}", term).reshape(
+                [K if c in axes else 1 for c in "abcd"]
+            )
+        assert is_exact
+        assert cost == pytest.approx(energies.min(), abs=1e-9)
+
+
 @pytest.mark.parametrize("pairwise", [*MODELS, 0.3])
 def test_optimum_equals_the_independent_qp(rng, pairwise):
     X, y = make(rng, pairwise=pairwise, n=6)
