@@ -67,7 +67,9 @@ class GraphCRFSSVM(LabelingSSVM):
         training and prediction. After the limit, it returns the best labeling found and a bound, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
         the number of visited costs is limited, to 2^31 (some seconds), and results are
-        reproducible. In passes, a decoding stops early if its labeling allows a step.
+        reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
+        certificate at which a fit ends requires proofs; earlier values of primal and gap in
+        ``history_`` may be somewhat too large.
         ``history_`` has two more columns, both cumulative: searches, the number of decodings in
         passes that did not stop early, and proofs, the number of these with a labeling that is
         proven to be optimal.

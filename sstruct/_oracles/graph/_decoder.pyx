@@ -179,6 +179,12 @@ cdef class GraphDecoder:
         """Return counts of calls in training by name, as columns of a fit's history."""
         return {}
 
+    def begin_certificate(self, slack):
+        """Begin a certificate whose bounds may be lower than the costs found by `slack`; 0: end it.
+
+        Also applies to forks. It has an effect only on decoders that are bounded and not exact.
+        """
+
     def memory(self, n_graphs):
         """Return the state that calls keep for later ones as a dict of arrays; empty here."""
         return {}

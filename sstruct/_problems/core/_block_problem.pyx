@@ -298,6 +298,14 @@ cdef class BlockProblem:
         and a fit does not depend on the number of certificates. Also applies to forks.
         """
 
+    def set_slack(self, slack):
+        """Begin a certificate, whose oracle calls may leave a slack; 0: end it. No effect by default.
+
+        A call may stop if its bound exceeds the value of its labeling by at most the slack. With a
+        slack, it may use the state of other calls of the same certificate, but not of other
+        certificates. Also applies to forks.
+        """
+
     def counts(self):
         """Return counts of oracle calls by name, as columns of a fit's history."""
         return {}
@@ -451,6 +459,9 @@ cdef class WrappedProblem(BlockProblem):
     def begin_fit(self):
         """Reset the state of the other problem at the start of a fit."""
         self.problem.begin_fit()
+
+    def set_slack(self, slack):
+        self.problem.set_slack(slack)
 
     def counts(self):
         """Return the counts of the other problem."""

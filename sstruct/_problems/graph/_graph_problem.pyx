@@ -201,6 +201,9 @@ cdef class GraphProblem(BlockProblem):
     cpdef remember(self, bint kept):
         self.last.is_open = kept
 
+    def set_slack(self, slack):
+        self.decoder.begin_certificate(slack)
+
     def counts(self):
         """Return the counts of the decoder."""
         return self.decoder.counts()

@@ -41,6 +41,13 @@ EXACT_WEIGHT = 1.5
 READING_WORK = 1.0
 # Largest number of sequential passes to recover a decrease of the dual by concurrent visits.
 MOST_CLIMBS = 40
+# Part of the gap, or of the tolerance if it is larger, that the oracles of a certificate may leave.
+# On five sets of 60 graphs with 8 labels, times of fits for 0.2, 0.25 and 0.3 varied by up to a
+# third, without a clear best one; 0.1 took up to a third longer than 0.2.
+SLACK = 0.3
+# Estimated gaps are too small if oracles stop early, but less so after further passes: the excess of
+# the ratio at a certificate is multiplied by this factor after each pass.
+FADING = 0.7
 # A pass of cache hits calls no oracle. A fit ends after MOST_ROUNDS * max_iter passes in any case.
 MOST_ROUNDS = 10
 
@@ -101,6 +108,8 @@ class FrankWolfeFit(Solver):
             self.pass_average = PassAverage(aligned_zeros(setup.problem.n_weights))
         # At the last certificate: gap of the average over the estimated gap of the last iterate.
         self.gap_ratio = 1.0
+        # Whether the next certificate may leave some slack.
+        self.is_loose = False
 
     def export(self):
         """Return the state from which a later fit can continue, as arrays for ``Setup.warm``."""
@@ -155,10 +164,14 @@ class FrankWolfeFit(Solver):
         every = options.certificate_every
         if options.needs_gaps:
             every = min(every, self.constants.gap_refresh_every)
-        due = stalled or self.n_passes % every == 0 or self._estimate() <= options.tol
+        due = stalled or self.n_passes % every == 0
+        if not self.problem.may_be_hasty:
+            due = due or self._estimate() <= options.tol
+        elif self.gap_ratio > 1:
+            self.gap_ratio = 1 + FADING * (self.gap_ratio - 1)
         certified = due or self._estimate() * self.gap_ratio <= options.tol
         if certified:
-            self._certify(due)
+            self._certify_in_turn(due, loosely=not (stalled or last))
         self._record(certified)
         if last and not due and not (certified and self._converged()):
             self._certify_unscheduled()
@@ -347,13 +360,52 @@ class FrankWolfeFit(Solver):
 
         It is computed at w if `last_iterate` is true or there is no average, and at the average.
         """
+        self.problem.set_slack(self._slack())
+        try:
+            self._evaluate_points(last_iterate)
+        finally:
+            self.problem.set_slack(0.0)
+        return True
+
+    def _certify_in_turn(self, due, loosely):
+        """Certify, first with the slack of `_slack` if `loosely`, and without it if that ends the fit."""
+        self.is_loose = loosely and self.problem.may_be_hasty
+        try:
+            self._certify(due)
+            if not self.is_loose or self.exact or seconds() >= self.deadline:
+                return
+        finally:
+            self.is_loose = False
+        if self._converged():
+            self._sharpen()
+        elif self._estimate() <= EXHAUSTED * self.options.tol:
+            self._certify(due)
+
+    def _sharpen(self):
+        """Compute the primal of the last certificate again, without slack."""
+        begin = seconds()
+        primal, exact = self._primal_at(self.w, self.state)
+        if primal <= self.primal:  # oracles may have reached their limits
+            self.primal, self.exact = primal, exact
+        self.certificate_seconds += seconds() - begin
+
+    def _slack(self):
+        """Return the slack that the bounds of oracles may leave in a certificate."""
+        if not self.is_loose:
+            return 0.0
+        wanted = self.options.tol * max(self.state.dual, 0.0)
+        if self.state.estimated_gap < math.inf:
+            wanted = max(wanted, self.state.estimated_gap)
+        return SLACK * wanted / sum(self.block_weight)
+
+    def _evaluate_points(self, last_iterate):
         state = self.state
         estimate = self._estimate()
         self.primal, self.averaged = math.inf, None
         self._rebuild()
         if len(self.shards) > 1:
             self._evaluate_by_shards(estimate)
-            return True
+            return
         average = None if last_iterate else self._average()
         if average is None:
             self.primal, self.exact = self._primal_at(
@@ -362,7 +414,6 @@ class FrankWolfeFit(Solver):
             average = self._average()  # after the primal, so that an interruption keeps it
         if average is not None:
             self._weigh_average(average, *self._primal_at(average, state), estimate)
-        return True
 
     def _evaluate_by_shards(self, estimate):
         """Compute the primal at w and at the average, reading each shard of the data once."""

@@ -3,13 +3,15 @@
 #     are optimal, or finds better ones. A graph that the moves solve exactly is not searched.
 # (b) A call is faster if it starts from an earlier call of the same graph with similar costs: from its
 #     labels, if they cost less, and from the multipliers of its root (_graph_root.pyx). Calls of
-#     training store these for each graph. A certificate stores them for other certificates before the
-#     next call of training, which does not read them, so that fits do not depend on certificates.
+#     training store these for each graph. A certificate stores these for its other calls of the
+#     graph, at other weights. Calls of training and other certificates do not read them, so that fits
+#     do not depend on certificates.
 # (c) After a limit or a signal, the search returns a valid bound. The limit on the work is counted, so
 #     that results are reproducible; the time limit is optional.
 # (d) A hasty call (`set_hasty` of the problem) is limited to a few sweeps over the multipliers, which
 #     usually find a better labeling than the moves. The solver repeats it without haste if the labeling
 #     does not allow a step.
+#     A certificate may leave a slack (`set_slack` of the problem): a bound close to the cost suffices.
 # (e) Forks share the memory. Only one thread decodes a graph at a time.
 """Branch and bound as a decoder of labeled graphs."""
 
@@ -36,7 +38,7 @@ cdef double MOST_WORK = 2.0**31
 # Limits on the table entries of a graph, and of the models at all depths of its search.
 LARGEST = 2**23
 # Limit of a hasty call, in sweeps over all edges, and the overhead of an edge in table entries.
-cdef double HASTY_SWEEPS = 10
+cdef double HASTY_SWEEPS = 2
 cdef double OVERHEAD = 16
 cdef double MOST_ENTRIES = 2.0**25
 
@@ -48,18 +50,27 @@ cdef class GraphSearchMemory:
     ----------
     labels, multipliers : dict of ndarray
         Of the last search of each graph in training: labels (V,) and multipliers (2 E K,).
-    certified : dict of ndarray
-        Multipliers of the last certificate, if it is newer.
+    certified : dict of (ndarray, ndarray)
+        Labels and multipliers of the last call of a graph in the present certificate, if any.
+    slack : float
+        Calls in the present certificate may stop once their bound is lower than the cost by this.
     searches, proofs : dict of int
         The number of calls of each graph in training that were not hasty, and of those whose result
         is proven.
     """
 
     cdef readonly dict labels, multipliers, certified, searches, proofs
+    cdef readonly double slack
 
     def __cinit__(self):
         self.labels, self.multipliers, self.certified = {}, {}, {}
         self.searches, self.proofs = {}, {}
+
+    def begin_certificate(self, slack):
+        """Set `slack`; if it is positive, forget the calls of the last certificate."""
+        if slack > 0:
+            self.certified.clear()
+        self.slack = slack
 
     def count(self, Py_ssize_t block, bint proven):
         """Count a call."""
@@ -168,7 +179,7 @@ cdef class ExactDecoder(GraphDecoder):
         """Search for better labels, and set `exact` and `bound`."""
         cdef const double* multipliers = NULL
         cdef Py_ssize_t v
-        cdef double upper, most_work = self.most_work
+        cdef double upper, slack, most_work = self.most_work
         if self.keeps:
             with gil:
                 multipliers = self.last_of(costs, labels)
@@ -177,9 +188,12 @@ cdef class ExactDecoder(GraphDecoder):
             most_work = min(most_work, HASTY_SWEEPS * (
                 self.root.first_entry[costs.n_edges] + OVERHEAD * costs.n_edges))
         upper = answer.cost = labeling_cost(costs, labels)
+        slack = SLACK * (1 + fabs(upper))
+        if not self.is_training:
+            slack = max(slack, self.kept.slack)
         self.limits.begin(
             sstruct_seconds() + self.max_time if self.max_time < INFINITY else INFINITY,
-            most_work, SLACK * (1 + fabs(upper)))
+            most_work, slack)
         self.limits.is_over, self.root.is_first = self.max_time == 0, True
         self.root.solve(upper)
         answer.work += most_work - self.limits.work_left
@@ -202,8 +216,8 @@ cdef class ExactDecoder(GraphDecoder):
         if self.block not in self.kept.multipliers:
             return NULL
         own, multipliers = self.kept.labels[self.block], self.kept.multipliers[self.block]
-        if not self.is_training:
-            multipliers = self.kept.certified.get(self.block, multipliers)
+        if not self.is_training and self.block in self.kept.certified:
+            own, multipliers = self.kept.certified[self.block]
         if labeling_cost(costs, &own[0]) < labeling_cost(costs, labels):
             for v in range(costs.n_nodes):
                 labels[v] = own[v]
@@ -217,13 +231,17 @@ cdef class ExactDecoder(GraphDecoder):
             raise error
         if not self.keeps:
             return
+        own = np.array(<int32_t[:V]> <int32_t*> labels)
         multipliers = np.array(<double[:size]> self.root.messages)
         if self.is_training:
-            self.kept.labels[self.block] = np.array(<int32_t[:V]> <int32_t*> labels)
-            self.kept.multipliers[self.block] = multipliers
+            self.kept.labels[self.block], self.kept.multipliers[self.block] = own, multipliers
             self.kept.certified.pop(self.block, None)
         else:
-            self.kept.certified[self.block] = multipliers
+            self.kept.certified[self.block] = own, multipliers
+
+    def begin_certificate(self, slack):
+        """Begin a certificate; see `GraphDecoder`."""
+        self.kept.begin_certificate(slack)
 
     def counts(self):
         """Return the numbers of calls in training without haste, and of proven ones."""

@@ -11,10 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct import GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM
 from sstruct._estimators.graph import decoding
 from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph.graph_arguments import GraphRanges
 from sstruct._problems.graph.grid_edges import grid_edges
+from sstruct._solvers.core._full_pass import full_pass
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.inference._methods._exact_decoder import ExactDecoder
 from tests.estimators.graph.test_graph import LAM, box, compare, make, terms_of
@@ -92,6 +94,25 @@ def test_every_number_of_labels_equals_enumeration(rng, K):
             )
         assert is_exact
         assert cost == pytest.approx(energies.min(), abs=1e-9)
+
+
+@pytest.mark.parametrize("pairwise", ["potts", "full"])
+def test_certificates_leave_at_most_their_slack(rng, pairwise):
+    n_left = 0
+    for _ in range(100):
+        own, enumerated = problems_of(rng, "graph", pairwise, 3)
+        own.begin_fit()
+        w = own.layout.padded(own.layout.public(rng.standard_normal(own.n_weights)))
+        least, _ = full_pass(ThreadPool(enumerated, 1), w, np.ones(1))
+        for slack in (0.3, 0.0):
+            own.set_slack(slack)
+            for fork in (own, own.fork()):  # from the multipliers of the first call
+                hinge, is_exact = full_pass(ThreadPool(fork, 1), w, np.ones(1))
+                assert least - 1e-9 <= hinge <= least + slack + 1e-9
+                assert is_exact or slack > 0
+                n_left += hinge > least + 1e-6
+        assert own.memory()["search_multipliers"].size == 0
+    assert n_left > 10
 
 
 @pytest.mark.parametrize("pairwise", [*MODELS, 0.3])
