@@ -45,8 +45,8 @@ MOST_CLIMBS = 40
 # On five sets of 60 graphs with 8 labels, times of fits for 0.2, 0.25 and 0.3 varied by up to a
 # third, without a clear best one; 0.1 took up to a third longer than 0.2.
 SLACK = 0.3
-# Estimated gaps are too small if oracles stop early, but less so after further passes: the excess of
-# the ratio at a certificate is multiplied by this factor after each pass.
+# Estimated gaps are too small if oracles stop early, but less so after further passes: the excess
+# of the ratio at a certificate is multiplied by this factor after each pass.
 FADING = 0.7
 # A pass of cache hits calls no oracle. A fit ends after MOST_ROUNDS * max_iter passes in any case.
 MOST_ROUNDS = 10
@@ -368,7 +368,7 @@ class FrankWolfeFit(Solver):
         return True
 
     def _certify_in_turn(self, due, loosely):
-        """Certify, first with the slack of `_slack` if `loosely`, and without it if that ends the fit."""
+        """Certify; if `loosely`, leave slack first, and none if the fit ends."""
         self.is_loose = loosely and self.problem.may_be_hasty
         try:
             self._certify(due)
