@@ -20,6 +20,7 @@ cdef class GraphDecoder:
     cdef SubGraph rest                  # of "expansion": all nodes but a hub
     cdef Forest forest                  # of "max-sum"
     cdef readonly bint bounded          # whether answers are exact or have a bound
+    cdef readonly bint is_constrained   # whether only some labelings are allowed
     cdef readonly bint may_be_hasty     # whether `is_hasty` has an effect
     cdef Py_ssize_t block               # index of the graph, set before `decode`
     cdef bint is_hasty                  # whether the call may stop early; set before `decode`
@@ -33,4 +34,6 @@ cdef class GraphDecoder:
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int move_around_hub(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef int marginals(
+        self, const GraphCosts* costs, const int32_t* labels, double* out) except -1 nogil
     cpdef GraphDecoder fork(self)

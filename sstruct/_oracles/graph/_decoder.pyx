@@ -19,6 +19,7 @@ import numpy as np
 from sstruct._checks.shown import shortened
 from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.core._graph_costs cimport labeling_cost
+from sstruct._oracles.graph._min_marginals cimport flip_marginals
 
 METHODS = ("cut", "expansion", "max-sum")
 EXACT = ("cut", "max-sum")
@@ -168,6 +169,15 @@ cdef class GraphDecoder:
                         labels[v] = self.rest.labels[self.rest.place[v]]
                 answer.cost = labeling_cost(costs, labels)
             labels[hub] = best
+        return 0
+
+    cdef int marginals(
+            self, const GraphCosts* costs, const int32_t* labels, double* out) except -1 nogil:
+        """Set out[v, k] to the least cost found of labels that have label k at node v: (V, K).
+
+        labels : n_nodes    a decoding of the same costs    IN
+        """
+        flip_marginals(costs, labels, out)
         return 0
 
     cpdef GraphDecoder fork(self):

@@ -39,7 +39,6 @@ from sstruct._kernels._constants cimport CUT_WORK, VECTOR_WORK
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, edge_cost, labeling_cost
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.graph._forest_sums cimport ForestSums
-from sstruct._oracles.graph._min_marginals cimport flip_marginals
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
@@ -522,7 +521,7 @@ cdef class GraphProblem(BlockProblem):
         self.potentials(i, w, loss_weight)
         self.label_nodes_alone(i, code)
         answer.exact, answer.work = True, 100
-        if self.own_costs.n_edges == 0 or self.n_labels == 1:
+        if (self.own_costs.n_edges == 0 or self.n_labels == 1) and not self.decoder.is_constrained:
             self.label_copies(i, code)
             cost = self.total_cost(i, code)
         else:
@@ -561,21 +560,22 @@ cdef class GraphProblem(BlockProblem):
             self, Py_ssize_t i, const double* w, bint is_forest, double* out) except -1 nogil:
         """Set out[v, k] to the best known score of a labeling with label k at node v: (V, K).
 
-        Exact without edges, for forests, and for two labels with attractive edges; otherwise that of the
-        decoder's labeling with one label changed. Raises ValueError if is_forest is wrong.
+        Exact without edges, for forests, and for two labels with attractive edges; with constraints, by a
+        decoding for each label; otherwise that of the decoder's labeling with one label changed. Raises
+        ValueError if is_forest is wrong.
         """
         cdef Py_ssize_t k
         cdef bint is_done = False
         cdef OracleAnswer answer
         self.potentials(i, w, 0)
-        if is_forest:
+        if is_forest and not self.decoder.is_constrained:
             self.forest.marginals(&self.costs, out)
             is_done = True
-        elif self.n_labels == 2:
+        elif self.n_labels == 2 and not self.decoder.is_constrained:
             is_done = self.cuts.fill(&self.costs, out)
         if not is_done:
             self.maximize(i, w, 0, &self.other_labels[0], &answer)
-            flip_marginals(&self.costs, &self.other_labels[0], out)
+            self.decoder.marginals(&self.costs, &self.other_labels[0], out)
         for k in range(self.length[i] * self.n_labels):
             out[k] = -out[k]
         return 0

@@ -21,6 +21,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
+from sstruct._oracles.core._hard_terms cimport HardTerms
 from sstruct._oracles.graph._decoder cimport GraphDecoder
 from sstruct._oracles.mrf._branch_and_bound cimport Limits
 from sstruct._oracles.mrf._graph_root cimport GraphRoot
@@ -59,9 +60,6 @@ cdef class GraphSearchMemory:
         is proven.
     """
 
-    cdef readonly dict labels, multipliers, certified, searches, proofs
-    cdef readonly double slack
-
     def __cinit__(self):
         self.labels, self.multipliers, self.certified = {}, {}, {}
         self.searches, self.proofs = {}, {}
@@ -95,10 +93,11 @@ cdef class GraphSearchMemory:
             "search_multipliers": all_of(self.multipliers, np.float64),
             "searches": count_of(self.searches), "proofs": count_of(self.proofs)}
 
-    def restore(self, kept, graphs):
+    def restore(self, kept, graphs, n_multipliers):
         """Restore the result of `arrays`, which may come from a file.
 
         graphs : list of (n_nodes, edges, n_labels)
+        n_multipliers : list of int, for each graph
 
         ValueError: it does not belong to these graphs; the message names the field.
         """
@@ -109,7 +108,8 @@ cdef class GraphSearchMemory:
             kept, "search_labels", np.int32, sum(V for V, _, _ in own), least=0,
             most=max((K for _, _, K in own), default=1) - 1)
         multipliers = kept_array(
-            kept, "search_multipliers", np.float64, sum(2 * len(edges) * K for _, edges, K in own))
+            kept, "search_multipliers", np.float64,
+            sum(n_multipliers[block] for block in np.flatnonzero(is_searched)))
         counts = {
             name: kept_array(kept, name, np.int64, n, least=0, most=MOST_COUNTED)
             for name in ("searches", "proofs")}
@@ -117,10 +117,10 @@ cdef class GraphSearchMemory:
             {b: int(all_of[b]) for b in np.flatnonzero(all_of).tolist()} for all_of in counts.values())
         self.labels, self.multipliers, v, m = {}, {}, 0, 0
         for block in np.flatnonzero(is_searched).tolist():
-            V, edges, K = graphs[block]
+            V, size = graphs[block][0], n_multipliers[block]
             self.labels[block] = labels[v:v + V].copy()
-            self.multipliers[block] = multipliers[m:m + 2 * len(edges) * K].copy()
-            v, m = v + V, m + 2 * len(edges) * K
+            self.multipliers[block] = multipliers[m:m + size].copy()
+            v, m = v + V, m + size
 
 
 cdef class ExactDecoder(GraphDecoder):
@@ -139,12 +139,6 @@ cdef class ExactDecoder(GraphDecoder):
     most_entries : float, default=2**25
         Limit on the table entries of the models at all depths of a search.
     """
-
-    cdef readonly GraphSearchMemory kept
-    cdef readonly double max_time, most_work
-    cdef readonly bint keeps
-    cdef GraphRoot root
-    cdef Limits limits
 
     def __init__(
             self, random_state, max_time=None, keeps=True, most_work=MOST_WORK,
@@ -168,71 +162,99 @@ cdef class ExactDecoder(GraphDecoder):
         self.expand(costs, labels, answer)
         answer.bound = answer.cost
         if not answer.exact:
-            self.prove(costs, labels, answer)
+            answer.cost = labeling_cost(costs, labels)
+            self.prove(costs, NULL, labels, answer)
+        return self.count(answer)
+
+    cdef int count(self, const GraphAnswer* answer) except -1 nogil:
+        """Count a call in training that may not be hasty."""
         if self.keeps and self.is_training and not self.is_hasty:
             with gil:
                 self.kept.count(self.block, answer.exact)
         return 0
 
     cdef int prove(
-            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Search for better labels, and set `exact` and `bound`."""
+            self, const GraphCosts* costs, const HardTerms* hard, int32_t* labels,
+            GraphAnswer* answer) except -1 nogil:
+        """Search for better labels, and set `exact` and `bound`.
+
+        hard : constraints, or NULL
+        answer : its cost is that of the labels    IN; +inf if they are not allowed    IN and OUT
+        """
         cdef const double* multipliers = NULL
         cdef Py_ssize_t v
-        cdef double upper, slack, most_work = self.most_work
+        cdef double upper, most_work
         if self.keeps:
             with gil:
-                multipliers = self.last_of(costs, labels)
-        self.root.load(costs, multipliers, &answer.work)
-        if self.is_hasty:
-            most_work = min(most_work, HASTY_SWEEPS * (
-                self.root.first_entry[costs.n_edges] + OVERHEAD * costs.n_edges))
-        upper = answer.cost = labeling_cost(costs, labels)
-        slack = SLACK * (1 + fabs(upper))
-        if not self.is_training:
-            slack = max(slack, self.kept.slack)
-        self.limits.begin(
-            sstruct_seconds() + self.max_time if self.max_time < INFINITY else INFINITY,
-            most_work, slack)
-        self.limits.is_over, self.root.is_first = self.max_time == 0, True
+                multipliers = self.last_of(costs, labels, &answer.cost)
+        self.root.load(costs, hard, multipliers, &answer.work)
+        upper = answer.cost
+        self.set_limits(fabs(upper) if upper < INFINITY else self.root.magnitude)
+        most_work = self.limits.work_left
+        self.root.is_first = True
         self.root.solve(upper)
         answer.work += most_work - self.limits.work_left
+        answer.bound = self.root.proven(upper)
+        if self.root.value == INFINITY and upper == INFINITY and self.limits.error is None:
+            self.search_on(answer)
         if self.root.value < upper:
             for v in range(costs.n_nodes):
-                labels[v] = self.root.best[v]
+                labels[v] = self.root.labels_found()[v]
             answer.cost = labeling_cost(costs, labels)
-        answer.bound = self.root.proven(upper)
-        answer.exact = answer.bound >= answer.cost - MEETS * (1 + fabs(upper))
+        answer.exact = answer.bound >= answer.cost - MEETS * (
+            1 + fabs(upper if upper < INFINITY else answer.cost))
         answer.bound = min(answer.bound, answer.cost)
         with gil:
             self.finish(costs, labels)
         return 0
 
-    cdef const double* last_of(self, const GraphCosts* costs, int32_t* labels) except? NULL:
+    cdef int search_on(self, GraphAnswer* answer) except -1 nogil:
+        """Search further if no allowed labels were found."""
+        return 0
+
+    cdef int set_limits(self, double magnitude) noexcept nogil:
+        """Set the limits of a search whose energies have a magnitude."""
+        cdef double most_work = self.most_work, slack = SLACK * (1 + magnitude)
+        if not self.is_training:
+            slack = max(slack, self.kept.slack)
+        if self.is_hasty:
+            most_work = min(most_work, HASTY_SWEEPS * (
+                self.root.first_entry[self.root.n_edges] + OVERHEAD * self.root.n_edges))
+        self.limits.begin(
+            sstruct_seconds() + self.max_time if self.max_time < INFINITY else INFINITY,
+            most_work, slack)
+        self.limits.is_over = self.max_time == 0
+        return 0
+
+    cdef const double* last_of(
+            self, const GraphCosts* costs, int32_t* labels, double* cost) except? NULL:
         """Return the multipliers of the last search, or NULL; use its labels if they cost less."""
         cdef const int32_t[::1] own
         cdef const double[::1] multipliers
         cdef Py_ssize_t v
+        cdef double of_own
         if self.block not in self.kept.multipliers:
             return NULL
         own, multipliers = self.kept.labels[self.block], self.kept.multipliers[self.block]
         if not self.is_training and self.block in self.kept.certified:
             own, multipliers = self.kept.certified[self.block]
-        if labeling_cost(costs, &own[0]) < labeling_cost(costs, labels):
+        of_own = labeling_cost(costs, &own[0])
+        if of_own < cost[0]:
+            cost[0] = of_own
             for v in range(costs.n_nodes):
                 labels[v] = own[v]
-        return &multipliers[0]     # exists until `finish`
+        return &multipliers[0] if multipliers.shape[0] else NULL     # exists until `finish`
 
     cdef finish(self, const GraphCosts* costs, const int32_t* labels):
         """Raise the error of a signal, or store the labels and the multipliers of the root."""
-        cdef Py_ssize_t V = costs.n_nodes, size = 2 * costs.n_edges * costs.n_labels
+        cdef Py_ssize_t V = costs.n_nodes, size = self.root.first_message[self.root.n_edges]
         error, self.limits.error = self.limits.error, None
         if error is not None:
             raise error
         if not self.keeps:
             return
         own = np.array(<int32_t[:V]> <int32_t*> labels)
-        multipliers = np.array(<double[:size]> self.root.messages)
+        multipliers = np.array(<double[:size]> self.root.messages) if size else np.empty(0)
         if self.is_training:
             self.kept.labels[self.block], self.kept.multipliers[self.block] = own, multipliers
             self.kept.certified.pop(self.block, None)
@@ -253,4 +275,4 @@ cdef class ExactDecoder(GraphDecoder):
 
     def restore_memory(self, kept, graphs):
         """Restore the result of `memory`, validated."""
-        self.kept.restore(kept, graphs)
+        self.kept.restore(kept, graphs, [2 * len(edges) * K for _, edges, K in graphs])

@@ -1,0 +1,35 @@
+# Labels and pairs that the constraints of graphs forbid.
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._oracles.core._graph_costs cimport GraphCosts
+
+
+cdef struct HardTerms:
+    # The constraints of one graph with V nodes, E edges and K labels. Nodes V, V + 1, ... are auxiliary.
+    const unsigned char* is_forbidden   # (V, K)
+    const int32_t* edge_table           # (E,): the table (K, K) of each edge, -1 if it has none
+    Py_ssize_t n_extra                  # number of auxiliary nodes
+    const int32_t* n_states             # (n_extra,): their numbers of labels
+    Py_ssize_t n_links                  # number of edges to auxiliary nodes
+    const int32_t* ends                 # (n_links, 2): sorted by the second end, which is auxiliary
+    const int32_t* link_table           # (n_links,)
+    const int64_t* first_entry          # of each table, in:
+    const unsigned char* tables         # 1: the pair of labels is forbidden
+
+
+cdef class GraphConstraints:
+    cdef readonly object arguments
+    cdef readonly Py_ssize_t n_graphs, n_labels
+    cdef const unsigned char[:, ::1] is_forbidden
+    cdef const int32_t[::1] edge_table, n_states, link_table, allowed_labels
+    cdef const int32_t[:, ::1] ends
+    cdef const int64_t[::1] first_row, first_edge, first_extra, first_link, first_entry, samples
+    cdef const unsigned char[::1] tables
+    cdef bint has_allowed_labels
+
+    cdef HardTerms of_graph(self, Py_ssize_t i) noexcept nogil
+    cdef const int32_t* allowed_of(self, Py_ssize_t i) noexcept nogil
+
+
+cdef bint are_allowed(
+    const HardTerms* hard, const GraphCosts* costs, const int32_t* labels, int32_t* states) noexcept nogil
