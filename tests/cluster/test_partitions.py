@@ -27,8 +27,10 @@ from sstruct import (
 )
 from sstruct._cluster.dask_partitions import DaskPartitions
 from sstruct._estimators.core.parted_fit import PartOfFit
+from sstruct.constraints import at_most, implies
 from sstruct.datasets import make_grids, make_sequences
 from sstruct.solvers import MPBCFW
+from tests.estimators.typed_graph.random_constraints import satisfying
 from tests.estimators.typed_graph.test_typed_graph import make as typed_samples
 from tests.registry import TRAINED
 
@@ -169,6 +171,17 @@ def test_nodes_of_several_types(client, rng, options):
     fewer = [labels[:2] for labels in y[:30]]
     with pytest.raises(ValueError, match="the same number of node types in each partition"):
         clone(model).fit(partitions(X), partitions([*fewer, *y[30:]]))
+    constraints = [at_most(1, [1, 2], nodes=0), implies(0, 1, nodes=(1, 0))]
+    some = list(zip(*satisfying(constraints, X, y), strict=True))
+    some_X, some_y = zip(*(some * 3)[:90], strict=True)
+    constrained = clone(model).set_params(constraints=constraints)
+    if "ignore_label" not in options:
+        found = clone(constrained).fit(partitions(some_X), partitions(some_y))
+        best = clone(constrained).fit(some_X, some_y).objective_
+        assert found.dual_objective_ <= best
+        assert found.objective_ <= 1.03 * best
+        with pytest.raises(ValueError, match=r"y\[\d+\] violates constraints"):
+            clone(constrained).fit(partitions(X), partitions(y))
     hidden = [[own[0], np.full_like(own[1], -1), own[2]] for own in y]
     with pytest.raises(ValueError, match="no labeled node of type 1"):
         clone(model).set_params(ignore_label=-1).fit(partitions(X), partitions(hidden))
@@ -695,7 +708,7 @@ def test_errors_name_partition_and_sample(client, data):
     X, y = data
     wrong = [*y[:55], y[55][:-1], *y[56:]]
     with pytest.raises(ValueError, match=r"partition 3: X\[5\] has"):
-        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(wrong))
+        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y))
     wrong = [*X[:31], X[31] * np.nan, *X[32:]]
     with pytest.raises(ValueError, match=r"partition 2: X\[1\]"):
         ChainSSVM(**PARAMETERS).fit(partitions(wrong), partitions(y))
@@ -706,7 +719,7 @@ def test_errors_name_partition_and_sample(client, data):
         ChainSSVM(**PARAMETERS).fit(partitions(wrong), partitions(y))
     wrong = [*y[:40], 7, *y[41:]]
     with pytest.raises(TypeError, match=r"partition 2: y\[10\]"):
-        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(wrong))
+        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y))
     with pytest.raises(ValueError, match="sample_weight"):
         ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y), np.ones(3))
 

@@ -6,6 +6,7 @@ from sstruct._checks.parameters import Range
 from sstruct._estimators.core.training import Inference, Quality
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct.inference._methods._constrained_decoder import ConstrainedDecoder
 from sstruct.inference._methods._exact_decoder import LARGEST, ExactDecoder
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 
@@ -33,26 +34,32 @@ def decoding_method(model, graphs, n_labels, samples=None):
             raise ValueError(f'inference="max-sum" is for forests, but X[{i}] has a cycle')
         if inference == "auto":
             return "expansion"
-        _check_size(graphs, n_labels, samples)
+        check_size(graphs, n_labels, samples)
         return "exact"
     return inference
 
 
-def _check_size(graphs, n_labels, samples):
-    """Raise if a graph is too large for the search."""
+def check_size(graphs, n_labels, samples, constraints=None):
+    """Raise if a graph is too large for the search; `constraints`: GraphConstraints or None."""
     entries = graphs.n_edges.astype(np.float64) * n_labels**2
+    if constraints is not None:
+        entries += constraints.n_entries()
     i = int(entries.argmax())
     if entries[i] > LARGEST:
+        parts, cure = "edges times squared labels", 'inference="fwmap", which bounds its error'
+        what = 'inference="exact" requires'
+        if constraints is not None:
+            parts, cure = f"{parts}, and constraints", "fewer constraints or smaller graphs"
+            what = "constraints require"
         raise ValueError(
-            f'inference="exact" requires at most {LARGEST} table entries (edges times squared '
-            f"labels), but X[{i if samples is None else samples[i]}] has {entries[i]:.0f}; use "
-            'inference="fwmap", which bounds its error'
+            f"{what} at most {LARGEST} table entries ({parts}), but "
+            f"X[{i if samples is None else samples[i]}] has {entries[i]:.0f}; use {cure}"
         )
 
 
-def described_inference(method, pairwise, graphs):
+def described_inference(method, pairwise, graphs, constrained=False):
     """Return the Inference of a method as the decoder of graphs."""
-    if not graphs.n_edges.any():
+    if not graphs.n_edges.any() and not constrained:
         return Inference("node by node")
     if method == "expansion":
         moves = "fusion moves" if pairwise in ("full", "directed") else "alpha-expansion"
@@ -66,7 +73,9 @@ def described_inference(method, pairwise, graphs):
     }[method]
 
 
-def decoder_of(method, seed, max_iter, keeps=True, max_time=None):
+def decoder_of(method, seed, max_iter, keeps=True, max_time=None, constraints=None):
+    if constraints is not None:
+        return ConstrainedDecoder(constraints, seed, max_time, keeps)
     if method == "exact":
         return ExactDecoder(seed, max_time, keeps)
     if method == "fwmap":

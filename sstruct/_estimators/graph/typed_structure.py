@@ -7,10 +7,12 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.core.distribution import BlockDistribution, IndependentNodes
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Training
+from sstruct._estimators.graph.constraint_terms import hard_terms
 from sstruct._estimators.graph.decoding import (
     MAX_ORACLE_TIME,
     PREDICTION_ITERATIONS,
     TRAINING_ITERATIONS,
+    check_size,
     decoder_of,
     decoding_method,
     described_inference,
@@ -24,6 +26,7 @@ from sstruct._estimators.graph.typed_training import (
     no_label_of,
     typed_graphs,
 )
+from sstruct._input.label_constraints import check_constraints_parameter
 from sstruct._input.labels import (
     as_labels,
     concatenate_labels,
@@ -55,6 +58,15 @@ class TypedGraphStructure(Structure):
     scaling = None
     classes_by_type = fits_partitions = has_distribution = True
 
+    def check(self):
+        super().check()
+        check_constraints_parameter(self.constraints, of_graphs=True)
+        if self.constraints and self.inference not in ("auto", "exact"):
+            raise ValueError(
+                f'inference="{self.inference}" does not support constraints; use '
+                'inference="exact" or "auto"'
+            )
+
     def _check_lists(self, n_types):
         """Raise unless parameters with an entry per type are lists of length `n_types`."""
         for name in ("classes", "class_weight"):
@@ -85,19 +97,23 @@ class TypedGraphStructure(Structure):
             "inference": self.inference,
             "seed": int(random_of(self.random_state).randint(2**31 - 1)),
         }
-        method = decoding_method({**settings, "attractive": False}, data.graphs, sizes.K)
+        method = typed_method(settings, data.graphs, sizes.K, data.hard)
         decoder = decoder_of(
-            method, settings["seed"], TRAINING_ITERATIONS, max_time=self.max_oracle_time
+            method, settings["seed"], TRAINING_ITERATIONS, True, self.max_oracle_time, data.hard
         )
-        common = np.array(repr((sizes, self.inference)))
+        constraints = data.constraint_rows
+        common = [np.array(repr((sizes, self.inference)))]
+        if constraints is not None:
+            common.append(constraints.ravel())
+        settings["constraints"] = constraints
         problem = data.problem(decoder)
         return Training(
             problem,
             data.sample_weight,
             data.total_weight,
             data.trained,
-            data.data(common, explicit=False),
-            described_inference(method, "directed", data.graphs),
+            data.data(*common, explicit=False),
+            described_inference(method, "directed", data.graphs, data.hard is not None),
             {
                 "n_features_in_": typed.n_features,
                 "classes_": data.classes_of,
@@ -176,6 +192,8 @@ class TypedGraphStructure(Structure):
         return max_marginals(problem, model._w, graphs.are_forests(), n_threads(self.n_jobs))
 
     def inexact(self, model, typed):
+        if model._model["constraints"] is not None and len(typed):
+            return 0, "the model has constraints"
         return first_with_cycle(typed.graphs)
 
     def distribution(self, model, typed, exact=True):
@@ -210,8 +228,19 @@ class TypedGraphStructure(Structure):
         graphs, samples = typed_graphs(typed, sizes).with_nodes()
         if not len(samples):
             return graphs, None
-        method = decoding_method({**settings, "attractive": False}, graphs, sizes.K, samples)
+        rows, hard = settings["constraints"], None
+        if rows is not None:
+            hard = hard_terms(rows, graphs, typed.types, samples)
+        method = typed_method(settings, graphs, sizes.K, hard, samples)
         decoder = decoder_of(
-            method, settings["seed"], PREDICTION_ITERATIONS, False, self.max_oracle_time
+            method, settings["seed"], PREDICTION_ITERATIONS, False, self.max_oracle_time, hard
         )
         return graphs, TypedGraphProblem.of(graphs, sizes, decoder)
+
+
+def typed_method(settings, graphs, K, hard, samples=None):
+    """Return the name of the decoder of graphs; `hard`: their constraints, or None."""
+    if hard is not None:
+        check_size(graphs, K, samples, hard)
+        return "exact"
+    return decoding_method({**settings, "attractive": False}, graphs, K, samples)

@@ -6,7 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
+from sstruct._estimators.graph.constraint_terms import hard_terms
 from sstruct._estimators.graph.graph_training import LabeledGraphs, LabeledRows, rows_of
+from sstruct._estimators.graph.typed_constraints import check_satisfied, typed_constraint_rows
 from sstruct._input.labels import encode, is_label, object_array, training_classes
 from sstruct._input.losses import class_weights, node_costs
 from sstruct._input.padding import check_reserved
@@ -33,6 +35,10 @@ class LabeledTypedGraphs(LabeledGraphs):
     model : TypedModel
     classes_of : tuple of ndarray
         The labels of each type.
+    constraint_rows : ndarray or None
+        The constraints, from `typed_constraint_rows`.
+    hard : GraphConstraints or None
+        The constraints of all graphs.
     rows, sample_weight, total_weight, trained : as in LabeledGraphs
     """
 
@@ -60,6 +66,11 @@ class LabeledTypedGraphs(LabeledGraphs):
         self.model = TypedModel(
             typed.n_features, tuple(map(len, classes)), typed.pairs, structure.fit_intercept
         )
+        self.constraint_rows = typed_constraint_rows(
+            structure.constraints, self.classes_of, typed.pairs
+        )
+        if self.constraint_rows is not None:
+            check_satisfied(self.constraint_rows, structure.constraints, typed, codes, used)
         cost, divided = self._label_costs(
             structure, types[used], codes[used], weights[sample[used]]
         )
@@ -79,6 +90,9 @@ class LabeledTypedGraphs(LabeledGraphs):
         self._cost = cost
         graphs = typed_graphs(typed, self.model).selected(kept)
         self.rows = LabeledRows(graphs, codes, codes, node_weight, used).trained()
+        self.hard = None
+        if self.constraint_rows is not None:
+            self.hard = hard_terms(self.constraint_rows, graphs, types, kept, used, codes)
         self._types = types if len(self.rows.codes) == len(types) else types[used]
 
     def _label_costs(self, structure, types, codes, weights):

@@ -9,15 +9,22 @@ from sstruct._estimators.core.structure import CHAIN_SOLVERS, LABEL_SET_SOLVERS
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.graph_state import INFERENCE as OF_GRAPHS
 from sstruct._estimators.label_set.interactions import INFERENCE as OF_LABEL_SETS
+from sstruct.constraints import at_most, excludes, implies
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.graph.test_graph import make as make_graphs
 from tests.estimators.same_bits import check_resuming
+from tests.estimators.typed_graph.random_constraints import satisfying
 from tests.estimators.typed_graph.test_typed_graph import make as make_typed
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 COMMON = {"lam": 0.01, "tol": 1e-9, "max_iter": 7, "random_state": 3, "certificate_every": 3}
 PATHS = np.array([(v, v + 1) for v in range(5)])
+CONSTRAINTS = [
+    at_most(1, [1], nodes=0),
+    excludes(1, 1, edges=(0, 1)),
+    implies(0, 1, nodes=(1, 0)),
+]
 CYCLES = np.array([*PATHS, (5, 0), (0, 3)])
 
 # What a fit may do between two files: parameters.
@@ -95,6 +102,10 @@ GRAPHS = {
     "exact, typed": (
         TypedGraphCRFSSVM(inference="exact"),
         lambda: make_typed(np.random.default_rng(0), 10, forests=False),
+    ),
+    "constraints, typed": (
+        TypedGraphCRFSSVM(constraints=CONSTRAINTS),
+        lambda: satisfying(CONSTRAINTS, *make_typed(np.random.default_rng(0), 20, forests=False)),
     ),
     "exact, grid": (GridCRFSSVM(inference="exact"), lambda: images(3)),
     "exact, tiles": (GridCRFSSVM(inference="exact", window_size=6), lambda: images(3)),
