@@ -52,8 +52,8 @@ from sklearn.preprocessing import normalize
 
 from sstruct import ChainSSVM, MultilabelSSVM
 from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._full_pass import full_pass

@@ -36,8 +36,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM
 from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct._solvers.rounds.partitioned_blocks import (

@@ -22,10 +22,10 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters, reads_one_fit
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.core.preparation import check_given
 from sstruct._estimators.core.structure import weighted_accuracy
+from sstruct._estimators.core.training import Samples
 from sstruct._estimators.latent.latent_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
 from sstruct._estimators.latent.starts import (

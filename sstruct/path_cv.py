@@ -19,9 +19,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._checks.arrays import array_of
+from sstruct._checks.arrays import array_of, is_partitioned
 from sstruct._checks.parameters import FLAG, check_number, check_values
-from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._checks.types import NumericArrayLike
 from sstruct._checks.warn import warn_user

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import sklearn
 from sklearn.base import BaseEstimator
@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.listing import ListedType
 from sstruct._checks.parameters import FLAG, Range, check_values
-from sstruct._checks.shown import shortened
 from sstruct._compat.documentation import DocumentationLink
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, SAMPLINGS, STEPS
 from sstruct._solvers.frank_wolfe.constants import Constants
@@ -63,7 +62,7 @@ class BaseSolver(DocumentationLink, BaseEstimator, metaclass=ListedType):
         """Yield an option and advice for each option that partitions do not support."""
         return iter(())
 
-    def _settled(self, problem, early_stopping):
+    def _options(self, problem, early_stopping):
         """Return the fields of ``Options`` that this solver sets, with "auto" resolved.
 
         Parameters
@@ -107,6 +106,8 @@ class BlockCoordinate(BaseSolver):
         "cache_mean_gap_share": Range(least=0),
         "gap_refresh_every": Range(least=1, whole=True),
     }
+    # Whether step="auto" makes corrective steps if a call of the oracle is costly.
+    _corrects_if_costly: ClassVar[bool] = False
     # Options that use gaps of samples or of cached labelings.
     _of_gaps: ClassVar[tuple] = ("cache_gap_share", "cache_mean_gap_share", "gap_refresh_every")
 
@@ -162,39 +163,32 @@ class BlockCoordinate(BaseSolver):
             if option in self._of_gaps:
                 yield option, "it has no effect because each visit calls the oracle; remove it"
 
-    def _settled(self, problem, early_stopping):
+    def _options(self, problem, early_stopping):
         costly = problem.oracle_work >= COSTLY_ORACLE and not problem.oracle_is_quick
         sampling = self.sampling
         if sampling == "auto":
             sampling = _auto_sampling(problem, costly)
+        step = self.step
+        if step == "auto":  # a corrective step uses all labelings if the oracle scores all of them
+            corrects = problem.n_choices > 0 or (costly and self._corrects_if_costly)
+            step = "corrective" if corrects else "pairwise"
+        constants = {}
+        for each in fields(Constants):
+            if hasattr(self, each.name):
+                value = each.type(getattr(self, each.name))
+                constants[each.name] = min(value, sys.maxsize) if each.type is int else value
         # Long before the optimum, the average over all visits predicts best.
         by_score = early_stopping and self.average == "auto"
         in_shards = sampling == "sequential"
         return {
-            "step": self._auto_step(problem, costly) if self.step == "auto" else self.step,
+            "step": step,
             "sampling": sampling,
             "cache": costly if self.cache == "auto" else bool(self.cache),
             "average": by_score if self.average == "auto" else bool(self.average),
             "pass_average": self.average == "auto" and not by_score,
             "shard_bytes": max(SHARD_SHARE * _working_memory(), 1) if in_shards else math.inf,
-            "constants": self._constants(),
+            "constants": Constants(**constants),
         }
-
-    def _auto_step(self, problem, costly):
-        """Return the kind of step for "auto".
-
-        If the oracle scores all labelings (`n_choices`), a corrective step uses all of them.
-        """
-        return "corrective" if problem.n_choices > 0 else "pairwise"
-
-    def _constants(self):
-        """Return the Constants, with integers limited to ``sys.maxsize``."""
-        found = {}
-        for each in fields(Constants):
-            if hasattr(self, each.name):
-                value = each.type(getattr(self, each.name))
-                found[each.name] = min(value, sys.maxsize) if each.type is int else value
-        return Constants(**found)
 
 
 @explains_arguments
@@ -308,8 +302,8 @@ class MPBCFW(BlockCoordinate):
             yield "schedule", "use schedule='work'"
         yield from super()._refused_for_partitions()
 
-    def _settled(self, problem, early_stopping):
-        found = super()._settled(problem, early_stopping)
+    def _options(self, problem, early_stopping):
+        found = super()._options(problem, early_stopping)
         costly = problem.oracle_work >= COSTLY_ORACLE and problem.oracle_is_slow
         in_parts = costly and problem.n_blocks < FEW_SAMPLES
         found["pass_average"] &= not in_parts
@@ -372,6 +366,7 @@ class BCFW(BlockCoordinate):
     """
 
     name: ClassVar[str] = "bcfw"
+    _corrects_if_costly: ClassVar[bool] = True
 
     def _without_effect(self, option):
         cached = isinstance(self.cache, str) or self.cache
@@ -379,11 +374,8 @@ class BCFW(BlockCoordinate):
             return "cache=False", "cache=True or solver='mp-bcfw'"
         return super()._without_effect(option)
 
-    def _auto_step(self, problem, costly):
-        return "corrective" if costly else super()._auto_step(problem, costly)
-
-    def _settled(self, problem, early_stopping):
-        return super()._settled(problem, early_stopping) | {"multi_plane": False}
+    def _options(self, problem, early_stopping):
+        return super()._options(problem, early_stopping) | {"multi_plane": False}
 
 
 @explains_arguments
@@ -442,7 +434,7 @@ class Online(BaseSolver):
         "aggressiveness": Range(above=0),
     }
 
-    def _settled(self, problem, early_stopping):
+    def _options(self, problem, early_stopping):
         sampling = self.sampling
         if sampling == "auto":  # memory-mapped features are read in order
             sampling = _auto_sampling(problem, costly=False)
@@ -546,8 +538,8 @@ class PassiveAggressive(Online):
 
     name: ClassVar[str] = "pa"
 
-    def _settled(self, problem, early_stopping):
-        found = super()._settled(problem, early_stopping)
+    def _options(self, problem, early_stopping):
+        found = super()._options(problem, early_stopping)
         return found | {"aggressiveness": float(self.aggressiveness)}
 
 
@@ -591,7 +583,7 @@ class GDMM(BaseSolver):
         "parts": Range(least=1, whole=True),
     }
 
-    def _settled(self, problem, early_stopping):
+    def _options(self, problem, early_stopping):
         return {"rho": self.rho, "parts": int(self.parts)}
 
 
@@ -608,33 +600,6 @@ SOLVER_OF_NAME = {
         GDMM,
     )
 }
-
-
-def solver_object(solver: Any, names: tuple) -> BaseSolver | None:
-    """Return the solver object of an estimator's parameter `solver`, or None for "auto".
-
-    Parameters
-    ----------
-    solver : str or BaseSolver
-    names : tuple of str
-        Names of the solvers that the estimator accepts.
-    """
-    if isinstance(solver, BaseSolver):
-        if type(solver).name not in names:
-            accepted = ", ".join(SOLVER_OF_NAME[name].__name__ for name in names)
-            raise ValueError(
-                f"solver is a {type(solver).__name__}, which this estimator does not support; "
-                f"expected one of {accepted}"
-            )
-        return solver
-    if isinstance(solver, str) and solver == "auto":
-        return None
-    if not isinstance(solver, str) or solver not in names:
-        raise ValueError(
-            f'solver must be "auto", one of {names}, or an object of sstruct.solvers, found '
-            f"{shortened(solver)}"
-        )
-    return SOLVER_OF_NAME[solver]()
 
 
 def _auto_sampling(problem, costly):

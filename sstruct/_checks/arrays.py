@@ -1,13 +1,13 @@
 """Conversion of arguments to arrays and numbers, with errors that name the argument."""
 
 import operator
+import sys
 from collections.abc import Iterable, Iterator
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
 
 NUMBERS = "an array of numbers"
@@ -165,6 +165,22 @@ def copy_rows(values, out):
     step = max(1, AT_ONCE * len(values) // max(values.size, 1))
     for first in range(0, len(values), step):
         out[first : first + step] = values[first : first + step]
+
+
+def is_partitioned(values):
+    """Return True for samples in partitions on a Dask cluster; Dask is not imported.
+
+    They are a bag, or a list of futures or delayed objects.
+    """
+    dask, distributed = sys.modules.get("dask"), sys.modules.get("distributed")
+    if dask is None:
+        return False
+    first = next(iter(values), None) if isinstance(values, list | tuple) else None
+    return (
+        dask.is_dask_collection(values)
+        or dask.is_dask_collection(first)
+        or (distributed is not None and isinstance(first, distributed.Future))
+    )
 
 
 def check_depth(values, name):

@@ -9,6 +9,8 @@ import numpy as np
 from sstruct._checks.shown import shortened
 
 FLAG = (False, True)
+# Types that Python and NumPy treat as integers.
+NOT_NUMBERS = (bool, np.timedelta64)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Range:
             for each in self.other:
                 if value is each or (isinstance(value, str) and value == each):
                     return
-        if not (is_integer if self.whole else is_real)(value):
+        kind = numbers.Integral if self.whole else numbers.Real
+        if not isinstance(value, kind) or isinstance(value, NOT_NUMBERS):
             kinds = ["an integer" if self.whole else "a number", *map(repr, self.other)]
             text = isinstance(value, str) and any(isinstance(each, str) for each in self.other)
             raise (ValueError if text else TypeError)(
@@ -97,10 +100,9 @@ def check_number(name, value, **limits):
 
 def is_real(value):
     """Return True if a value is a real number, but not a bool."""
-    # NumPy treats timedelta as an integer.
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64)
+    return isinstance(value, numbers.Real) and not isinstance(value, NOT_NUMBERS)
 
 
 def is_integer(value):
     """Return True if a value is an integer, but not a bool."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
+    return isinstance(value, numbers.Integral) and not isinstance(value, NOT_NUMBERS)

@@ -48,7 +48,7 @@ def parsed(class_scores):
 
 
 def score_columns(class_scores, nodes, classes):
-    """Return the column of X with the scores of each class, ndarray (K,) of int64, or None.
+    """Return the column of X with the scores of each class, ndarray (K,) of int64.
 
     Parameters
     ----------
@@ -61,8 +61,6 @@ def score_columns(class_scores, nodes, classes):
     ValueError
         If there is not exactly one column of X for each class.
     """
-    if class_scores is None:
-        return None
     _, columns = parsed(class_scores)
     n_features, K = nodes.n_features, len(classes)
     if isinstance(columns, slice):
@@ -100,7 +98,7 @@ def bounded_weight(class_scores, layout, bounds):
     bounds : ndarray of shape (2, layout.size), or None
         The other bounds. Changed in place.
     """
-    if class_scores is None or "class_scores" not in layout.blocks:
+    if "class_scores" not in layout.blocks:
         return bounds
     bounds = layout.unbounded() if bounds is None else bounds
     least, most = (layout.table(bound, "class_scores") for bound in bounds)

@@ -703,6 +703,8 @@ def check_node_weights(sample_weight, nodes):
 
     With node weights, the weight of every sample is 1.
     """
+    if sample_weight is None:
+        return np.ones(len(nodes)), None
     check_depth(sample_weight, "sample_weight")
     sample_weight = items_of(sample_weight)
     if nodes.form == "rows" or not is_of_nodes(sample_weight):

@@ -8,19 +8,14 @@ from sstruct._input.labels import shortened
 ARRAY = "an array of integers"
 
 
-def is_flag(transitions):
-    """Return whether `transitions` is True or False, not groups."""
-    return isinstance(transitions, bool | np.bool_)
-
-
 def is_function(transitions):
     """Return whether `transitions` is a function of two labels."""
     return callable(transitions) and not isinstance(transitions, type)
 
 
 def check_transitions(transitions):
-    """Raise TypeError or ValueError if the parameter `transitions` is invalid for all labels."""
-    if is_flag(transitions) or is_function(transitions):
+    """Raise TypeError or ValueError if groups of transitions are invalid for all labels."""
+    if is_function(transitions):
         return
     if isinstance(transitions, str) or not is_sized(transitions):
         raise ValueError(
@@ -31,11 +26,11 @@ def check_transitions(transitions):
 
 
 def transition_groups(transitions, classes, edge_mask):
-    """Convert the parameter `transitions` to groups.
+    """Convert the parameter `transitions` to groups, unless it is True or False.
 
     Parameters
     ----------
-    transitions : bool, array-like of int or callable
+    transitions : array-like of int or callable
         After ``check_transitions``.
     classes : ndarray of shape (K,)
     edge_mask : ndarray of bool of shape (K, K), or None
@@ -43,10 +38,9 @@ def transition_groups(transitions, classes, edge_mask):
 
     Returns
     -------
-    groups : ndarray of int32 of shape (K, K), or None
-        Group of each transition, -1 if it has no weight. None if each transition has a separate
-        weight, or if there are no transition weights. The groups of a function are numbered in the
-        order of the first transition, row by row; if it returns a different group for each
+    groups : ndarray of int32 of shape (K, K)
+        Group of each transition, -1 if it has no weight. The groups of a function are numbered in
+        the order of the first transition, row by row; if it returns a different group for each
         transition, they are numbered as the weights of untied transitions.
 
     Raises
@@ -54,8 +48,6 @@ def transition_groups(transitions, classes, edge_mask):
     ValueError, TypeError
         If an array has the wrong shape, or a group of a function is not hashable.
     """
-    if is_flag(transitions):
-        return None
     K = len(classes)
     if is_function(transitions):
         return _groups_of_function(transitions, classes.tolist(), edge_mask)

@@ -255,8 +255,6 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes, rule=None
 
     rule : the parameter `transition_mask`, for the advice in the error
     """
-    if edge_mask is None:
-        return
     names = classes.tolist()
     some = np.flatnonzero(np.diff(offsets))  # nonempty sequences
     step = (codes[:-1] >= 0) & (codes[1:] >= 0)

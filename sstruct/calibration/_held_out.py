@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-from sstruct._checks.partitioned import is_partitioned
+from sstruct._checks.arrays import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct import ChainSSVM, ssvm_path
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.core.solver import Options, Setup

@@ -9,14 +9,13 @@ from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
 from sstruct._estimators.chain.chain_training import LabeledChains
 from sstruct._estimators.core.distribution import IndependentNodes
-from sstruct._estimators.core.structure import CHAIN_SOLVERS, NodeStructure, Structure
+from sstruct._estimators.core.structure import CHAIN_SOLVERS, NodeStructure, Structure, Windowed
 from sstruct._estimators.core.training import Inference, Training
-from sstruct._estimators.core.windowed import Windowed
 from sstruct._export.exported_model import linear_model
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels, refuse_lengths
 from sstruct._input.threads import n_threads
-from sstruct._input.transition_groups import check_transitions, is_flag
+from sstruct._input.transition_groups import check_transitions
 from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._chain_problem import chain_top_k, max_marginals
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
@@ -60,12 +59,18 @@ class ChainStructure(Windowed, NodeStructure):
 
     def check(self):
         super().check()
-        check_transitions(self.transitions)
+        if self.ties_transitions:
+            check_transitions(self.transitions)
+
+    @property
+    def ties_transitions(self):
+        """Whether `transitions` has groups that share a weight, and is neither True nor False."""
+        return not isinstance(self.transitions, bool | np.bool_)
 
     @property
     def has_transitions(self):
         """Whether transitions have weights, which they may share."""
-        return not is_flag(self.transitions) or bool(self.transitions)
+        return self.ties_transitions or bool(self.transitions)
 
     def pack(self, X, model=None):
         return pack_chains(self.expected_input(model), X, model)

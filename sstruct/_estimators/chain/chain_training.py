@@ -52,18 +52,23 @@ class LabeledChains:
 
     def __init__(self, structure, nodes, y, sample_weight, completion=None):
         self.nodes, self.rows = nodes, compressed(nodes.flat)
-        refuse_lengths(sample_weight, nodes.lengths)
+        if sample_weight is not None:
+            refuse_lengths(sample_weight, nodes.lengths)
         labels = structure.labels(y, nodes)
         refuse_padding(structure, y, labels, nodes)
         labeled = labeled_nodes(structure, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
-        self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
-        self.masks = allowed_transitions(structure.transition_mask, self.classes)
+        self.class_scores, self.masks, self.groups = None, (None, None), None
+        if structure.class_scores is not None:
+            self.class_scores = score_columns(structure.class_scores, nodes, self.classes)
         mask = structure.transition_mask
-        check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
-        self.groups = transition_groups(structure.transitions, self.classes, self.masks[0])
+        if mask is not None:
+            self.masks = allowed_transitions(mask, self.classes)
+            check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
+        if structure.ties_transitions:
+            self.groups = transition_groups(structure.transitions, self.classes, self.masks[0])
         truth = self.codes[used], labeled.counts()
         cost, divided = node_costs(structure.loss, *truth, len(self.classes), structure.loss_names)
         self._cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arguments import other_name
-from sstruct._checks.partitioned import is_partitioned
+from sstruct._checks.arrays import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._checks.types import Loss, NumericArrayLike, SolverName
 from sstruct._compat import with_callbacks
@@ -30,13 +30,13 @@ from sstruct._estimators.core.fitted_state import (
     of_format,
     parameter_names,
 )
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.missing_methods import AvailableIf, Missing, no_probabilities
 from sstruct._estimators.core.online import check_settled, structure_of_part
 from sstruct._estimators.core.partitions import parted_score
 from sstruct._estimators.core.preparation import check_given, prepared
 from sstruct._estimators.core.prior import with_prior
 from sstruct._estimators.core.structure import Structure
+from sstruct._estimators.core.training import Samples
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
 from sstruct._input.class_scores import other_columns
 from sstruct.solvers import MPBCFW, SOLVER_OF_NAME, BaseSolver

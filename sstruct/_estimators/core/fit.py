@@ -1,5 +1,6 @@
 """Fit a model to packed data: run the solver, set fitted attributes, warn."""
 
+import sys
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -9,10 +10,11 @@ from sstruct._checks.parameters import is_integer
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.fit_warnings import fit_warnings, warn_of_data
 from sstruct._estimators.core.fitted_model import FittedModel
-from sstruct._estimators.core.held_out import Samples, Scorer
+from sstruct._estimators.core.held_out import Scorer
 from sstruct._estimators.core.parted_fit import as_partitions, parted_training
 from sstruct._estimators.core.preparation import check_parameters, identifying_arrays, prepared
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
+from sstruct._estimators.core.training import Samples
 from sstruct._input.class_scores import parsed
 from sstruct._input.threads import n_threads
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
@@ -35,7 +37,7 @@ FREE = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggres
 def chosen_options(structure, solver, problem, threads=None):
     """Return the Options of a fit by a solver object; "auto" is resolved here."""
     return Options(
-        **solver._settled(problem, structure.early_stopping),
+        **solver._options(problem, structure.early_stopping),
         n_jobs=n_threads(structure.n_jobs) if threads is None else threads,
         tol=float(structure.tol),
         certificate_every=structure.certificate_every,
@@ -85,9 +87,10 @@ class Fit:
         if structure.warm_start:  # before calls of user code, which could change the data
             data = training.data
             self._data = {"fingerprint": data.fingerprint(), "n_samples": data.n_samples}
-        self.setup.progress = progress(
-            structure.verbose, self.solver, options.tol, options.max_iter
-        )
+        if structure.verbose:
+            self.setup.progress = progress(
+                structure.verbose, self.solver, options.tol, options.max_iter
+            )
 
     @classmethod
     def of(cls, structure, training, warm_state=None):
@@ -103,7 +106,8 @@ class Fit:
         if training.held_out is not None:
             scorer = Scorer(structure, training, fit.fitted_attributes)
             setup.held_out = BestWeights(scorer, structure.n_iter_no_change)
-        setup.checkpoint = _checkpoint(structure, training, setup.options)
+        if structure.checkpoint is not None:
+            setup.checkpoint = _checkpoint(structure, training, setup.options)
         if warm_state is not None:
             setup.warm = _warm(structure, training, warm_state)
         return fit
@@ -151,7 +155,7 @@ class Fit:
     def _run_class(self):
         if isinstance(self.training.problem, PartitionedBlocks):
             return DistributedFit
-        if self.structure.couple_windows and self.training.whole is not None:
+        if self.training.whole is not None and self.structure.couple_windows:
             return Coupled
         return self.structure.solvers[self.solver]
 
@@ -230,7 +234,7 @@ def fitted_attributes(structure, solution, lam, solver, attributes):
 def training_of(structure, samples, validation):
     """Return the Training of ``fit``, whose samples may be partitions; warn about the data."""
     parted = False
-    if structure.fits_partitions:
+    if structure.fits_partitions and "dask" in sys.modules:
         samples, parted = as_partitions(structure, samples, validation)
     if parted:
         check_parameters(structure)
@@ -265,12 +269,10 @@ def _warm(structure, training, warm):
 
 
 def _checkpoint(structure, training, options):
-    """Return the Checkpoint of a fit, or None. Its fingerprint covers all that affects a step.
+    """Return the Checkpoint of a fit. Its fingerprint covers all that affects a step.
 
     The warm start is not covered, since the file contains the whole state.
     """
-    if structure.checkpoint is None:
-        return None
     policy = {k: v for k, v in asdict(options).items() if k not in FREE}
     seed = structure.random_state if is_integer(structure.random_state) else None
     names = np.array(repr((structure.estimator_name, policy, seed)))

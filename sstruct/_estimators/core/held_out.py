@@ -1,19 +1,12 @@
 """Early stopping: validation samples, and the score of weights on them."""
 
 import math
-import numbers
-from dataclasses import dataclass
-from typing import Any
 
-import joblib
 import numpy as np
-from scipy import sparse
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from sstruct._checks.arrays import check_depth
-from sstruct._checks.compressed import as_csr, check_compressed
-from sstruct._checks.partitioned import is_partitioned
-from sstruct._compat import num_samples, safe_indexing
+from sstruct._checks.arrays import check_depth, is_partitioned
+from sstruct._compat import num_samples
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._input.indicator import is_indicator
 from sstruct._problems.core._rows import is_mapped
@@ -23,47 +16,13 @@ from sstruct._solvers.core.solver import Solution
 from sstruct._solvers.core.status import Status
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Labeled samples as passed to ``fit``, or as X_val, y_val and sample_weight_val."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-
-    def of(self, chosen):
-        """Return the subset of samples with some indices."""
-        weights = self.sample_weight
-        one_for_all = isinstance(weights, numbers.Number) or getattr(weights, "ndim", 1) == 0
-        if weights is not None and not one_for_all:
-            weights = safe_indexing(weights, chosen)
-        return Samples(_taken(self.X, "X", chosen), _taken(self.y, "y", chosen), weights)
-
-    @property
-    def given(self):
-        """Whether any argument is not None."""
-        return any(part is not None for part in vars(self).values())
-
-    def fingerprint(self):
-        """Return a hash of everything that a score depends on."""
-        return joblib.hash((self.X, self.y, self.sample_weight))
-
-
-def _taken(values, name, chosen):
-    """Return the items with some indices; sparse matrices are converted to CSR."""
-    if sparse.issparse(values):
-        check_compressed(values, name)
-        values = as_csr(values)
-    return safe_indexing(values, chosen)
-
-
 def train_validation_split(structure, samples, validation):
     """Split samples into training and validation samples for early stopping.
 
     Parameters
     ----------
     structure : Structure
-        With validated parameters.
+        With validated parameters, and `early_stopping`.
     samples : Samples
     validation : Samples or None
         X_val, y_val and sample_weight_val of ``fit``; None if the caller is not ``fit``.
@@ -81,12 +40,8 @@ def train_validation_split(structure, samples, validation):
     Raises
     ------
     ValueError
-        If validation samples do not match `early_stopping`, or the samples cannot be split.
+        If only one of X_val and y_val is given, or the samples cannot be split.
     """
-    if not structure.early_stopping:
-        if validation is not None and validation.given:
-            raise ValueError("X_val and y_val require early_stopping=True, found False")
-        return structure, samples, None, None
     if validation is None:
         raise ValueError(
             f"early_stopping=True is supported only by fit of {structure.estimator_name}, not by "

@@ -1,6 +1,6 @@
 """Compute ``lam="auto"`` and ``pairwise_scale="auto"`` from the size and scale of the data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -73,54 +73,41 @@ class Scale:
         mean, and the sum of squared deviations from the mean.
     total_weight : float
         Weight of the samples.
-    n_nodes, mean_cost, bias, cost_spread, n_windows, label_sets : as in `TrainedNodes`
+    nodes : TrainedNodes
+        Without features and weights.
     """
 
     moments: tuple
     total_weight: float
-    n_nodes: float
-    mean_cost: float
-    bias: bool
-    cost_spread: float = 1.0
-    n_windows: float = 1.0
-    label_sets: bool = False
+    nodes: TrainedNodes
 
 
 def scale_of(nodes, total_weight):
     """Return the Scale of TrainedNodes, given the total weight of the samples."""
-    return Scale(
-        _moments(nodes.features, nodes.weight),
-        total_weight,
-        nodes.n_nodes,
-        nodes.mean_cost,
-        nodes.bias,
-        nodes.cost_spread,
-        nodes.n_windows,
-        nodes.label_sets,
-    )
+    moments = _moments(nodes.features, nodes.weight)
+    return Scale(moments, total_weight, replace(nodes, features=None, weight=None))
 
 
 def joined(scales):
     """Return the Scale of all samples from the Scales of disjoint subsets."""
+    parts = [scale.nodes for scale in scales]
     weights = np.array([scale.total_weight for scale in scales])
-    nodes = weights * [scale.n_nodes for scale in scales]
-    costs = nodes * [scale.mean_cost for scale in scales]
+    nodes = weights * [part.n_nodes for part in parts]
+    costs = nodes * [part.mean_cost for part in parts]
     with np.errstate(over="ignore", invalid="ignore"):
-        moments = _joined([scale.moments for scale in scales])
+        moments = _joined(scale.moments for scale in scales)
     spread = 1.0
-    if any(scale.cost_spread != 1 for scale in scales):
-        squares = costs @ [scale.mean_cost * scale.cost_spread for scale in scales]
+    if any(part.cost_spread != 1 for part in parts):
+        squares = costs @ [part.mean_cost * part.cost_spread for part in parts]
         spread = float(squares * nodes.sum() / costs.sum() ** 2)
-    return Scale(
-        moments,
-        float(weights.sum()),
-        float(nodes.sum() / weights.sum()),
-        float(costs.sum() / nodes.sum()),
-        scales[0].bias,
-        spread,
-        float(weights @ [scale.n_windows for scale in scales] / weights.sum()),
-        scales[0].label_sets,
+    all_nodes = replace(
+        parts[0],
+        n_nodes=float(nodes.sum() / weights.sum()),
+        mean_cost=float(costs.sum() / nodes.sum()),
+        cost_spread=spread,
+        n_windows=float(weights @ [part.n_windows for part in parts] / weights.sum()),
     )
+    return Scale(moments, float(weights.sum()), all_nodes)
 
 
 def pairwise_from_scale(scale):
@@ -185,17 +172,17 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     bias, and powers of these, the variance predicts the best lam n. The numbers of nodes and labels
     add little; the power of the number of nodes makes fits faster.
     """
-    spread = _spread(scale.moments, scale.bias * pairwise_scale**2)
-    total_weight = scale.total_weight
-    cost = scale.mean_cost or 1.0
+    nodes, total_weight = scale.nodes, scale.total_weight
+    spread = _spread(scale.moments, nodes.bias * pairwise_scale**2)
+    cost = nodes.mean_cost or 1.0
     if not slack:
-        cost *= scale.cost_spread
-    if proportional or scale.label_sets:
-        more = total_weight * scale.n_windows / FEW_SAMPLES
-        strength = LABEL_SET_STRENGTH if scale.label_sets else 1.0
+        cost *= nodes.cost_spread
+    if proportional or nodes.label_sets:
+        more = total_weight * nodes.n_windows / FEW_SAMPLES
+        strength = LABEL_SET_STRENGTH if nodes.label_sets else 1.0
         strength *= min(1.0, more**-SAMPLES_POWER)
     else:
-        strength = STRENGTH * (scale.n_nodes / scale.n_windows) ** NODES_POWER
+        strength = STRENGTH * (nodes.n_nodes / nodes.n_windows) ** NODES_POWER
     lam = strength * (spread or 1.0) / total_weight
     lam *= cost if slack else 1 / cost
     if not 0 < lam < np.inf:
@@ -259,12 +246,7 @@ def _spread(moments, bias):
 def _moments(features, weights):
     """Return the weight of all rows, and for each feature the result of `_sums`."""
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = (
-            (weight.sum(), *_sums(rows, weight, weight.sum()))
-            for rows, weight in _parts(features, weights)
-            if weight.any()
-        )
-        return _joined(sums, features.shape[1])
+        return _joined(_moments_of_chunks(features, weights), features.shape[1])
 
 
 def _joined(sums, n_features=None):
@@ -283,8 +265,8 @@ def _joined(sums, n_features=None):
     return (total, *(np.zeros((3, n_features)) if out is None else out))
 
 
-def _parts(features, weights):
-    """Yield chunks of rows and their weights, since features may be on disk."""
+def _moments_of_chunks(features, weights):
+    """Yield the moments of chunks of rows, since features may be on disk."""
     if sparse.issparse(features):
         at = np.arange(0, features.nnz, max(AT_ONCE, features.shape[1]))
         cuts = np.unique(np.r_[0, np.searchsorted(features.indptr, at), features.shape[0]])
@@ -292,7 +274,9 @@ def _parts(features, weights):
         step = max(1, AT_ONCE // max(1, features.shape[1]))
         cuts = np.r_[np.arange(0, len(features), step), len(features)]
     for a, b in pairwise(cuts):
-        yield features[a:b], weights[a:b]
+        weight = weights[a:b]
+        if weight.any():
+            yield weight.sum(), *_sums(features[a:b], weight, weight.sum())
 
 
 def _sums(rows, weight, total):

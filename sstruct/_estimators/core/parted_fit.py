@@ -6,19 +6,17 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from scipy import sparse
 
-from sstruct._checks.arrays import is_sized
-from sstruct._checks.partitioned import is_partitioned
+from sstruct._checks.arrays import is_partitioned, is_sized
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_partitions import DaskPartitions
 from sstruct._cluster.partition import changed, cuts
 from sstruct._compat import num_samples
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.partitions import Partitions, chosen_samples
 from sstruct._estimators.core.preparation import check_given, identifying_arrays, packed, strengths
 from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
-from sstruct._estimators.core.training import Quality, Training, have_same_values
+from sstruct._estimators.core.training import Quality, Samples, Training, have_same_values
 from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
 from sstruct._input.threads import active_client, in_task
 from sstruct._solvers.core.seed import random_of

@@ -20,8 +20,8 @@ from sstruct._cluster.partition import (
     rows_of,
 )
 from sstruct._compat import num_samples
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.structure import weighted_accuracy
+from sstruct._estimators.core.training import Samples
 from sstruct._input import frames
 from sstruct._input.mapped_files import open_mapped
 from sstruct._input.ragged import check_weights, refuse_lengths

@@ -6,9 +6,8 @@ from functools import cache, partial
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import check_depth
+from sstruct._checks.arrays import check_depth, is_partitioned
 from sstruct._checks.parameters import check_values
-from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.held_out import train_validation_split
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, pairwise_from_scale, scale_of
@@ -18,7 +17,6 @@ from sstruct._input.threads import check_n_jobs
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core.checkpoint import check_place
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
-from sstruct.solvers import MPBCFW
 
 
 def check_parameters(structure):
@@ -32,11 +30,17 @@ def check_parameters(structure):
                 f"checkpoint must be a path or None, found {shortened(structure.checkpoint)}"
             )
         check_place(structure.checkpoint)
-    if "rescaling" in parameters:
+    if structure.rescaling != "margin" or structure.search != "auto":
         check_rescaling(structure)
-    chosen = structure.chosen_solver or MPBCFW()
+    if structure.chosen_solver is not None:
+        _check_solver(structure, structure.chosen_solver)
+    structure.check()
+
+
+def _check_solver(structure, chosen):
+    """Raise an error unless the options of a solver go with each other and with the structure."""
+    parameters, solver = structure.parameters, structure.solvers[chosen.name]
     chosen._check()
-    solver = structure.solvers[chosen.name]
     solver.check_installed()
     for name, values in solver.refused(parameters):
         others = [
@@ -54,7 +58,6 @@ def check_parameters(structure):
             f"{structure.estimator_name}, which does not split samples into windows; use "
             "couple_windows=False"
         )
-    structure.check()
 
 
 # Types of values that are not nested.
@@ -91,10 +94,16 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
         The model after earlier samples of ``partial_fit``.
     """
     check_given(structure, samples.X, samples.y, samples.sample_weight)
-    structure = with_prior(structure)
-    structure, part, held_out, empty = train_validation_split(structure, samples, validation)
-    training = packed(structure, part, completion, model)
-    training.prior = prior_weights(structure, training)
+    held_out = empty = None
+    if structure.prior is not None:
+        structure = with_prior(structure)
+    if structure.early_stopping:
+        structure, samples, held_out, empty = train_validation_split(structure, samples, validation)
+    elif validation is not None and validation.given:
+        raise ValueError("X_val and y_val require early_stopping=True, found False")
+    training = packed(structure, samples, completion, model)
+    if structure.prior is not None:
+        training.prior = prior_weights(structure, training)
     training.held_out, training.completed = held_out, completion is not None
     if empty is not None:
         training.empty = empty
@@ -110,7 +119,7 @@ def packed(structure, samples, completion=None, model=None):
     """Return the Training for valid parameters, with the chosen rescaling but without lam."""
     given = samples.X, samples.y, samples.sample_weight
     if model is None:  # the features must be those of the prior
-        model = getattr(structure.parameters.get("prior"), "model", None)
+        model = getattr(structure.prior, "model", None)
     training = structure.train(*given, completion=completion, model=model)
     if structure.rescaling == "slack":
         training = slack_rescaled(training, structure)
@@ -131,36 +140,29 @@ def strengths(structure, total_weight, scale=None, model=None):
         As in `prepared`.
     """
     scale = None if scale is None else cache(scale)
-    size = structure.pairwise_scale
-    if size is None:
-        return _lam(structure, total_weight, scale, 1.0), None
-    if not isinstance(size, str):
-        size = float(size)
-    elif model is not None:  # as in earlier calls of partial_fit
+    lam, size = structure.lam, structure.pairwise_scale
+    proportional = isinstance(size, str)
+    if proportional and model is not None:  # as in earlier calls of partial_fit
         size = model.pairwise_scale_
-    elif not structure.has_objective:
-        size = 1.0
+    elif proportional:
+        size = pairwise_from_scale(scale()) if structure.has_objective else 1.0
+    elif size is not None:
+        size = float(size)
+    if not structure.has_objective:
+        lam = 0.0
+    elif not isinstance(lam, str):
+        lam = float(lam)
+    elif scale is None:  # nothing is known about the features of user-defined structures
+        lam = 1 / total_weight
     else:
-        size = pairwise_from_scale(scale())
-    lam = _lam(structure, total_weight, scale, size)
-    if lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
+        slack = structure.rescaling == "slack"
+        lam = lam_from_scale(scale(), slack, 1.0 if size is None else size, proportional)
+    if size is not None and lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
         raise ValueError(
             f"lam={lam:g} with pairwise_scale={size:g}: lam / pairwise_scale^2 is out of the "
             "range of floating point; rescale the features, or change lam or pairwise_scale"
         )
     return lam, size
-
-
-def _lam(structure, total_weight, scale, pairwise_scale):
-    if not structure.has_objective:
-        return 0.0
-    if not isinstance(structure.lam, str):
-        return float(structure.lam)
-    if scale is None:  # nothing is known about the features of user-defined structures
-        return 1 / total_weight
-    proportional = isinstance(structure.pairwise_scale, str)
-    slack = structure.rescaling == "slack"
-    return lam_from_scale(scale(), slack, pairwise_scale, proportional)
 
 
 def identifying_arrays(training):

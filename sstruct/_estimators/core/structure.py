@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._checks.parameters import FLAG, Range
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.distribution import ObservedLabels
 from sstruct._estimators.core.rescaling import SEARCHES
@@ -29,7 +30,7 @@ from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._solvers.gdmm.on_chains import GDMMFit
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct._solvers.perceptron.perceptron import PassiveAggressiveFit, PerceptronFit
-from sstruct.solvers import MPBCFW, solver_object
+from sstruct.solvers import SOLVER_OF_NAME, BaseSolver
 
 # Design: an estimator has parameters, documentation and fitted attributes. A Structure converts
 # samples to a problem for solvers, and solutions of the decoder to labels. It has the parameters of
@@ -50,6 +51,8 @@ SOLVERS = {
 # Additional solvers that use the factors of a structure.
 CHAIN_SOLVERS = SOLVERS | {"gdmm": GDMMFit}
 LABEL_SET_SOLVERS = SOLVERS | {"gdmm": LabelGDMM}
+# Solvers that support windows as blocks.
+WINDOW_SOLVERS = ("mp-bcfw", "bcfw")
 
 
 class Structure:
@@ -250,7 +253,10 @@ class Structure:
 
     def bounds_of(self, problem):
         """Return bounds of the weights in the layout of the problem, (2, n_weights), or None."""
-        return bounded_weight(self.class_scores, problem.layout, self.given_bounds(problem))
+        bounds = self.given_bounds(problem)
+        if self.class_scores is None:
+            return bounds
+        return bounded_weight(self.class_scores, problem.layout, bounds)
 
     def given_bounds(self, problem):
         """Return the bounds of the weights that the parameters other than `class_scores` imply."""
@@ -267,7 +273,23 @@ class Structure:
     @cached_property
     def chosen_solver(self):
         """The solver object given by `solver`, directly or by name; None for "auto"."""
-        return solver_object(self.solver, tuple(self.solvers))
+        solver, names = self.solver, tuple(self.solvers)
+        if isinstance(solver, BaseSolver):
+            if type(solver).name not in names:
+                accepted = ", ".join(SOLVER_OF_NAME[name].__name__ for name in names)
+                raise ValueError(
+                    f"solver is a {type(solver).__name__}, which this estimator does not support; "
+                    f"expected one of {accepted}"
+                )
+            return solver
+        if isinstance(solver, str) and solver == "auto":
+            return None
+        if not isinstance(solver, str) or solver not in names:
+            raise ValueError(
+                f'solver must be "auto", one of {names}, or an object of sstruct.solvers, found '
+                f"{shortened(solver)}"
+            )
+        return SOLVER_OF_NAME[solver]()
 
     @property
     def solver_name(self):
@@ -282,7 +304,8 @@ class Structure:
     @property
     def has_objective(self):
         """Whether the chosen solver minimizes the objective."""
-        return self.solvers[(self.chosen_solver or MPBCFW()).name].has_objective
+        chosen = self.chosen_solver
+        return chosen is None or self.solvers[chosen.name].has_objective
 
 
 class NodeStructure(Structure):
@@ -335,6 +358,43 @@ class NodeStructure(Structure):
 
     def axis_values(self, model):
         return {"label": model.classes_, **super().axis_values(model)}
+
+
+class Windowed:
+    """Mixin for structures whose large samples are split into windows.
+
+    Windows are blocks of the problem that overlap in free labels.
+    """
+
+    def check(self):
+        super().check()
+        if self.early_stopping and self.couple_windows:
+            raise ValueError(
+                "couple_windows=True of the solver cannot be combined with early_stopping=True; "
+                "set one of them to False"
+            )
+        if not (self.window_size in (None, "auto") or self.rescaling == "margin"):
+            raise ValueError(
+                f"window_size={self.window_size} cannot be combined with rescaling='slack', which "
+                "does not split into windows; use window_size='auto' or rescaling='margin'"
+            )
+
+    def window_sizes(self, longest, size):
+        """Return the size up to which samples are not split, and the largest window size.
+
+        longest, size : the values of ``window_size="auto"``
+        """
+        if self.window_size is None:
+            return np.inf, 1
+        if not isinstance(self.window_size, str):
+            return int(self.window_size), int(self.window_size)
+        # Independent of other samples, so partitions and added samples do not change the windows.
+        refused = self.rescaling != "margin" or self.solver_name not in ("auto", *WINDOW_SOLVERS)
+        return (np.inf, 1) if refused else (longest, size)
+
+    def describe(self, attributes):
+        # None if samples are not split, which removes the value of an earlier fit.
+        return super().describe({"whole_objective_": None} | attributes)
 
 
 def weighted_accuracy(right, weights):

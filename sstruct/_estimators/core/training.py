@@ -1,15 +1,53 @@
-"""Training: the problem and data of a fit. Inference: its decoder."""
+"""Samples: the input of a fit. Training: its packed data and problem. Inference: its decoder."""
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+import joblib
 import numpy as np
+from scipy import sparse
 
-from sstruct._estimators.core.held_out import Samples
+from sstruct._checks.compressed import as_csr, check_compressed
+from sstruct._compat import safe_indexing
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.sample_data import SampleData
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Labeled samples as passed to ``fit``, or as X_val, y_val and sample_weight_val."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+    def of(self, chosen):
+        """Return the subset of samples with some indices."""
+        weights = self.sample_weight
+        one_for_all = isinstance(weights, numbers.Number) or getattr(weights, "ndim", 1) == 0
+        if weights is not None and not one_for_all:
+            weights = safe_indexing(weights, chosen)
+        return Samples(_taken(self.X, "X", chosen), _taken(self.y, "y", chosen), weights)
+
+    @property
+    def given(self):
+        """Whether any argument is not None."""
+        return self.X is not None or self.y is not None or self.sample_weight is not None
+
+    def fingerprint(self):
+        """Return a hash of everything that a score depends on."""
+        return joblib.hash((self.X, self.y, self.sample_weight))
+
+
+def _taken(values, name, chosen):
+    """Return the items with some indices; sparse matrices are converted to CSR."""
+    if sparse.issparse(values):
+        check_compressed(values, name)
+        values = as_csr(values)
+    return safe_indexing(values, chosen)
 
 
 class Quality(Enum):

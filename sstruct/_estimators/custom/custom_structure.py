@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstruct._checks.arrays import is_partitioned
 from sstruct._checks.parameters import Range
-from sstruct._checks.partitioned import is_partitioned
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.hidden import KnownLabelings

@@ -3,8 +3,8 @@
 import numpy as np
 from joblib import Parallel, delayed
 
+from sstruct._checks.arrays import is_partitioned
 from sstruct._checks.parameters import check_number
-from sstruct._checks.partitioned import is_partitioned
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.custom.oracle_samples import OraclePartitions, OracleSamples

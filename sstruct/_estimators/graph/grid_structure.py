@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._checks.parameters import is_real
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.windowed import Windowed
+from sstruct._estimators.core.structure import Windowed
 from sstruct._estimators.graph.graph_samples import image_labels, pack_grids
 from sstruct._estimators.graph.graph_state import GRID_STATE
 from sstruct._estimators.graph.graph_structure import GraphStructure

@@ -12,13 +12,13 @@ from sstruct._estimators.core.distribution import (
     ObservedLabels,
 )
 from sstruct._estimators.core.fit import fitted_model
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.structure import (
     LABEL_SET_SOLVERS,
     NodeStructure,
     Structure,
     weighted_accuracy,
 )
+from sstruct._estimators.core.training import Samples
 from sstruct._estimators.label_set.interactions import (
     AUTO_ENUMERATES,
     INFERENCE,

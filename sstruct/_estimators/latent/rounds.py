@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
-from sstruct._estimators.core.training import Quality
+from sstruct._estimators.core.training import Quality, Samples
 from sstruct._input.completion import Completion
 from sstruct._input.threads import n_threads
 from sstruct._solvers.core.rounding import Rounding

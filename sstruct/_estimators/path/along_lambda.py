@@ -14,9 +14,8 @@ from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit import chosen_options, fitted_attributes
 from sstruct._estimators.core.fit_warnings import scale_warning
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
-from sstruct._estimators.core.training import Quality
+from sstruct._estimators.core.training import Quality, Samples
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._input.class_scores import parsed
 from sstruct._input.packed_state import pack_state, unpack_state

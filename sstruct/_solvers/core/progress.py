@@ -125,12 +125,10 @@ class OptionalDisplay:
 
 
 def progress(verbose, solver, tol, max_iter):
-    """Return the display for `verbose`, or None.
+    """Return the display for `verbose`, at least 1.
 
     Lines replace the bar if tqdm is not installed or there is no stream for it.
     """
-    if not verbose:
-        return None
     if verbose == 1 and sys.stderr is not None and find_spec("tqdm") is not None:
         return OptionalDisplay(Bar(solver, tol, max_iter))
     return OptionalDisplay(Lines(solver, tol))

@@ -18,8 +18,8 @@ from sstruct import (
     Sequences,
     ssvm_path,
 )
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges
 from sstruct._problems.core._rows import csr_arrays
 from sstruct._solvers.gdmm._chain_pass import ChainFactors

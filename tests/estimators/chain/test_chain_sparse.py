@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems.core._decode import decode
 from sstruct._testing import _problem_access as doors

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from sstruct import ChainSSVM, GridCRFSSVM, LatentSSVM, PathCV, datasets, ssvm_path
 from sstruct._estimators.core.fit import Fit
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._estimators.graph import graph_structure
 from sstruct._solvers.core.solver import objective_at
 from sstruct._solvers.proximal import coupled

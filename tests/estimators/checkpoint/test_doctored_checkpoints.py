@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import check_resuming
@@ -335,9 +335,9 @@ def test_a_link_in_the_place_of_the_next_file_is_not_followed(data, tmp_path, mo
 FAILING = """
 import gc, warnings
 import numpy as np
-from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.training import Samples
 from sstruct._estimators.core.preparation import prepared
-from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.training import Samples
 from sstruct._estimators.core.preparation import prepared
 from sstruct import MulticlassSSVM
 

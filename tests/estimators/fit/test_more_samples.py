@@ -17,8 +17,8 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
 )
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.graph import test_graph

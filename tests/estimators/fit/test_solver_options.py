@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
 from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe import block_coordinate, lag
 from sstruct._solvers.frank_wolfe.constants import Constants
@@ -255,9 +255,14 @@ def test_partitions_have_no_block_gaps(name):
         model.fit([dask.delayed([])], [dask.delayed([])])
 
 
-def test_integers_of_any_size():
-    assert MPBCFW(max_working_set=10**30)._constants().max_working_set == sys.maxsize
-    found = MPBCFW(max_working_set=np.int64(5), sequential_visits=np.True_)._constants()
+def test_integers_of_any_size(data):
+    problem = prepared(ChainSSVM()._structure(), Samples(*data)).problem
+
+    def constants(**options):
+        return MPBCFW(**options)._options(problem, early_stopping=False)["constants"]
+
+    assert constants(max_working_set=10**30).max_working_set == sys.maxsize
+    found = constants(max_working_set=np.int64(5), sequential_visits=np.True_)
     assert found == Constants(max_working_set=5, sequential_visits=True)
 
 

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
-from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct._solvers.gdmm.published import Published
