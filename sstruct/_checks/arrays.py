@@ -41,7 +41,8 @@ def aligned(array):
 
 def contiguous(values, dtype=None):
     """Return values as a C-contiguous and aligned array, as compiled code requires."""
-    return aligned(np.ascontiguousarray(values, dtype))
+    array = np.ascontiguousarray(values, dtype)
+    return array if array.flags.aligned else array.copy()
 
 
 def array_of(values, name, kind="an array"):
@@ -110,7 +111,7 @@ def concatenated(arrays, name):
             kinds[array.dtype] = array[:0]
     try:
         dtype = np.concatenate(list(kinds.values())).dtype
-        ends = np.cumsum([len(array) for array in arrays]).tolist()
+        ends = np.cumsum(list(map(len, arrays))).tolist()
         out = np.empty((ends[-1], *arrays[0].shape[1:]), dtype=dtype)
         step = max(1, AT_ONCE * len(arrays) // max(out.size, 1))
         end = 0

@@ -100,11 +100,14 @@ def label_list(labels, name):
 
 def concatenate_labels(items):
     """Concatenate the labels of all items: an array if they have a common type, else a list."""
-    items = [masked_as_none(without_view(item)) for item in items]
-    if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in items):
-        kinds = {item.dtype.kind for item in items}
-        if len(kinds) == 1 and kinds <= set("iubUSf"):
-            return np.concatenate(items)
+    items = [
+        item if type(item) is np.ndarray else masked_as_none(without_view(item)) for item in items
+    ]
+    kinds = {
+        item.dtype.kind if isinstance(item, np.ndarray) and item.ndim == 1 else "" for item in items
+    }
+    if len(kinds) == 1 and kinds <= set("iubUSf"):
+        return np.concatenate(items)
     return list(chain.from_iterable(items))
 
 
@@ -194,6 +197,17 @@ def as_labels(labels, ignore_label=None, place=None, advice=IGNORE):
     return labels
 
 
+def label_rules(structure, place):
+    """Return the keywords of `as_labels` for the y of a Structure.
+
+    place : see `as_labels`
+    """
+    if hasattr(structure, "ignore_label"):
+        return {"ignore_label": structure.ignore_label, "place": place}
+    advice = f"{structure.estimator_name} has no ignore_label: remove samples with unknown labels"
+    return {"place": place, "advice": advice}
+
+
 def _missing(labels):
     """Return a mask of the missing labels, or None if there are none."""
     if labels.dtype.kind == "f":
@@ -267,7 +281,11 @@ def _unhashable(labels, place=""):
 
 def encode(labels, classes):
     """Return the index of each label in `classes`, -1 if it is not a class."""
-    if _comparable(labels.dtype, classes.dtype):
+    kinds = labels.dtype.kind, classes.dtype.kind
+    comparable = kinds[0] == kinds[1] != "O"
+    if kinds[0] in "biu" and kinds[1] in "biu":  # not as floats, which round integers
+        comparable = np.result_type(labels.dtype, classes.dtype).kind != "f"
+    if comparable:
         order = np.argsort(classes)
         at = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
         found = order[at].astype(np.int32)
@@ -278,13 +296,6 @@ def encode(labels, classes):
         return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
     except (TypeError, ValueError):
         raise _unhashable([*classes.tolist(), *labels.tolist()]) from None
-
-
-def _comparable(a, b):
-    """Return True if NumPy compares two dtypes exactly, not as floats that round integers."""
-    if a.kind in "biu" and b.kind in "biu":
-        return np.result_type(a, b).kind != "f"
-    return a.kind == b.kind != "O"
 
 
 def is_label(labels, wanted):

@@ -127,7 +127,7 @@ def _balanced(codes: np.ndarray, weights: np.ndarray, n_labels: int) -> NDArray[
 
 def class_weighted_costs(
     cost: NDArray[np.float64],
-    class_weight: dict[Any, float] | Literal["balanced"] | None,
+    class_weight: dict[Any, float] | Literal["balanced"],
     classes: np.ndarray,
     codes: np.ndarray,
     weights: np.ndarray,
@@ -138,7 +138,7 @@ def class_weighted_costs(
     ----------
     cost : ndarray of shape (K, K)
         Rows are true labels.
-    class_weight : dict, "balanced" or None
+    class_weight : dict or "balanced"
         ``"balanced"`` is N / (K N_k) for the K labels that occur, as with ``loss="balanced"``.
     classes : ndarray of shape (K,)
     codes : ndarray of int of shape (n_nodes,)
@@ -155,8 +155,6 @@ def class_weighted_costs(
     ValueError
         See `class_weights`; also if all labeled nodes have weight 0.
     """
-    if class_weight is None:
-        return cost
     if isinstance(class_weight, str) and class_weight == "balanced":
         factor = _balanced(codes, weights, len(classes))
     else:

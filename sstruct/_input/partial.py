@@ -26,17 +26,6 @@ from sstruct.sequences import Sequences
 MOST_LISTED = 12
 
 
-def label_rules(structure, place):
-    """Return the keywords of `as_labels` for the y of a Structure.
-
-    place : see `as_labels`
-    """
-    if hasattr(structure, "ignore_label"):
-        return {"ignore_label": structure.ignore_label, "place": place}
-    advice = f"{structure.estimator_name} has no ignore_label: remove samples with unknown labels"
-    return {"place": place, "advice": advice}
-
-
 def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
     """Return the class index of the known label of each node, -1 if it is unknown.
 

@@ -37,14 +37,15 @@ from sstruct._input.labels import (
     encode,
     is_label,
     is_one_label,
+    label_rules,
     masked_as_none,
     object_array,
     training_classes,
 )
 from sstruct._input.padding import check_reserved
-from sstruct._input.partial import label_rules, place_of
+from sstruct._input.partial import place_of
 from sstruct._input.per_sample import PerSample
-from sstruct.sequences import Sequences, check_sequences, offsets_of
+from sstruct.sequences import Sequences, check_sequences
 
 # Positive weights must be at least this large, so that products with class weights do not lose
 # precision and sums can be divisors.
@@ -159,19 +160,15 @@ def pack_nodes(expected, X, *, numeric=True):
         If False, all dtypes are accepted, and None is returned for 2-D input, which is left to the
         caller.
     """
-    one_array = is_one_array(X)
-    if not one_array:
+    if not starts_with_array(X):
         check_depth(X, "X")
         X = items_of(X)
-        check_unmasked(X, "X")
         if sparse.issparse(X):
             check_attributes(X, "X")
     convert = numeric_rows if numeric else _as_it_is
-    fitted, n_features = expected.fitted, expected.n_features
-    if one_array:
-        _check_width(0, X[0].shape[1], n_features)
-        nodes = Nodes(convert(X[0], "X"), np.array([0, len(X[0])], dtype=np.int64), "ragged", 0)
-    elif isinstance(X, Sequences):
+    n_features = expected.n_features
+    fitted = n_features is not None
+    if isinstance(X, Sequences):
         check_sequences(X, "X")
         if X.edge_features is not None:
             raise TypeError(f"X has edge features, which {expected.estimator_name} does not use")
@@ -181,17 +178,16 @@ def pack_nodes(expected, X, *, numeric=True):
         elif np.ndim(X.flat) != 2 and not sparse.issparse(X.flat):
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
         nodes.flat = convert(nodes.flat, "X.flat")
-        _check_width(0, nodes.flat.shape[1], n_features)
     elif _is_ragged(X):
         nodes = _concatenated(X, n_features, numeric)
     elif not sparse.issparse(X) and getattr(X, "ndim", 0) == 3:
+        check_unmasked(X, "X")
         X = np.asarray(X)
         if numeric and X.dtype == object:
             X = real_array(X, "X")
         X = convert(X, "X")
         if 0 in X.shape[:2] and not fitted:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
-        _check_width(0, X.shape[2], n_features)
         n, length, width = X.shape
         rows = X.reshape(n * length, width)  # reshape(-1) is ambiguous without features
         nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0, None, (length,))
@@ -201,10 +197,13 @@ def pack_nodes(expected, X, *, numeric=True):
             _refuse_one_sample(expected, X)
         if numeric:
             return pack_rows(expected, X)
+        check_unmasked(X, "X")
         if sparse.issparse(X):
             check_compressed(X, "X")
         return None
     nodes.n_features = nodes.flat.shape[1]
+    if fitted and nodes.n_features != n_features:
+        raise _wrong_width(0, nodes.n_features, n_features)
     if len(nodes.offsets) < 2 and not fitted:
         raise ValueError("X is empty, expected at least one sequence")
     if nodes.offsets[-1] == 0 and not fitted:
@@ -220,11 +219,11 @@ def pack_nodes(expected, X, *, numeric=True):
     return nodes
 
 
-def is_one_array(X):
-    """Return True for a list of one nonempty 2-D array of floats, packed in fewer steps."""
-    if type(X) is not list or len(X) != 1 or type(X[0]) is not np.ndarray:
+def starts_with_array(X):
+    """Return True for a list whose first item is a nonempty array of rows: fewer checks apply."""
+    if type(X) is not list or not X or type(X[0]) is not np.ndarray:
         return False
-    return X[0].ndim == 2 and X[0].dtype.kind == "f" and len(X[0]) > 0
+    return X[0].ndim == 2 and len(X[0]) > 0
 
 
 def _is_ragged(X):
@@ -303,9 +302,11 @@ def _concatenated(X, expected, numeric):
     n_sparse = 0
     for i, item in enumerate(X):
         # Arrays, the most common type, are checked below.
-        if type(item) is not np.ndarray and is_empty(item):
-            lengths.append(0)
-            continue
+        if type(item) is not np.ndarray:
+            check_unmasked(item, f"X[{i}]")
+            if is_empty(item):
+                lengths.append(0)
+                continue
         if sparse.issparse(item):
             check_attributes(item, f"X[{i}]", ndims=(1, 2))  # 1-D raises an error below
             n_sparse += item.shape[0] > 0
@@ -324,7 +325,8 @@ def _concatenated(X, expected, numeric):
             raise ValueError(f"X[{i}] has {len(shape)} dimensions, expected 2 (nodes, features)")
         if expected is None:
             expected = shape[1]
-        _check_width(i, shape[1], expected)
+        if shape[1] != expected:
+            raise _wrong_width(i, shape[1], expected)
         if shape[0]:
             items.append(item)
     if not items and expected is None:
@@ -337,13 +339,12 @@ def _concatenated(X, expected, numeric):
     else:
         flat = items[0] if len(items) == 1 else concatenated(items, "X")
     rows = (numeric_rows if numeric else _as_it_is)(flat, "X")
-    return Nodes(rows, offsets_of(lengths), "ragged", 0, names)
+    return Nodes(rows, np.cumsum([0, *lengths], dtype=np.int64), "ragged", 0, names)
 
 
 def _item_array(item, i, numeric):
     if isinstance(item, range):  # may exceed the memory
         raise ValueError(f"X[{i}] has 1 dimensions, expected 2 (nodes, features)")
-    check_unmasked(item, f"X[{i}]")
     try:
         array = np.asarray(item)
         if not numeric:  # do not convert numbers to strings in mixed lists
@@ -355,9 +356,8 @@ def _item_array(item, i, numeric):
         raise kind(f"X[{i}] is not a numeric 2-D array: {brief(error)}") from None
 
 
-def _check_width(i, found, expected):
-    if expected is not None and found != expected:
-        raise ValueError(f"X[{i}] has {found} features, expected {expected}")
+def _wrong_width(i, found, expected):
+    return ValueError(f"X[{i}] has {found} features, expected {expected}")
 
 
 def numeric_rows(array, name):
@@ -498,9 +498,9 @@ def flat_labels(y, nodes, structure, convert=as_labels):
     else:
         expected = nodes.lengths.tolist()
         for i, item in enumerate(y):
-            if type(item) is not list:
+            if type(item) is not list and (type(item) is not np.ndarray or item.ndim != 1):
                 check_label_sequence(item, f"y[{i}]", expected[i])
-        lengths, flat = [len(item) for item in y], None
+        lengths, flat = list(map(len, y)), None
         if 0 in lengths:  # empty arrays may have any dtype
             y = [item for item in y if len(item)]
     wrong = np.flatnonzero(np.asarray(lengths) != nodes.lengths)

@@ -9,7 +9,7 @@ from sstruct._checks.arrays import is_empty, is_sized
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._input.edge_features import PAIR, join_edge_features, split_edge_features
 from sstruct._input.frames import check_names, items_of
-from sstruct._input.ragged import Nodes, is_one_array, numeric_rows, pack_nodes
+from sstruct._input.ragged import Nodes, numeric_rows, pack_nodes, starts_with_array
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain.chain_arguments import EdgeFeatureRows
@@ -46,7 +46,7 @@ def pack_chains(expected_input, X, model=None):
     """
     if isinstance(X, Sequences) and X.edge_features is not None:
         check_sequences(X, "X")
-    X, edges = (X, None) if is_one_array(X) else split_edge_features(items_of(X))
+    X, edges = (X, None) if starts_with_array(X) else split_edge_features(items_of(X))
     expected = None if model is None else model.get("n_edge_features_in_") or 0
     if expected and edges is None and is_sized(X) and all(map(is_empty, X)):
         edges = [[] for _ in X]  # samples without nodes

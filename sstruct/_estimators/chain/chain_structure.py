@@ -89,9 +89,9 @@ class ChainStructure(Windowed, NodeStructure):
                 "transitions=True, or solver='mp-bcfw' or 'bcfw'"
             )
         problem = data.problem(self)
-        supported = self._supports_gdmm(problem)
         many = has_many_labels(problem.n_labels, data.rows)
         advised = problem.n_labels >= LEAST_ADVISED_LABELS
+        supported = (many or advised) and self._supports_gdmm(problem)
         return Training(
             problem,
             data.sample_weight,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
-from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._input.class_scores import score_columns
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.padding import refuse_padding
@@ -69,9 +69,12 @@ class LabeledChains:
             check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
         if structure.ties_transitions:
             self.groups = transition_groups(structure.transitions, self.classes, self.masks[0])
-        truth = self.codes[used], labeled.counts()
+        counts = labeled.counts()
+        truth = self.codes[used], counts
         cost, divided = node_costs(structure.loss, *truth, len(self.classes), structure.loss_names)
-        self._cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
+        if structure.class_weight is not None:
+            cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
+        self._cost = cost
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self.copies_end = None
         n_states = 1 if completion is None else completion.n_states
@@ -86,8 +89,8 @@ class LabeledChains:
         self.total_weight = float(weights[n_labeled > 0].sum())
         self.sample_weight = weights[self._sample]
         row_weight = weights[sample] * used
-        in_loss = labeled.counts() / (n_labeled[sample[used]] if divided else 1)
-        cost = mean_cost(self._cost, self.codes[used], in_loss, row_weight.sum())
+        in_loss = counts / (n_labeled[sample[used]] if divided else 1)
+        cost = mean_cost(cost, self.codes[used], in_loss, row_weight.sum())
         copies = 0 if self.copies_end is None else self.sample_weight @ self.copies_end
         self.trained = TrainedNodes(
             nodes.flat,
@@ -176,7 +179,7 @@ class LabeledChains:
     def data(self):
         """Return the SampleData, which identifies the data and the meaning of a labeling."""
         masks = [mask for mask in self.masks if mask is not None]
-        common = [label_array(self.classes), *masks]
+        common = [self.classes.astype(object), *masks]
         if self.nodes.edge_rows is not None:
             common.append(np.array(self.nodes.n_edge_features))
         if self.class_scores is not None:

@@ -7,8 +7,6 @@ from hashlib import blake2b
 import numpy as np
 from scipy import sparse
 
-from sstruct._input.labels import object_array
-
 # Maximum number of classes listed in an error.
 MOST_NAMED = 5
 
@@ -22,7 +20,8 @@ class SampleData:
     n_samples : int
         As the structure counts them: all samples, or only training samples.
     common : list of arrays
-        Data shared by all samples, such as the classes.
+        Data shared by all samples. Classes are an object array, whose fingerprint does not depend
+        on the longest string.
     of_first : callable
         ``of_first(n)`` returns arrays that identify the first n samples. They do not depend on
         later samples.
@@ -82,11 +81,6 @@ def first_rows(flat, n):
     if not sparse.issparse(flat):
         return [flat[:n]]
     return [flat.data[: flat.indptr[n]], flat.indices[: flat.indptr[n]], flat.indptr[: n + 1]]
-
-
-def label_array(labels):
-    """Return labels as an object array, so that its bytes do not depend on the longest string."""
-    return object_array(labels.tolist())
 
 
 def check_goes_on(warm, data, classes, known):

@@ -9,7 +9,7 @@ from sstruct._checks.parameters import FLAG
 from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fitted_state import Flag, Labels, Number, Unexpected
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
-from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.structure import Structure, weighted_accuracy
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.dependency.sentence_samples import (
@@ -202,7 +202,7 @@ class DependencyStructure(Structure):
 
         classes = attributes["classes_"]
         common = [np.array([attributes["_projective"], attributes["_single_root"]])]
-        common += [] if classes is None else [label_array(classes)]
+        common += [] if classes is None else [classes.astype(object)]
         return SampleData(len(packed), common, of_first, lambda n: used[:n].sum())
 
     def decode(self, model, samples, known=None):

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
-from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.graph.nearest_labels import nearest_labels
 from sstruct._estimators.graph.tiles import cut_into_tiles
 from sstruct._input.class_scores import score_columns
@@ -226,7 +226,9 @@ class LabeledGraphs:
             sizes = sizes * labeled.node_weights
         truth = codes[used], labeled.counts(graphs.sizes)
         cost, divided = node_costs(structure.loss, *truth, len(self.classes))
-        self._cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
+        if structure.class_weight is not None:
+            cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
+        self._cost = cost
         size = np.bincount(sample[used], weights=sizes[used], minlength=len(nodes))
         kept = np.flatnonzero(size > 0)
         node_weight = sizes / np.where(size > 0, size, 1)[sample] if divided else sizes
@@ -303,7 +305,7 @@ class LabeledGraphs:
         contain the loss
         """
         graphs = self.graphs
-        common = [label_array(self.classes), *common]
+        common = [self.classes.astype(object), *common]
         if graphs.edge_features is not None:
             common.append(np.array(graphs.edge_features.shape[1]))
         if self.class_scores is not None:

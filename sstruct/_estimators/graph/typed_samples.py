@@ -16,8 +16,7 @@ from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.graph_training import Graphs
 from sstruct._input.frames import items_of
-from sstruct._input.labels import as_labels, concatenate_labels
-from sstruct._input.partial import label_rules
+from sstruct._input.labels import as_labels, concatenate_labels, label_rules
 from sstruct._input.ragged import NO_NODES, Nodes, NoNodesError, check_label_sequence, check_target
 
 GRAPH = "(node features of each type, edges of each pair of types)"

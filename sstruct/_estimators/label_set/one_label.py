@@ -6,7 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sstruct._checks.arrays import concatenated
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
-from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.label_set.label_set_training import blocks_of_weight
 from sstruct._input.labels import encode, is_one_label, shortened, training_classes
@@ -69,7 +69,9 @@ def one_label_training(structure, rows, y, sample_weight, cost_of):
         weights[kept],
         total,
         trained,
-        SampleData(len(codes), [label_array(classes)], lambda n: [*first_rows(flat, n), codes[:n]]),
+        SampleData(
+            len(codes), [classes.astype(object)], lambda n: [*first_rows(flat, n), codes[:n]]
+        ),
         Inference("enumeration"),
         {
             "n_features_in_": rows.n_features,

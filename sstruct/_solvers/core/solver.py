@@ -252,7 +252,7 @@ class Solver:
             if name not in parameters:
                 continue
             value = parameters[name]
-            if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
+            if not (value is None or np.isscalar(value)) or value not in values:
                 yield name, values
 
     @classmethod
