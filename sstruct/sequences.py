@@ -20,6 +20,7 @@ from sstruct._checks.arrays import (
     contiguous,
     is_empty,
     is_sized,
+    items_of,
     whole_number,
 )
 from sstruct._checks.compressed import (
@@ -31,7 +32,7 @@ from sstruct._checks.compressed import (
 )
 from sstruct._checks.shown import brief, shortened
 from sstruct._input.edge_features import join_edge_features, split_pairs
-from sstruct._input.frames import column_names, common_names, items_of
+from sstruct._input.frames import column_names, common_names
 from sstruct._input.labels import concatenate_labels, label_array, masked_as_none, object_array
 
 __all__ = ["Sequences"]

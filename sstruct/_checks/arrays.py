@@ -220,6 +220,30 @@ def without_view(items):
     return array_of_tensor(items) if is_tensor(items) else items
 
 
+def items_of(values):
+    """Return a column (series) of arrays, lists or other nested items as a list.
+
+    Memoryviews, tensors and PIL images are converted to arrays. Other objects, such as a column of
+    numbers or strings, are returned unchanged.
+    """
+    if type(values) in PLAIN:
+        return values
+    kind = type(values)
+    # A PIL image has an array but no length.
+    is_image = hasattr(kind, "__array_interface__") and not hasattr(kind, "__len__")
+    if isinstance(values, memoryview) or (is_image and not issubclass(kind, np.generic)):
+        return np.asarray(values)
+    if is_tensor(values):
+        return array_of_tensor(values)
+    # Of the type, since a missing attribute of Sequences raises an error in Python.
+    if not hasattr(kind, "to_list") or hasattr(values, "columns"):
+        return values
+    if len(values) == 0:
+        return []
+    first = next(iter(values))
+    return values.to_list() if is_sized(first) and not isinstance(first, str) else values
+
+
 def is_tensor(values):
     """Return True for an array of another library, such as a torch tensor."""
     return hasattr(type(values), "__dlpack__") and not isinstance(values, np.ndarray | np.generic)

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, check_depth, is_sized
+from sstruct._checks.arrays import array_of, check_depth, is_sized, items_of
 from sstruct._checks.shown import shortened
-from sstruct._input.frames import items_of
 
 
 def pack_changes(y, name, lengths=None, intervals=False):

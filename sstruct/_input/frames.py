@@ -9,7 +9,7 @@ from importlib import import_module
 
 import numpy as np
 
-from sstruct._checks.arrays import PLAIN, array_of_tensor, is_empty, is_sized, is_tensor
+from sstruct._checks.arrays import is_empty
 from sstruct._checks.shown import plain, shortened
 
 LIBRARIES = ("pandas", "polars")
@@ -23,35 +23,6 @@ def library_of(table):
         if module is not None and isinstance(table, module.DataFrame):
             return name
     return None
-
-
-def items_of(values):
-    """Return a column (series) of arrays, lists or other nested items as a list.
-
-    Memoryviews, tensors and PIL images are converted to arrays. Other objects, such as a column of
-    numbers or strings, are returned unchanged.
-    """
-    if type(values) in PLAIN:
-        return values
-    if isinstance(values, memoryview) or _is_image(values):
-        return np.asarray(values)
-    if is_tensor(values):
-        return array_of_tensor(values)
-    # Of the type, since a missing attribute of Sequences raises an error in Python.
-    if not hasattr(type(values), "to_list") or hasattr(values, "columns"):
-        return values
-    if len(values) == 0:
-        return []
-    first = next(iter(values))
-    return values.to_list() if is_sized(first) and not isinstance(first, str) else values
-
-
-def _is_image(values):
-    """Return True if an object has an array but no length, such as a PIL image."""
-    kind = type(values)
-    if issubclass(kind, np.generic):
-        return False
-    return hasattr(kind, "__array_interface__") and not hasattr(kind, "__len__")
 
 
 def column_names(item):

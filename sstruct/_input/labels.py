@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-from sstruct._checks.arrays import array_of, is_sized, is_tensor, without_view
+from sstruct._checks.arrays import array_of, is_sized, is_tensor, items_of, without_view
 from sstruct._checks.shown import plain, shortened
-from sstruct._input.frames import items_of
 
 NUMERIC = (float, np.floating)
 EQUAL_TO_THEMSELVES = {str, bytes, int, bool, np.str_, np.bool_}

@@ -39,8 +39,7 @@ def _name_or_array(
     expected: str,
     names: tuple[str, ...] = NAMES,
 ) -> str | NDArray[np.float64]:
-    """Validate the parameter `loss`; return its name, or an array of one of the shapes."""
-    check_loss(loss, names)
+    """Return a valid name of a loss, or an array of one of the shapes."""
     if isinstance(loss, str):
         return loss
     try:

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping, Set
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import is_sized, items_of
 from sstruct._checks.parameters import is_real
 from sstruct._checks.shown import shortened
-from sstruct._input.frames import items_of
 from sstruct._input.labels import (
     check_label,
     encode,

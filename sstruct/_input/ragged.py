@@ -23,6 +23,7 @@ from sstruct._checks.arrays import (
     contiguous,
     is_empty,
     is_sized,
+    items_of,
     real_array,
 )
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
@@ -30,7 +31,7 @@ from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import brief, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
-from sstruct._input.frames import check_names, column_names, items_of
+from sstruct._input.frames import check_names, column_names
 from sstruct._input.labels import (
     as_labels,
     concatenate_labels,
@@ -160,7 +161,8 @@ def pack_nodes(expected, X, *, numeric=True):
         If False, all dtypes are accepted, and None is returned for 2-D input, which is left to the
         caller.
     """
-    if not starts_with_array(X):
+    is_list_of_arrays = starts_with_array(X)
+    if not is_list_of_arrays:
         check_depth(X, "X")
         X = items_of(X)
         if sparse.issparse(X):
@@ -178,7 +180,7 @@ def pack_nodes(expected, X, *, numeric=True):
         elif np.ndim(X.flat) != 2 and not sparse.issparse(X.flat):
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
         nodes.flat = convert(nodes.flat, "X.flat")
-    elif _is_ragged(X):
+    elif is_list_of_arrays or _is_ragged(X):
         nodes = _concatenated(X, n_features, numeric)
     elif not sparse.issparse(X) and getattr(X, "ndim", 0) == 3:
         check_unmasked(X, "X")

@@ -18,9 +18,7 @@ _has_workers = None
 
 
 def check_n_jobs(n_jobs):
-    """Raise unless a number of jobs is None or a nonzero integer within limits."""
-    if n_jobs is None:
-        return
+    """Raise unless a number of jobs, not None, is a nonzero integer within limits."""
     check_number("n_jobs", n_jobs, whole=True, least=-MOST_JOBS)
     if n_jobs == 0 or n_jobs > MOST_JOBS:
         expected = "1 or more, or -1 for all cores" if n_jobs == 0 else f"at most {MOST_JOBS}"
@@ -55,7 +53,8 @@ def n_workers(n_jobs):
     inherited from a parent process.
     """
     global _has_workers
-    check_n_jobs(n_jobs)
+    if n_jobs is not None:
+        check_n_jobs(n_jobs)
     if active_client() is not None and in_task():
         return 1
     count = effective_n_jobs(n_jobs)
@@ -75,7 +74,8 @@ def n_threads(n_jobs):
     scikit-learn's compiled loops inside joblib's workers or `threadpool_limits`, and to one thread
     in a task of a cluster.
     """
-    check_n_jobs(n_jobs)
+    if n_jobs is not None:
+        check_n_jobs(n_jobs)
     if active_client() is None:
         count = effective_n_jobs(n_jobs)
     elif n_jobs is None:

@@ -70,7 +70,8 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
     def _check(self):
         """Raise if a parameter is invalid or the estimator is not supported."""
         check_parameters(self)
-        check_n_jobs(self.n_jobs)
+        if self.n_jobs is not None:
+            check_n_jobs(self.n_jobs)
         check_splitter(self.cv)
         name, estimator = type(self).__name__, inner_estimator(self.estimator)
         if isinstance(estimator, Pipeline):

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import check_depth, is_sized, listed
+from sstruct._checks.arrays import check_depth, is_sized, items_of, listed
 from sstruct._estimators.core.structure import weighted_accuracy
 from sstruct._estimators.dependency.sentence_samples import tree_of
-from sstruct._input.frames import items_of
 from sstruct._input.ragged import check_weights
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from sstruct._checks.arrays import is_sized, listed
+from sstruct._checks.arrays import is_sized, items_of, listed
 from sstruct._checks.compressed import csr_array_of
 from sstruct._checks.parameters import FLAG, check_choice, check_number
 from sstruct._checks.shown import shortened
@@ -23,7 +23,6 @@ from sstruct._estimators.core.fitted_state import (
     reads_one_fit,
 )
 from sstruct._estimators.dependency.sentence_samples import tree_of
-from sstruct._input.frames import items_of
 from sstruct._input.labels import object_array
 
 __all__ = ["ArcVectorizer"]

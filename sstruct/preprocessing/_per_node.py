@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from sstruct._checks.arrays import array_of, is_empty
+from sstruct._checks.arrays import array_of, is_empty, items_of
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
@@ -26,7 +26,7 @@ from sstruct._estimators.core.fitted_state import (
     check_parameters,
     reads_one_fit,
 )
-from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
+from sstruct._input.frames import cut, frame_like, joined, library_of
 from sstruct._input.labels import label_array, object_array
 from sstruct._input.ragged import (
     ExpectedInput,

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, check_depth, is_sized
+from sstruct._checks.arrays import array_of, check_depth, is_sized, items_of
 from sstruct._estimators.matching.matching_samples import (
     PackedMatchings,
     finite_numbers,
     integers,
 )
-from sstruct._input.frames import items_of
 from sstruct._input.labels import (
     as_labels,
     concatenate_labels,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import is_empty, is_sized
+from sstruct._checks.arrays import is_empty, is_sized, items_of
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._input.edge_features import PAIR, join_edge_features, split_edge_features
-from sstruct._input.frames import check_names, items_of
+from sstruct._input.frames import check_names
 from sstruct._input.ragged import Nodes, numeric_rows, pack_nodes, starts_with_array
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem

@@ -54,6 +54,8 @@ class ChainStructure(Windowed, NodeStructure):
     spans_are_segments = False
     # The class of the training data, and the name of the decoder.
     labeled, decoder = LabeledChains, "viterbi"
+    # Returns the problem of chains; arguments as of `chain_problem`.
+    new_problem = staticmethod(chain_problem)
     # Beginning of the error for a sequence without an allowed labeling.
     nothing_allowed = "transition_mask forbids every labeling of"
 
@@ -115,7 +117,7 @@ class ChainStructure(Windowed, NodeStructure):
                 "_class_scores": data.class_scores,
                 **data.attributes,
             },
-            features=data.scalable,
+            features=(nodes.flat,) if nodes.edge_rows is None else (nodes.flat, nodes.edge_rows),
             empty=nodes.empty,
             data_warnings=self._data_warnings(nodes),
             whole=problem.joined if problem.windowed else None,
@@ -287,10 +289,6 @@ class ChainStructure(Windowed, NodeStructure):
         terms = model._bias, model._boundaries, model._transitions
         groups = model.get("transition_groups_")
         return ChainModel(len(model.classes_), *terms, *model._masks, groups)
-
-    def new_problem(self, *arguments, **options):
-        """Return the problem of chains; arguments as of `chain_problem`."""
-        return chain_problem(*arguments, **options)
 
     def _decoded(self, model, nodes, known=None, n_states=1):
         """Return the labels of all nodes."""

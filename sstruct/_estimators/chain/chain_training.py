@@ -1,5 +1,7 @@
 """Training data of sequences, as arrays for a ChainProblem."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
@@ -50,6 +52,10 @@ class LabeledChains:
         Transitions that share a weight; None if they do not.
     """
 
+    # Arguments of the problem, and fitted attributes, that plain chains do not have.
+    problem_options: ClassVar[dict] = {}
+    attributes: ClassVar[dict] = {}
+
     def __init__(self, structure, nodes, y, sample_weight, completion=None):
         self.nodes, self.rows = nodes, compressed(nodes.flat)
         if sample_weight is not None:
@@ -78,7 +84,9 @@ class LabeledChains:
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self.copies_end = None
         n_states = 1 if completion is None else completion.n_states
-        self._cut(*structure.windows(len(self.classes) * n_states, self.rows))
+        longest, window_size = structure.windows(len(self.classes) * n_states, self.rows)
+        if (self.length > longest).any():
+            self._cut(longest, window_size)
         self._sample = sample[self.start]
         self._node_weight = node = labeled.node_weights
         n_labeled = np.bincount(
@@ -107,8 +115,6 @@ class LabeledChains:
 
     def _cut(self, longest, window_size):
         """Split segments of more than `longest` nodes into windows of up to `window_size` nodes."""
-        if not (self.length > longest).any():
-            return
         count = np.where(self.length > longest, -(-self.length // window_size), 1)
         segment = np.repeat(np.arange(len(count)), count)
         number = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
@@ -160,30 +166,11 @@ class LabeledChains:
         terms = structure.fit_intercept, structure.boundaries, structure.has_transitions
         return ChainModel(len(self.classes), *terms, *self.masks, self.groups)
 
-    @property
-    def problem_options(self):
-        """Arguments of the problem that plain chains do not have."""
-        return {}
-
-    @property
-    def attributes(self):
-        """Fitted attributes that plain chains do not have."""
-        return {}
-
-    @property
-    def scalable(self):
-        """The rows of features, for warnings about their scales."""
-        edges = self.nodes.edge_rows
-        return (self.nodes.flat,) if edges is None else (self.nodes.flat, edges)
-
     def data(self):
         """Return the SampleData, which identifies the data and the meaning of a labeling."""
-        masks = [mask for mask in self.masks if mask is not None]
-        common = [self.classes.astype(object), *masks]
-        if self.nodes.edge_rows is not None:
-            common.append(np.array(self.nodes.n_edge_features))
-        if self.class_scores is not None:
-            common.append(self.class_scores)
+        edges = None if self.nodes.edge_rows is None else np.array(self.nodes.n_edge_features)
+        optional = *self.masks, edges, self.class_scores
+        common = [self.classes.astype(object), *(each for each in optional if each is not None)]
         terms = [] if self.groups is None else [self.groups]
         costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
         return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs + terms)

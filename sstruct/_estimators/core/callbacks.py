@@ -306,6 +306,11 @@ class FitTask:
         Maximum number of passes, for progress bars, or None if unknown.
     attributes : callable
         Returns the dict of fitted attributes of a Solution.
+
+    Attributes
+    ----------
+    active : bool
+        Whether a callback is registered, so that the solver must call `after_pass`.
     """
 
     def __init__(self, estimator, training, max_passes, attributes):
@@ -321,11 +326,6 @@ class FitTask:
         self.active = bool(callbacks_of(estimator))
         if self.active:
             self._begin_pass(None)
-
-    @property
-    def callback(self):
-        """Callback for the solver, or None if no callback is registered."""
-        return self.after_pass if self.active else None
 
     def _begin_pass(self, attributes):
         self.subtask = self.context.subcontext(task_name=PASS)

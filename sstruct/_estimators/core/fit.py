@@ -79,8 +79,8 @@ class Fit:
             training.solver_lam,
             training.block_weight,
             options,
-            training.solver_bounds,
-            training.solver_prior,
+            training.solver_weights(training.bounds),
+            training.solver_weights(training.prior),
         )
         self.setup.step_weight = training.sample_weight.copy()
         self._data = {}
@@ -111,11 +111,6 @@ class Fit:
         if warm_state is not None:
             setup.warm = _warm(structure, training, warm_state)
         return fit
-
-    @property
-    def most_passes(self):
-        """The largest number of passes; None if it is not known: cache hits are not counted."""
-        return None if self.setup.options.cache else self.setup.options.max_iter
 
     def solve(self, publish):
         """Run the solver and return its Solution.
@@ -168,7 +163,7 @@ class Fit:
             self.training.block_weight[first],
             solution.w,
             n_threads(self.structure.n_jobs),
-            self.training.solver_prior,
+            self.training.solver_weights(self.training.prior),
         )
 
     def end(self, solution, task=None):
@@ -241,7 +236,8 @@ def training_of(structure, samples, validation):
         training = parted_training(structure, samples, validation)
     else:
         training = prepared(structure, samples, validation=validation)
-    warn_of_data(training)
+    if len(training.empty) or training.data_warnings:
+        warn_of_data(training)
     return training
 
 

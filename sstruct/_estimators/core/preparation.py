@@ -23,7 +23,8 @@ def check_parameters(structure):
     """Raise TypeError or ValueError if a parameter is out of range. The data are not read."""
     parameters = structure.parameters
     check_values(parameters, structure.valid_values)
-    check_n_jobs(structure.n_jobs)
+    if structure.n_jobs is not None:
+        check_n_jobs(structure.n_jobs)
     if structure.checkpoint is not None:
         if not isinstance(structure.checkpoint, str | os.PathLike):
             raise TypeError(

@@ -193,18 +193,13 @@ class Training:
         return w if self.bounds is None else np.clip(w, *self.bounds, out=w)
 
     def solver_weights(self, w):
-        """Convert the weights of a fitted model to the units of the solver."""
-        return w if self.pairwise_scale == 1 else self._with_node_weights(w, self.pairwise_scale)
+        """Convert weights of a fitted model, their bounds or a prior to the units of the solver.
 
-    @property
-    def solver_bounds(self):
-        """The bounds of the weights in the solver, (2, n_weights), or None."""
-        return None if self.bounds is None else self.solver_weights(self.bounds)
-
-    @property
-    def solver_prior(self):
-        """The prior in the solver, (n_weights,), or None."""
-        return None if self.prior is None else self.solver_weights(self.prior)
+        Returned without a copy if nothing changes, and if they are None.
+        """
+        if w is None or self.pairwise_scale == 1:
+            return w
+        return self._with_node_weights(w, self.pairwise_scale)
 
     def _with_node_weights(self, w, factor):
         w = w.copy()

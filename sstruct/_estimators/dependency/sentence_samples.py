@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, is_sized, without_view
+from sstruct._checks.arrays import (
+    NUMBERS,
+    array_of,
+    as_floats,
+    check_depth,
+    is_sized,
+    items_of,
+    without_view,
+)
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._checks.shown import shortened
-from sstruct._input.frames import items_of
 from sstruct._input.labels import (
     as_labels,
     concatenate_labels,

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import NUMBERS, array_of, check_unmasked, is_empty, is_sized
+from sstruct._checks.arrays import NUMBERS, array_of, check_unmasked, is_empty, is_sized, items_of
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import plain
 from sstruct._estimators.graph.graph_training import Graphs
-from sstruct._input.frames import check_names, column_names, items_of
+from sstruct._input.frames import check_names, column_names
 from sstruct._input.labels import masked_as_none, object_array
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
 from sstruct._problems.graph.graph_arguments import WITH_FEATURES

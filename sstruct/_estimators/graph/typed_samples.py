@@ -9,13 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import check_depth, concatenated, is_empty, is_sized, real_array
+from sstruct._checks.arrays import (
+    check_depth,
+    concatenated,
+    is_empty,
+    is_sized,
+    items_of,
+    real_array,
+)
 from sstruct._checks.compressed import as_csr, check_compressed, stacked
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.graph_training import Graphs
-from sstruct._input.frames import items_of
 from sstruct._input.labels import as_labels, concatenate_labels, label_rules
 from sstruct._input.ragged import NO_NODES, Nodes, NoNodesError, check_label_sequence, check_target
 

@@ -9,8 +9,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from sstruct._checks.arrays import items_of
 from sstruct._checks.shown import shortened
-from sstruct._input.frames import items_of
 from sstruct._input.labels import encode
 from sstruct._input.ragged import check_weights, is_of_nodes
 

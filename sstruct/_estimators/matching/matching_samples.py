@@ -6,9 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, without_view
+from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, items_of, without_view
 from sstruct._checks.magnitudes import complaint, first_beyond
-from sstruct._input.frames import items_of
 from sstruct._input.labels import as_labels, is_label, masked_as_none
 
 KEYS = ("features", "pairs", "shape", "unmatched_rows", "unmatched_columns")

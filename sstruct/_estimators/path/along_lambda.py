@@ -103,7 +103,8 @@ class Sweep:
 
     def solver(self, lam, relative=False):
         """Return a PathSolver with a new state."""
-        limits = self.training.solver_bounds, self.training.solver_prior
+        training = self.training
+        limits = map(training.solver_weights, (training.bounds, training.prior))
         setup = Setup(self.problem, lam / self.unit, self.block_weight, self.options, *limits)
         return PathSolver(setup, relative=relative)
 

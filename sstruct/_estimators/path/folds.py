@@ -8,11 +8,10 @@ from scipy import sparse
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 
-from sstruct._checks.arrays import array_of, is_sized, real_array
+from sstruct._checks.arrays import array_of, is_sized, items_of, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.shown import brief, shortened
 from sstruct._checks.warn import warn_user
-from sstruct._input.frames import items_of
 from sstruct.sequences import Sequences
 
 SCORERS = (

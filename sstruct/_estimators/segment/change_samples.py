@@ -8,9 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, is_empty, is_sized
+from sstruct._checks.arrays import (
+    NUMBERS,
+    array_of,
+    as_floats,
+    check_depth,
+    is_empty,
+    is_sized,
+    items_of,
+)
 from sstruct._checks.magnitudes import LARGEST, first_beyond
-from sstruct._input.frames import items_of
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import Nodes, pack_nodes
 from sstruct._problems.segment.change_arguments import VARIANCE_FLOOR, SignalSums

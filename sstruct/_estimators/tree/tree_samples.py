@@ -12,12 +12,12 @@ from sstruct._checks.arrays import (
     as_floats,
     check_depth,
     is_sized,
+    items_of,
     without_view,
 )
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.sample_data import SampleData
-from sstruct._input.frames import items_of
 from sstruct._input.labels import as_labels, is_label, masked_as_none
 from sstruct._input.partial import known_numbers
 from sstruct._problems.core._rows import compressed
