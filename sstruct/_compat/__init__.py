@@ -18,7 +18,6 @@ except ImportError:
 
 __all__ = [
     "CallbackSupportMixin",
-    "callbacks_of",
     "most_threads",
     "num_samples",
     "open_context",
@@ -28,14 +27,10 @@ __all__ = [
 ]
 
 
-def callbacks_of(estimator):
-    """Return the callbacks that were set on an estimator."""
-    return getattr(estimator, "_skl_callbacks", [])
-
-
 def open_context(estimator, max_subtasks):
-    """Set up the callbacks of a fit and return the context of its task."""
-    return estimator._init_callback_context(max_subtasks=max_subtasks)
+    """Set up the callbacks of a fit; return the context of its task, and whether there are any."""
+    context = estimator._init_callback_context(max_subtasks=max_subtasks)
+    return context, bool(getattr(estimator, "_skl_callbacks", []))
 
 
 def most_threads():

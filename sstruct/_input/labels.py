@@ -99,12 +99,11 @@ def label_list(labels, name):
 
 def concatenate_labels(items):
     """Concatenate the labels of all items: an array if they have a common type, else a list."""
-    items = [
-        item if type(item) is np.ndarray else masked_as_none(without_view(item)) for item in items
-    ]
-    kinds = {
-        item.dtype.kind if isinstance(item, np.ndarray) and item.ndim == 1 else "" for item in items
-    }
+    items, kinds = list(items), set()
+    for i, item in enumerate(items):
+        if type(item) is not np.ndarray:
+            items[i] = item = masked_as_none(without_view(item))
+        kinds.add(item.dtype.kind if isinstance(item, np.ndarray) and item.ndim == 1 else "")
     if len(kinds) == 1 and kinds <= set("iubUSf"):
         return np.concatenate(items)
     return list(chain.from_iterable(items))

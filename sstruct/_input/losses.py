@@ -33,15 +33,10 @@ def _unknown(loss: Any, names: tuple[str, ...]) -> ValueError:
     return ValueError(f"loss must be one of {names} or an array, found {shortened(loss)}")
 
 
-def _name_or_array(
-    loss: str | ArrayLike,
-    shapes: list[tuple[int, ...]],
-    expected: str,
-    names: tuple[str, ...] = NAMES,
-) -> str | NDArray[np.float64]:
-    """Return a valid name of a loss, or an array of one of the shapes."""
-    if isinstance(loss, str):
-        return loss
+def _cost_array(
+    loss: ArrayLike, shapes: list[tuple[int, ...]], expected: str, names: tuple[str, ...]
+) -> NDArray[np.float64]:
+    """Validate a loss that is not a name; return it as an array of one of the shapes."""
     try:
         costs = np.asarray(loss, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -94,27 +89,24 @@ def node_costs(
     Raises
     ------
     ValueError
-        If `loss` is an unknown name, or an array with the wrong shape, negative or non-finite
-        entries, or a nonzero diagonal.
+        If `loss` is an array with the wrong shape, negative or non-finite entries, or a nonzero
+        diagonal. Names are validated by `check_loss`.
     """
     wrong = 1.0 - np.eye(n_labels)
-    loss = _name_or_array(
-        loss,
-        [(n_labels,), (n_labels, n_labels)],
-        f"{(n_labels,)} or {(n_labels, n_labels)} for {n_labels} classes",
-        names,
-    )
     if isinstance(loss, str):
         if loss in OF_SEGMENTS:
             return 0 * wrong, False
         if loss == "balanced":
             return _balanced(codes, weights, n_labels)[:, np.newaxis] * wrong, True
         return wrong, loss == "hamming"
-    if loss.ndim == 1:
-        return loss[:, np.newaxis] * wrong, True
-    if np.diag(loss).any():
+    shapes = [(n_labels,), (n_labels, n_labels)]
+    expected = f"{shapes[0]} or {shapes[1]} for {n_labels} classes"
+    cost = _cost_array(loss, shapes, expected, names)
+    if cost.ndim == 1:
+        return cost[:, np.newaxis] * wrong, True
+    if np.diag(cost).any():
         raise ValueError("loss must have a zero diagonal: the cost of the true label is 0")
-    return loss, True
+    return cost, True
 
 
 def _balanced(codes: np.ndarray, weights: np.ndarray, n_labels: int) -> NDArray[np.float64]:
@@ -192,12 +184,10 @@ def label_costs(
     Raises
     ------
     ValueError
-        If `loss` is an unknown name, or an array with the wrong shape or negative or non-finite
-        entries.
+        If `loss` is an array with the wrong shape or negative or non-finite entries. Names are
+        validated by `check_loss`.
     """
     K = len(on)
-    expected = f"{(K,)}: for label sets, the cost of an error for each label"
-    loss = _name_or_array(loss, [(K,)], expected, LABEL_SET_NAMES)
     if isinstance(loss, str):
         if loss == "asymmetric":
             return np.repeat([[1.0], [MISSED]], K, axis=1)
@@ -205,7 +195,8 @@ def label_costs(
             return np.full((2, K), 1.0 if loss == "hamming-count" else 1 / K)
         count = np.array([total - on, on])
         return np.divide(total, 2 * K * count, out=np.zeros((2, K)), where=count > 0)
-    return np.tile(loss / K, (2, 1))
+    expected = f"{(K,)}: for label sets, the cost of an error for each label"
+    return np.tile(_cost_array(loss, [(K,)], expected, LABEL_SET_NAMES) / K, (2, 1))
 
 
 def label_set_weights(

@@ -5,9 +5,8 @@ from scipy import sparse
 
 from sstruct._checks.parameters import FLAG, check_number
 from sstruct._estimators.chain.chain_distribution import ChainDistribution
-from sstruct._estimators.chain.chain_samples import chain_problem, pack_chains
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
-from sstruct._estimators.chain.chain_training import LabeledChains
+from sstruct._estimators.chain.chain_training import LabeledChains, chain_problem, pack_chains
 from sstruct._estimators.core.distribution import IndependentNodes
 from sstruct._estimators.core.structure import CHAIN_SOLVERS, NodeStructure, Structure, Windowed
 from sstruct._estimators.core.training import Inference, Training

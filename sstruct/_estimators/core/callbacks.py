@@ -8,7 +8,7 @@ import numpy as np
 
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
-from sstruct._compat import CallbackSupportMixin, callbacks_of, open_context
+from sstruct._compat import CallbackSupportMixin, open_context
 from sstruct._solvers.core.history import COLUMNS as HISTORY
 
 PASS = "pass"  # name of the task of a pass; the task of the whole fit is named "fit"
@@ -318,12 +318,11 @@ class FitTask:
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self.given = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
         self.attributes = attributes
-        self.error = None
+        self.error, self.info = None, NOTHING_YET
         # Needed without callbacks too, since a meta-estimator may have some.
-        self.context, self.info = open_context(estimator, max_passes), NOTHING_YET
+        self.context, self.active = open_context(estimator, max_passes)
         self.context.info = dict(self.info)
         self.context.call_on_fit_task_begin(**self.given)
-        self.active = bool(callbacks_of(estimator))
         if self.active:
             self._begin_pass(None)
 

@@ -120,7 +120,12 @@ class Fit:
         """
         structure, training, setup = self.structure, self.training, self.setup
         with DelayedInterrupt() as setup.delay:
-            run = self._run_class()(setup)
+            run_class = structure.solvers[self.solver]
+            if isinstance(training.problem, PartitionedBlocks):
+                run_class = DistributedFit
+            elif training.whole is not None and structure.couple_windows:
+                run_class = Coupled
+            run = run_class(setup)
             solution = run.solve()
             warm, steps = run.export() if structure.warm_start else None, None
             if warm is not None:
@@ -146,13 +151,6 @@ class Fit:
             attributes = self.fitted_attributes(solution)
             publish({**attributes, "_warm_state": warm, "_steps": steps})
         return solution
-
-    def _run_class(self):
-        if isinstance(self.training.problem, PartitionedBlocks):
-            return DistributedFit
-        if self.training.whole is not None and self.structure.couple_windows:
-            return Coupled
-        return self.structure.solvers[self.solver]
 
     def _whole_objective(self, solution):
         """Return the objective of whole samples, for blocks that are windows of them."""
