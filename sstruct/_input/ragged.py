@@ -6,7 +6,7 @@ Everything here runs before any computation and does not change the estimator.
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from scipy import sparse
@@ -303,13 +303,13 @@ def _concatenated(X, expected, numeric):
     items, lengths, names = [], [], None
     n_sparse = 0
     for i, item in enumerate(X):
-        # Arrays, the most common type, are checked below.
-        if type(item) is not np.ndarray:
+        is_array = type(item) is np.ndarray  # the most common type, which is checked below
+        if not is_array:
             check_unmasked(item, f"X[{i}]")
             if is_empty(item):
                 lengths.append(0)
                 continue
-        if sparse.issparse(item):
+        if not is_array and sparse.issparse(item):
             check_attributes(item, f"X[{i}]", ndims=(1, 2))  # 1-D raises an error below
             n_sparse += item.shape[0] > 0
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
@@ -341,7 +341,8 @@ def _concatenated(X, expected, numeric):
     else:
         flat = items[0] if len(items) == 1 else concatenated(items, "X")
     rows = (numeric_rows if numeric else _as_it_is)(flat, "X")
-    return Nodes(rows, np.cumsum([0, *lengths], dtype=np.int64), "ragged", 0, names)
+    offsets = np.array([0, *accumulate(lengths)], dtype=np.int64)
+    return Nodes(rows, offsets, "ragged", 0, names)
 
 
 def _item_array(item, i, numeric):
