@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._cluster.weight_changes import CHANGED, WHOLE, ReceivedWeights, WeightChanges
+from sstruct._cluster.weight_changes import ReceivedWeights, WeightChanges
+from sstruct._kernels.compact import CHANGED, WHOLE
 from sstruct._problems.custom.oracle_calls import frozen
 
 D = 6

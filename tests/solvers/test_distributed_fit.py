@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sstruct._cluster.weight_changes import compact, expand
+from sstruct._kernels.compact import compact, expand
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._solvers.core._state import DualState

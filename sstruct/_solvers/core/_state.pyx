@@ -32,7 +32,7 @@ from sstruct._solvers.core._working_set cimport (
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
-from sstruct._cluster.weight_changes import compact, expand
+from sstruct._kernels.compact import compact, expand
 from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._solvers.core.warm_start import kept_dual_weights

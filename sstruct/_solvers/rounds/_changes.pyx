@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._cluster.weight_changes import CHANGED, WHOLE
+from sstruct._kernels.compact import CHANGED, WHOLE
 
 
 def compact_change(const double[::1] v not None, const double[::1] before not None, double divisor):

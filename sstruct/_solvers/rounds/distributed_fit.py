@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from sstruct._cluster.weight_changes import WeightChanges, compact
+from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._kernels._clock import seconds
+from sstruct._kernels.compact import compact
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array, kept_sizes
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._state import aligned_zeros, dual_of_move, squared_norm

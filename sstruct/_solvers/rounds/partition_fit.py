@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from sstruct._cluster.weight_changes import ReceivedWeights, compact, expand
+from sstruct._cluster.weight_changes import ReceivedWeights
+from sstruct._kernels.compact import compact, expand
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot

@@ -1,0 +1,25 @@
+"""Vectors of weights as the indices and values of their nonzeros, if that takes less memory."""
+
+import numpy as np
+
+# Bytes of a changed weight with its index, and of a weight among all.
+CHANGED, WHOLE = 12, 8
+
+
+def compact(vector):
+    """Return index and value of a vector's nonzeros, or None and all values if that is smaller."""
+    index = np.flatnonzero(vector.view(np.int64)).astype(np.int32)  # includes -0.0
+    if CHANGED * len(index) >= WHOLE * len(vector):
+        return None, vector
+    return index, vector[index]
+
+
+def expand(compacted, out):
+    """Write the vector of `compact` to `out`, and return it."""
+    index, value = compacted
+    if index is None:
+        out[:] = value
+    else:
+        out[:] = 0
+        out[index] = value
+    return out
