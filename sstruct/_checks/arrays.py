@@ -211,6 +211,39 @@ def check_depth(values, name):
             raise ValueError(f"{name} has lists nested more than {MOST_DEEP} levels")
 
 
+def listed_samples(X, kind, noun="sample", fitted=False):
+    """Return X as a list, tuple or array of samples; raise if it is empty, unless fitted.
+
+    kind : what X must be, in errors
+    noun : what one item of it is, in errors
+    """
+    X = _items_listed(X, "X", kind)
+    if len(X) == 0 and not fitted:
+        raise ValueError(f"X is empty, expected at least one {noun}")
+    return X
+
+
+def listed_targets(y, n_samples, kind, name="y"):
+    """Return y as a list, tuple or array with an item for each sample, or raise.
+
+    kind : what y must be, in errors
+    """
+    if y is None:
+        raise ValueError(f"requires {name} to be passed, but the target {name} is None")
+    y = _items_listed(y, name, kind)
+    if len(y) != n_samples:
+        raise ValueError(f"X has {n_samples} samples but {name} has {len(y)}")
+    return y
+
+
+def _items_listed(values, name, kind):
+    check_depth(values, name)
+    values = items_of(values)
+    if not isinstance(values, PLAIN) or getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{name} must be {kind}, found {type(values).__name__}")
+    return values
+
+
 def without_view(items):
     """Convert a memoryview or a tensor to an array, since its items may not be numbers."""
     if type(items) in PLAIN:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, check_depth, is_sized, items_of
+from sstruct._checks.arrays import array_of, check_depth, is_sized, listed_samples
 from sstruct._estimators.matching.matching_samples import (
     PackedMatchings,
     finite_numbers,
@@ -139,15 +139,11 @@ def pack_alignments(X, n_features=None, has_symbols=None):
     has_symbols : bool or None
         Whether samples must have symbols; None in a fit.
     """
-    check_depth(X, "X")
-    X = items_of(X)
-    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
-        raise TypeError(
-            "X must be a list of pairs of sequences, of arrays (rows, columns, features) or of "
-            f"dicts, one per sample, found {type(X).__name__}"
-        )
-    if len(X) == 0 and n_features is None:
-        raise ValueError("X is empty, expected at least one sample")
+    kind = (
+        "a list of pairs of sequences, of arrays (rows, columns, features) or of dicts, one per "
+        "sample"
+    )
+    X = listed_samples(X, kind, fitted=n_features is not None)
     samples, n_features, has_symbols = [], n_features, has_symbols
     for i, item in enumerate(X):
         sample, symbols = _sample(i, item)

@@ -12,9 +12,10 @@ from sstruct._checks.arrays import (
     NUMBERS,
     array_of,
     as_floats,
-    check_depth,
     is_sized,
     items_of,
+    listed_samples,
+    listed_targets,
     without_view,
 )
 from sstruct._checks.compressed import as_csr, check_compressed
@@ -110,15 +111,8 @@ def pack_sentences(X, sizes=None):
     sizes : tuple of int or None
         ``PackedSentences.sizes`` of the fit; None in a fit.
     """
-    check_depth(X, "X")
-    X = items_of(X)
-    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
-        raise TypeError(
-            f"X must be a list of arrays (tokens, tokens + 1, features) or of dicts, one per "
-            f"sentence, found {type(X).__name__}"
-        )
-    if len(X) == 0 and sizes is None:
-        raise ValueError("X is empty, expected at least one sentence")
+    kind = "a list of arrays (tokens, tokens + 1, features) or of dicts, one per sentence"
+    X = listed_samples(X, kind, "sentence", fitted=sizes is not None)
     samples = [_sample(i, item) for i, item in enumerate(X)]
     for i, (features, others, *_) in enumerate(samples):
         found = features.shape[1], 0 if others is None else others.shape[1]
@@ -315,16 +309,7 @@ def pack_trees(y, packed, labeled, ignore_label, name="y"):
     name : str
         "y", or "y_partial", in which None instead of an item means that all tokens are unknown.
     """
-    if y is None:
-        raise ValueError(f"requires {name} to be passed, but the target {name} is None")
-    check_depth(y, name)
-    y = items_of(y)
-    if not isinstance(y, list | tuple | np.ndarray) or getattr(y, "ndim", 1) == 0:
-        raise TypeError(
-            f"{name} must be a list of trees, one per sentence, found {type(y).__name__}"
-        )
-    if len(y) != len(packed):
-        raise ValueError(f"X has {len(packed)} samples but {name} has {len(y)}")
+    y = listed_targets(y, len(packed), "a list of trees, one per sentence", name)
     heads, labels = [np.empty(0, dtype=np.int32)], []
     for i, (item, n) in enumerate(zip(y, packed.n_tokens.tolist(), strict=True)):
         if name != "y" and item is None:

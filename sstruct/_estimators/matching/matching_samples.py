@@ -6,7 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from sstruct._checks.arrays import NUMBERS, array_of, as_floats, check_depth, items_of, without_view
+from sstruct._checks.arrays import (
+    NUMBERS,
+    array_of,
+    as_floats,
+    items_of,
+    listed_samples,
+    listed_targets,
+    without_view,
+)
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._input.labels import as_labels, is_label, masked_as_none
 
@@ -121,15 +129,8 @@ def pack_matchings(X, sizes=None):
     sizes : tuple of int or None
         Numbers of features of pairs, unmatched rows and unmatched columns; None in a fit.
     """
-    check_depth(X, "X")
-    X = items_of(X)
-    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
-        raise TypeError(
-            f"X must be a list of arrays (rows, columns, features) or of dicts, one per sample, "
-            f"found {type(X).__name__}"
-        )
-    if len(X) == 0 and sizes is None:
-        raise ValueError("X is empty, expected at least one sample")
+    kind = "a list of arrays (rows, columns, features) or of dicts, one per sample"
+    X = listed_samples(X, kind, fitted=sizes is not None)
     samples = [_sample(i, item) for i, item in enumerate(X)]
     for i, x in enumerate(samples):
         found = x.features.shape[1], x.row_features.shape[1], x.column_features.shape[1]
@@ -261,14 +262,7 @@ def pack_matches(y, packed, ignore_label, name="y"):
     name : str
         "y", or "y_partial", in which None instead of an array means that all rows are unknown.
     """
-    if y is None:
-        raise ValueError(f"requires {name} to be passed, but the target {name} is None")
-    check_depth(y, name)
-    y = items_of(y)
-    if not isinstance(y, list | tuple | np.ndarray) or getattr(y, "ndim", 1) == 0:
-        raise TypeError(f"{name} must be a list of arrays of columns, found {type(y).__name__}")
-    if len(y) != len(packed):
-        raise ValueError(f"X has {len(packed)} samples but {name} has {len(y)}")
+    y = listed_targets(y, len(packed), "a list of arrays of columns", name)
     partial = name != "y"
     out = [np.empty(0, dtype=np.int32)]
     for i, (item, x) in enumerate(zip(y, packed.samples, strict=True)):

@@ -10,9 +10,10 @@ from sstruct._checks.arrays import (
     NUMBERS,
     array_of,
     as_floats,
-    check_depth,
     is_sized,
     items_of,
+    listed_samples,
+    listed_targets,
     without_view,
 )
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
@@ -122,12 +123,7 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         If None, P is taken from the first sample, and there are no edges.
     n_features, n_types, pairs : values from the fit, or None
     """
-    check_depth(X, "X")
-    X = items_of(X)
-    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
-        raise TypeError(f"X must be a list of dicts, one per sample, found {type(X).__name__}")
-    if len(X) == 0:
-        raise ValueError("X is empty, expected at least one sample")
+    X = listed_samples(X, "a list of dicts, one per sample")
     rows, begins, shapes, positions, tables, table_sizes, scales = [], [], [], [], [], [], []
     at = 0
     for i, sample in enumerate(X):
@@ -306,14 +302,7 @@ def _check_rows(trees):
 
 def pack_states(y, trees, ignore_label):
     """Return true states (n, P) as int32, -1 for parts that are not annotated."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    check_depth(y, "y")
-    y = items_of(y)
-    if not isinstance(y, list | tuple | np.ndarray) or getattr(y, "ndim", 1) == 0:
-        raise TypeError(f"y must be a list of state arrays, found {type(y).__name__}")
-    if len(y) != len(trees):
-        raise ValueError(f"X has {len(trees)} samples but y has {len(y)}")
+    y = listed_targets(y, len(trees), "a list of state arrays")
     sizes = np.diff(trees.start, axis=1)
     out = np.empty(sizes.shape, dtype=np.int32)
     for i, item in enumerate(y):
