@@ -1,9 +1,9 @@
 from libc.stdint cimport int32_t
 
-from sstruct._kernels._storage cimport Storage
+from sstruct._oracles.dependency._spanning_tree cimport TreeDecoder
 
 
-cdef class ProjectiveTreeDecoder(Storage):
+cdef class ProjectiveTreeDecoder(TreeDecoder):
     # Scratch memory of this object. Tables (n + 1) x (n + 1) of scores of spans, from the row's token, the
     # head of the span, to the column's:
     cdef double* left                # complete spans to the left of the head
@@ -19,6 +19,3 @@ cdef class ProjectiveTreeDecoder(Storage):
     cdef int fill(self, Py_ssize_t n, Py_ssize_t first, const double* scores) except -1 nogil
     cdef int write(self, Py_ssize_t n, Py_ssize_t begin, Py_ssize_t end, bint to_right,
                    int32_t* heads) except -1 nogil
-    cdef double decode(
-        self, Py_ssize_t n, const double* scores, bint single_root,
-        int32_t* heads) except? -1 nogil

@@ -12,28 +12,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._oracles.dependency._spanning_tree cimport tree_score
-
-import numpy as np
+from sstruct._oracles.dependency._spanning_tree cimport TreeDecoder, tree_score
 
 
-cdef class ProjectiveTreeDecoder(Storage):
-    """Decodes one sentence at a time; owns the scratch memory, so that each thread has its own."""
-
-    def tree(self, const double[:, ::1] scores not None, bint single_root):
-        """Return the heads of the best tree, int32, and its score, -inf if all trees are forbidden.
-
-        scores : (n, n + 1), n >= 1; see `decode`
-        """
-        cdef Py_ssize_t n = scores.shape[0]
-        if n < 1 or scores.shape[1] != n + 1:
-            raise ValueError("scores must have shape (n_tokens, n_tokens + 1) with a token")
-        heads = np.zeros(n, dtype=np.int32)
-        cdef int32_t[::1] out = heads
-        cdef double value
-        with nogil:
-            value = self.decode(n, &scores[0, 0], single_root, &out[0])
-        return heads, value
+cdef class ProjectiveTreeDecoder(TreeDecoder):
+    """Finds the best projective tree."""
 
     cdef int fill(self, Py_ssize_t n, Py_ssize_t first, const double* scores) except -1 nogil:
         """Compute the best spans of tokens `first` to n, where token 0 is the root."""
@@ -111,7 +94,6 @@ cdef class ProjectiveTreeDecoder(Storage):
     cdef double decode(
             self, Py_ssize_t n, const double* scores, bint single_root,
             int32_t* heads) except? -1 nogil:
-        """Write the head of each token in the best projective tree; see SpanningTreeDecoder."""
         cdef Py_ssize_t N = n + 1, r, best = 0
         cdef double value, highest = -INFINITY
         self.fill(n, 1 if single_root else 0, scores)

@@ -11,7 +11,13 @@ cdef struct Arc:
     int32_t head, dependent
 
 
-cdef class SpanningTreeDecoder(Storage):
+cdef class TreeDecoder(Storage):
+    cdef double decode(
+        self, Py_ssize_t n, const double* scores, bint single_root,
+        int32_t* heads) except? -1 nogil
+
+
+cdef class SpanningTreeDecoder(TreeDecoder):
     # Scratch memory of this object, for n tokens.
     cdef Arc* arcs                   # (n + 1) x (n + 1): arc to the row's from the column's slot
     cdef int32_t* slots              # the active slots, in any order
@@ -26,9 +32,6 @@ cdef class SpanningTreeDecoder(Storage):
         self, Py_ssize_t n, const double* scores, bint single_root) except -1 nogil
     cdef void contract(
         self, Py_ssize_t n, const int32_t* members, Py_ssize_t count, int32_t node) noexcept nogil
-    cdef double decode(
-        self, Py_ssize_t n, const double* scores, bint single_root,
-        int32_t* heads) except? -1 nogil
 
 
 cdef double tree_score(Py_ssize_t n, const double* scores, const int32_t* heads) noexcept nogil

@@ -40,7 +40,7 @@ cdef double tree_score(Py_ssize_t n, const double* scores, const int32_t* heads)
     return total
 
 
-cdef class SpanningTreeDecoder(Storage):
+cdef class TreeDecoder(Storage):
     """Decodes one sentence at a time; owns the scratch memory, so that each thread has its own."""
 
     def tree(self, const double[:, ::1] scores not None, bint single_root):
@@ -57,6 +57,21 @@ cdef class SpanningTreeDecoder(Storage):
         with nogil:
             value = self.decode(n, &scores[0, 0], single_root, &out[0])
         return heads, value
+
+    cdef double decode(
+            self, Py_ssize_t n, const double* scores, bint single_root,
+            int32_t* heads) except? -1 nogil:
+        """Write the head of each token in the best tree, 0 for the root, and return its score.
+
+        scores : (n, n + 1), the score of each dependent's arc from each head, -inf if it is forbidden;
+            a token's arc from itself is ignored
+        Returns -inf if all trees are forbidden.
+        """
+        raise NotImplementedError
+
+
+cdef class SpanningTreeDecoder(TreeDecoder):
+    """Finds the best tree of all."""
 
     cdef int prepare(
             self, Py_ssize_t n, const double* scores, bint single_root) except -1 nogil:
@@ -129,12 +144,6 @@ cdef class SpanningTreeDecoder(Storage):
     cdef double decode(
             self, Py_ssize_t n, const double* scores, bint single_root,
             int32_t* heads) except? -1 nogil:
-        """Write the head of each token in the best tree, 0 for the root, and return its score.
-
-        scores : (n, n + 1), the score of each dependent's arc from each head, -inf if it is forbidden;
-            a token's arc from itself is ignored
-        Returns -inf if all trees are forbidden.
-        """
         cdef Py_ssize_t v, j, N = n + 1, length
         cdef int32_t x, node, inner = 0, n_nodes = <int32_t> N
         cdef Arc* arc

@@ -26,6 +26,8 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._checks.arrays import contiguous
+from sstruct._oracles.dependency._projective_tree import ProjectiveTreeDecoder
+from sstruct._oracles.dependency._spanning_tree import SpanningTreeDecoder
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import check_in_loss, check_known, of_blocks
 from sstruct._problems.dependency.dependency_arguments import (
@@ -130,7 +132,7 @@ cdef class DependencyProblem(BlockProblem):
         self.difference = np.zeros(self.n_weights)
         self.value = np.empty(1)
         self.group, self.member = np.empty((2, 1), dtype=np.int32)
-        self.spanning, self.eisner = SpanningTreeDecoder(), ProjectiveTreeDecoder()
+        self.decoder = ProjectiveTreeDecoder() if self.projective else SpanningTreeDecoder()
 
     cpdef BlockProblem fork(self):
         return DependencyProblem(**self.arguments)
@@ -419,11 +421,9 @@ cdef class DependencyProblem(BlockProblem):
             self.need_labels()
         self.last_scale, answer.work = scale, 0
         self.potentials(i, w, scale, &answer.work)
+        value = self.decoder.decode(n, &self.tree_scores[0], self.single_root, &self.heads[0])
         if self.projective:
-            value = self.eisner.decode(n, &self.tree_scores[0], self.single_root, &self.heads[0])
             answer.work += SPLIT_WORK * n * n * n / 2
-        else:
-            value = self.spanning.decode(n, &self.tree_scores[0], self.single_root, &self.heads[0])
         answer.work += ARC_WORK * (n + 1) * (n + 1)
         if value == -INFINITY:
             with gil:
