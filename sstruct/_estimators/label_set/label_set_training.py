@@ -58,19 +58,11 @@ class MultilabelTraining:
             _check_completed(structure)
             used &= completion.in_loss.any(axis=1)
             self.in_loss = completion.in_loss[used]
-        given = structure.edges
-        if edges is not None and is_learned(given, K):
-            given = edges
-        if structure.is_part and is_learned(given, K):
-            raise ValueError(
-                f"edges={given!r} chooses pairs of {K} labels from all samples, which is "
-                "not supported with partitions: set edges to an array of pairs or None"
-            )
         Y, weights = Y[used], weights[used]
         self.known = Y
         if self.in_loss is not None:
             self.known = sparse.csr_matrix(Y.toarray() * self.in_loss)
-        self.edges, self.parents = interactions(given, self.known, weights, self.in_loss)
+        self._set_edges(edges, weights)
         self.method = decoding_method(
             structure.inference,
             K,
@@ -80,19 +72,40 @@ class MultilabelTraining:
             relaxes=structure.solver_name == "gdmm",
             constrained=self.constraints is not None,
         )
-        decoder = self._decoder(K)  # checks `edges`
+        self.decoder = self._decoder(K)  # checks `edges`
         if self.parents is not None:
             check_closed(Y, self.parents, np.flatnonzero(used))
         if self.constraints is not None:
             check_satisfied(Y, self.constraints, structure.constraints, np.flatnonzero(used))
         self.total = float(weights.sum())
+        self._set_costs(weights, used)
+        if self._enumerates_for_slack(K):
+            self.method = "enumeration"
+            self.decoder = self._decoder(K)
+        weights = weights * label_set_weights(structure.class_weight, Y.tocsc(), weights)
+        block_weight = weights / self.total
+        kept, self.flat = blocks_of_weight(structure.class_weight, block_weight, rows, used)
+        self.Y, self.weights = Y[kept], weights[kept]
+
+    def _set_edges(self, edges, weights):
+        """Set the pairs of labels with weights, and the parents of labels."""
+        structure, K = self.structure, self.known.shape[1]
+        given = structure.edges
+        if edges is not None and is_learned(given, K):
+            given = edges
+        if structure.is_part and is_learned(given, K):
+            raise ValueError(
+                f"edges={given!r} chooses pairs of {K} labels from all samples, which is "
+                "not supported with partitions: set edges to an array of pairs or None"
+            )
+        self.edges, self.parents = interactions(given, self.known, weights, self.in_loss)
+
+    def _set_costs(self, weights, used):
+        """Set the costs of errors, and the data for ``lam="auto"``."""
+        structure, rows = self.structure, self.rows
         on = np.asarray(self.known.T @ weights).ravel()
         total = self.total if self.in_loss is None else weights @ self.in_loss
         self.cost = label_costs(structure.loss, on, total)
-        if self._enumerates_for_slack(K):
-            self.method = "enumeration"
-            decoder = self._decoder(K)
-        self.decoder = decoder
         off_cost, on_cost = self.cost
         errors = (off_cost * (total - on) + on_cost * on).mean() / self.total
         spread = cost_spread(self.cost, np.array([total - on, on]))
@@ -103,11 +116,6 @@ class MultilabelTraining:
         self.trained = TrainedNodes(
             rows.flat, row_weight, 1, float(errors), bias, spread, label_sets=True
         )
-        factor = label_set_weights(structure.class_weight, Y.tocsc(), weights)
-        weights = weights * factor
-        block_weight = weights / self.total
-        kept, self.flat = blocks_of_weight(structure.class_weight, block_weight, rows, used)
-        self.Y, self.weights = Y[kept], weights[kept]
 
     def _decoder(self, K):
         return label_decoder(self.method, K, self.edges, self.parents, constraints=self.constraints)

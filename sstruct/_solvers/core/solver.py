@@ -200,6 +200,8 @@ class Solver:
         Whether another fit can continue from the final state.
     has_objective : bool
         Whether it minimizes the objective, which depends on lam.
+    runs_oracles : bool
+        Whether the oracles run in this process.
     takes_samples_as_they_come : bool
         Whether ``export`` returns a state from which training on other samples can continue.
     """
@@ -211,7 +213,7 @@ class Solver:
         "window_size": ("auto", None),
     }
     has_dual_weights = takes_samples_as_they_come = False
-    has_objective = True
+    has_objective = runs_oracles = True
     n_oracle_calls = n_approximate = 0
     working_set_size = 0.0
     measures = ()
@@ -239,11 +241,8 @@ class Solver:
         # Value of the objective before the first certificate.
         self.unknown = math.inf if self.certifies else math.nan
         self.primal, self.exact = self.unknown, True
-        self.pool = self._pool(options.n_jobs)
-
-    def _pool(self, n_jobs):
-        """Return the threads that run the oracles, or None if they run elsewhere."""
-        return ThreadPool(self.problem, n_jobs)
+        # The threads that run the oracles.
+        self.pool = ThreadPool(problem, options.n_jobs) if self.runs_oracles else None
 
     @classmethod
     def refused(cls, parameters):

@@ -55,6 +55,7 @@ class DistributedFit(Solver):
        Distributed Primal-Dual Optimization. ICML 2015.
     """
 
+    runs_oracles = False
     measures = ("rounds", "bytes_sent", "bytes_received", "bytes_copied", "least_share")
 
     def __init__(self, setup):
@@ -78,9 +79,6 @@ class DistributedFit(Solver):
             self._update_dual()
         else:
             self._rebuild()
-
-    def _pool(self, n_jobs):
-        return None
 
     def _reset_shares(self):
         n_parts = len(self.parts)
