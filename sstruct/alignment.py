@@ -361,9 +361,7 @@ class AlignmentSSVM(BaseSSVM):
         [-1, 1, 2, 3]
         """
         structure, model = self._fitted()
-        samples = structure.pack(X, model)
-        known = structure.known_codes(samples, y_partial)
-        return PerSample.of(structure.columns_of(samples, structure.decode(model, samples, known)))
+        return PerSample.of(structure.columns_of(*structure.decoded(model, X, y_partial)))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over all rows with a known column.

@@ -330,10 +330,7 @@ class DependencySSVM(BaseSSVM):
         array([0, 1, 2])
         """
         structure, model = self._fitted()
-        samples = structure.pack(X, model)
-        known = structure.known_codes(model, samples, y_partial)
-        codes = structure.decode(model, samples, known)
-        return PerSample.of(structure.trees_of(model, samples, codes))
+        return PerSample.of(structure.trees_of(model, *structure.decoded(model, X, y_partial)))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of all arcs.

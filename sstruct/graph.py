@@ -432,9 +432,7 @@ class GraphCRFSSVM(LabelingSSVM):
         array([0, 0, 0])
         """
         structure, model = self._fitted()
-        graphs = structure.pack(X, model)
-        known = structure.known_codes(model, graphs, y_partial)
-        codes = structure.decode(model, graphs, known)
+        graphs, codes = structure.decoded(model, X, y_partial)
         return graphs.nodes.like_input(model.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -440,11 +440,10 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
                [0, 1]])
         """
         structure, model = self._fitted()
-        rows = structure.pack(X, model)
         if not has_one_label(model):
-            known = structure.known_codes(model, rows, y_partial)
-            sets = structure.decode(model, rows, known)
+            _, sets = structure.decoded(model, X, y_partial)
             return as_output(sets, model._model["output"], model.classes_, X)
+        rows = structure.pack(X, model)
         if y_partial is None:
             return model.classes_[structure.decode(model, rows)]
         return model.classes_[structure.best_classes(model, rows, y_partial)]

@@ -479,9 +479,8 @@ class SegmentSSVM(LabelingSSVM):
             it is shorter than `min_duration`; the message names the sample.
         """
         structure, model = self._fitted()
-        nodes = structure.pack(X, model)
-        known = structure.known_codes(model, nodes, y_partial)
-        return nodes.like_input(model.classes_[structure.decode(model, nodes, known)])
+        nodes, codes = structure.decoded(model, X, y_partial)
+        return nodes.like_input(model.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a segmentation with each label at each node (max-marginals).

@@ -356,9 +356,8 @@ class TreeSSVM(BaseSSVM):
         structure, model = self._fitted()
         if _has_no_samples(X) and (y_partial is None or _has_no_samples(y_partial)):
             return PerSample.of([])
-        trees = structure.pack(X, model)
-        known = structure.known_codes(model, trees, y_partial)
-        return PerSample.of(structure.decode(model, trees, known).astype(np.intp))
+        _, codes = structure.decoded(model, X, y_partial)
+        return PerSample.of(codes.astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a pose with each state of each part (max-marginals).

@@ -7,7 +7,7 @@ from scipy import sparse
 from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fitted_state import Labels, Number
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
-from sstruct._estimators.core.sample_data import SampleData, label_array
+from sstruct._estimators.core.sample_data import SampleData
 from sstruct._estimators.core.structure import NodeStructure
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._input.labels import encode, training_classes
@@ -55,7 +55,7 @@ class OrdinalStructure(NodeStructure):
             weights,
             total,
             TrainedNodes(X, weights, 1, mean_cost(cost, codes, weights, total), True),
-            SampleData(len(codes), [label_array(classes)], lambda n: [X[:n], codes[:n]]),
+            SampleData(len(codes), [classes.astype(object)], lambda n: [X[:n], codes[:n]]),
             Inference("enumeration"),
             {
                 "n_features_in_": rows.n_features,

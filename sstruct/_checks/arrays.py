@@ -2,7 +2,7 @@
 
 import operator
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
 
 import numpy as np
@@ -234,6 +234,17 @@ def listed_targets(y, n_samples, kind, name="y"):
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples but {name} has {len(y)}")
     return y
+
+
+def sample_dict(item, i, keys):
+    """Return X[i] as a dict with "features" and no unknown keys; other items are its features."""
+    if not isinstance(item, Mapping):
+        item = {"features": item}
+    unknown = [key for key in item if key not in keys]
+    if unknown or "features" not in item:
+        found = f"unknown keys {unknown}" if unknown else "no 'features'"
+        raise ValueError(f"X[{i}] has {found}; the keys of a dict are {', '.join(keys)}")
+    return item
 
 
 def _items_listed(values, name, kind):

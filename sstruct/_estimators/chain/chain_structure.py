@@ -163,11 +163,8 @@ class ChainStructure(Windowed, NodeStructure):
             check_known(known, samples.offsets, *model._masks, model.classes_)
         return self._decoded(model, samples, known)
 
-    def known_codes(self, model, nodes, y_partial):
-        """Return the known codes of `y_partial`, -1 if unknown, or None if it is None."""
-        if y_partial is None:
-            return None
-        return known_codes(y_partial, nodes, model.classes_, self.ignore_label)
+    def known_codes(self, model, samples, y_partial):
+        return known_codes(y_partial, samples, model.classes_, self.ignore_label)
 
     def hidden(self, X, y, sample_weight):
         nodes = self.pack(X)

@@ -169,6 +169,10 @@ class Structure:
 
     def complete(self, model, X, known, n_states=1):
         """Return the best codes of all labels, or states, that agree with the KnownLabels of X."""
+        return self.decode(model, self.pack(X, model), known.codes)
+
+    def known_codes(self, model, samples, y_partial):
+        """Return the known codes in the `y_partial` of ``predict``, -1 if unknown."""
         raise NotImplementedError
 
     def axis_values(self, model):
@@ -177,6 +181,12 @@ class Structure:
         if names is None:
             names = [f"x{k}" for k in range(model.n_features_in_)]
         return {"feature": names}
+
+    def decoded(self, model, X, y_partial=None):
+        """Return packed samples, and the codes of their best labelings given known labels."""
+        samples = self.pack(X, model)
+        known = None if y_partial is None else self.known_codes(model, samples, y_partial)
+        return samples, self.decode(model, samples, known)
 
     # Methods that some structures replace ---------------------------------------------------------
 

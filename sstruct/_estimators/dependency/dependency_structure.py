@@ -246,9 +246,6 @@ class DependencyStructure(Structure):
         return codes, np.repeat(weights, samples.n_tokens) * (codes != UNKNOWN)
 
     def known_codes(self, model, samples, y_partial):
-        """Return the codes of `y_partial`, or None if it is None."""
-        if y_partial is None:
-            return None
         marker = -1 if self.ignore_label is None else self.ignore_label
         trees = pack_trees(y_partial, samples, model._labeled, marker, "y_partial")
         codes, classes = trees.codes(model.get("classes_")), model.get("classes_")
@@ -286,9 +283,6 @@ class DependencyStructure(Structure):
             "_single_root": self.single_root,
         }
         return self._trees(attributes, packed, np.maximum(known.codes, 0), known.codes >= 0)
-
-    def complete(self, model, X, known, n_states=1):
-        return self.decode(model, self.pack(X, model), known.codes)
 
     def distinct_labels(self, y):
         return None

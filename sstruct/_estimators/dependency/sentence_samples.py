@@ -1,6 +1,5 @@
 """Validate sentences of DependencySSVM and their true trees; errors name the sample."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,7 @@ from sstruct._checks.arrays import (
     items_of,
     listed_samples,
     listed_targets,
+    sample_dict,
     without_view,
 )
 from sstruct._checks.compressed import as_csr, check_compressed
@@ -156,12 +156,7 @@ def _stacked(parts, key):
 
 def _sample(i, item):
     """Return features, label features or None, arcs (head, dependent) and the number of tokens."""
-    if not isinstance(item, Mapping):
-        item = {"features": item}
-    unknown = [key for key in item if key not in KEYS]
-    if unknown or "features" not in item:
-        found = f"unknown keys {unknown}" if unknown else "no 'features'"
-        raise ValueError(f"X[{i}] has {found}; the keys of a dict are {', '.join(KEYS)}")
+    item = sample_dict(item, i, KEYS)
     listed = item.get("arcs") is not None
     features = _numbers(item["features"], f"'features' of X[{i}]")
     others = item.get("label_features")

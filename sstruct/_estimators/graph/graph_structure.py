@@ -204,12 +204,9 @@ class GraphStructure(NodeStructure):
             codes[free] = self._decoded(model, rest.graphs, at[rest.samples], rest.node_scores)
         return codes
 
-    def known_codes(self, model, graphs, y_partial):
-        """Return the known codes of `y_partial`, -1 if unknown, or None if it is None."""
-        if y_partial is None:
-            return None
-        shapes = getattr(graphs.nodes, "shapes", None)
-        return known_codes(y_partial, graphs.nodes, model.classes_, self.ignore_label, shapes)
+    def known_codes(self, model, samples, y_partial):
+        shapes = getattr(samples.nodes, "shapes", None)
+        return known_codes(y_partial, samples.nodes, model.classes_, self.ignore_label, shapes)
 
     def truth(self, model, samples, y, sample_weight):
         return self.truth_of_nodes(model.classes_, samples.nodes, y, sample_weight)

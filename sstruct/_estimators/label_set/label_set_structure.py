@@ -276,11 +276,8 @@ class LabelSetStructure(ClassStructure):
             return super().labels_of(model, samples, draws)
         return object_array(codes.astype(np.intp) for codes in draws)
 
-    def known_codes(self, model, rows, y_partial):
-        """Return the known sets of `y_partial`, -1 for unknown labels, or None if it is None."""
-        if y_partial is None:
-            return None
-        known = known_sets(y_partial, len(rows), model.classes_)
+    def known_codes(self, model, samples, y_partial):
+        known = known_sets(y_partial, len(samples), model.classes_)
         if model._model["parents"] is not None:
             known = close_hierarchy(known, model._model["parents"])
         return known

@@ -1,6 +1,5 @@
 """Validate samples of MatchingSSVM and their true matchings; errors name the sample."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -13,6 +12,7 @@ from sstruct._checks.arrays import (
     items_of,
     listed_samples,
     listed_targets,
+    sample_dict,
     without_view,
 )
 from sstruct._checks.magnitudes import complaint, first_beyond
@@ -150,12 +150,7 @@ def pack_matchings(X, sizes=None):
 
 def _sample(i, item):
     """Return the PairSample of an item of X."""
-    if not isinstance(item, Mapping):
-        item = {"features": item}
-    unknown = [key for key in item if key not in KEYS]
-    if unknown or "features" not in item:
-        found = f"unknown keys {unknown}" if unknown else "no 'features'"
-        raise ValueError(f"X[{i}] has {found}; the keys of a dict are {', '.join(KEYS)}")
+    item = sample_dict(item, i, KEYS)
     listed = item.get("pairs") is not None
     features = finite_numbers(item["features"], f"'features' of X[{i}]")
     if features.ndim != (2 if listed else 3) or features.shape[-1] == 0:

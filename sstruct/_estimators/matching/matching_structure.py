@@ -192,10 +192,7 @@ class MatchingStructure(Structure):
         weights = check_weights(sample_weight, len(samples))
         return codes, np.repeat(weights, np.diff(samples.offsets)) * (codes != UNKNOWN)
 
-    def known_codes(self, samples, y_partial):
-        """Return the codes of `y_partial`, or None if it is None."""
-        if y_partial is None:
-            return None
+    def known_codes(self, model, samples, y_partial):
         marker = -2 if self.ignore_label is None else self.ignore_label
         return pack_matches(y_partial, samples, marker, "y_partial")
 
@@ -211,9 +208,6 @@ class MatchingStructure(Structure):
         used = check_weights(sample_weight, len(packed)) > 0
         used &= [bool((own >= 0).any()) for own in packed.split(codes)]
         return KnownMatches(codes, np.repeat(used, np.diff(packed.offsets)))
-
-    def complete(self, model, X, known, n_states=1):
-        return self.decode(model, self.pack(X, model), known.codes)
 
     def distinct_labels(self, y):
         return None

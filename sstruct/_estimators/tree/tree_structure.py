@@ -117,14 +117,8 @@ class TreeStructure(Structure):
         used = (check_weights(sample_weight, len(trees)) > 0) & (states >= 0).any(axis=1)
         return KnownLabels(states, np.repeat(used[:, np.newaxis], states.shape[1], axis=1))
 
-    def complete(self, model, X, known, n_states=1):
-        return self.decode(model, self.pack(X, model), known.codes)
-
-    def known_codes(self, model, trees, y_partial):
-        """Return the known states of `y_partial`, -1 if unknown, or None if it is None."""
-        if y_partial is None:
-            return None
-        return pack_known_states(y_partial, trees, self.ignore_label)
+    def known_codes(self, model, samples, y_partial):
+        return pack_known_states(y_partial, samples, self.ignore_label)
 
     def max_marginals(self, model, trees):
         """Return, for each part and state, the score of the best labeling with it."""
