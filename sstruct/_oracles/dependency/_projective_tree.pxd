@@ -1,9 +1,9 @@
 from libc.stdint cimport int32_t
 
-from sstruct._oracles.dependency._spanning_tree cimport TreeDecoder
+from sstruct._oracles.dependency._spanning_tree cimport DependencyDecoder
 
 
-cdef class ProjectiveTreeDecoder(TreeDecoder):
+cdef class ProjectiveTreeDecoder(DependencyDecoder):
     # Scratch memory of this object. Tables (n + 1) x (n + 1) of scores of spans, from the row's token, the
     # head of the span, to the column's:
     cdef double* left                # complete spans to the left of the head

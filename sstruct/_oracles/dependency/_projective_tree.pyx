@@ -12,10 +12,10 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._oracles.dependency._spanning_tree cimport TreeDecoder, tree_score
+from sstruct._oracles.dependency._spanning_tree cimport DependencyDecoder, tree_score
 
 
-cdef class ProjectiveTreeDecoder(TreeDecoder):
+cdef class ProjectiveTreeDecoder(DependencyDecoder):
     """Finds the best projective tree."""
 
     cdef int fill(self, Py_ssize_t n, Py_ssize_t first, const double* scores) except -1 nogil:

@@ -11,13 +11,13 @@ cdef struct Arc:
     int32_t head, dependent
 
 
-cdef class TreeDecoder(Storage):
+cdef class DependencyDecoder(Storage):
     cdef double decode(
         self, Py_ssize_t n, const double* scores, bint single_root,
         int32_t* heads) except? -1 nogil
 
 
-cdef class SpanningTreeDecoder(TreeDecoder):
+cdef class SpanningTreeDecoder(DependencyDecoder):
     # Scratch memory of this object, for n tokens.
     cdef Arc* arcs                   # (n + 1) x (n + 1): arc to the row's from the column's slot
     cdef int32_t* slots              # the active slots, in any order

@@ -40,7 +40,7 @@ cdef double tree_score(Py_ssize_t n, const double* scores, const int32_t* heads)
     return total
 
 
-cdef class TreeDecoder(Storage):
+cdef class DependencyDecoder(Storage):
     """Decodes one sentence at a time; owns the scratch memory, so that each thread has its own."""
 
     def tree(self, const double[:, ::1] scores not None, bint single_root):
@@ -70,7 +70,7 @@ cdef class TreeDecoder(Storage):
         raise NotImplementedError
 
 
-cdef class SpanningTreeDecoder(TreeDecoder):
+cdef class SpanningTreeDecoder(DependencyDecoder):
     """Finds the best tree of all."""
 
     cdef int prepare(

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._oracles.dependency._spanning_tree cimport TreeDecoder
+from sstruct._oracles.dependency._spanning_tree cimport DependencyDecoder
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
@@ -25,7 +25,7 @@ cdef class DependencyProblem(BlockProblem):
     cdef double[::1] arc_score, label_score, tree_scores
     cdef int32_t[::1] best_label, heads
     cdef double last_scale
-    cdef TreeDecoder decoder
+    cdef DependencyDecoder decoder
     # ... and for a call.
     cdef double[::1] difference, value
     cdef int32_t[::1] group, member
