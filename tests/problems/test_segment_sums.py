@@ -20,7 +20,7 @@ def marginals_of(labelings, values, n_labels, total):
     """`total` of the values of the labelings with each label at each node, or -inf."""
     out = np.full((labelings.shape[1], n_labels), -np.inf)
     for at in np.ndindex(*out.shape):
-        some = values[labelings[:, at[0]] == at[1]]
+        some = values[labelings[:, at[0]] % n_labels == at[1]]
         if len(some):
             out[at] = total(some)
     return out
@@ -86,12 +86,34 @@ def test_rankings_equal_enumeration(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_known_codes_clamp_decoding_and_rankings(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        made = Segmentations.random(rng)
+        sizes, K = np.asarray(made.problem.code_sizes()), made.problem.n_labels
+        n_known = (3 if made.model.self_transitions else 1) * K
+        known = np.where(rng.random(sizes.sum()) < 0.4, rng.integers(0, n_known, sizes.sum()), -1)
+        found = [made.given(i, own) for i, own in enumerate(np.split(known, np.cumsum(sizes)[:-1]))]
+        if not all(len(y) for y, _ in found):
+            continue
+        problem = SegmentProblem(**(made.arguments | {"known": known.astype(np.int32)}))
+        ranked = segment_top_k(SegmentSums(problem), made.w, 10**6)
+        for i, ((y, scores), (codes, values)) in enumerate(zip(found, ranked, strict=True)):
+            assert sorted(codes.tolist()) == sorted(y.tolist())
+            np.testing.assert_allclose(values, np.sort(scores)[::-1], atol=1e-12)
+            best, value, _, _ = problem.best_code(i, made.w, 0.0)
+            assert value == pytest.approx(scores.max(), abs=1e-12)
+            assert best.tolist() in y[scores > scores.max() - 1e-9].tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_known_labels_clamp_the_sum(seed):
     rng = np.random.default_rng(seed)
     for _ in range(10):
         made = Segmentations.random(rng)
         sizes, K = np.asarray(made.problem.code_sizes()), made.problem.n_labels
-        known = np.where(rng.random(sizes.sum()) < 0.4, rng.integers(0, K, sizes.sum()), -1)
+        n_known = (3 if made.model.self_transitions else 1) * K
+        known = np.where(rng.random(sizes.sum()) < 0.4, rng.integers(0, n_known, sizes.sum()), -1)
         value, _ = sum_blocks(SegmentSums(made.problem), made.w, SCALE, known=known)
         for i, own in enumerate(np.split(known, np.cumsum(sizes)[:-1])):
             _, scores = made.given(i, own)
@@ -106,7 +128,7 @@ def test_probabilities_of_segments_equal_enumeration(seed):
         made = Segmentations.random(rng)
         rows, p, best = [], [], []
         for i, (y, scores) in enumerate(zip(made.labelings, made.scores, strict=True)):
-            spans = [runs(labels.tolist()) for labels in y]
+            spans = [runs(code.tolist(), made.problem.n_labels) for code in y]
             L, total = y.shape[1], logsumexp(SCALE * scores) if len(scores) else 0
             for start, stop, k in np.ndindex(L, L + 1, made.problem.n_labels):
                 if start < stop:
@@ -119,11 +141,12 @@ def test_probabilities_of_segments_equal_enumeration(seed):
         np.testing.assert_allclose(maxima.of_segments(made.w, 1.0, rows), best, atol=1e-12)
 
 
-def long_problem(rng, lengths, K=3, bins=(1, 2, 5, 9, 30), most=(2**60, 25, 40)):
+def long_problem(rng, lengths, K=3, bins=(1, 2, 5, 9, 30), most=(2**60, 25, 40), splits=False):
     """Sequences whose windows of durations take several blocks, with forbidden labels."""
     model = SegmentModel(
-        K, bins=np.array(bins), least=np.array([1, 3, 2][:K]), most=np.array(most[:K])
-    )
+        K, bins=np.array(bins), least=np.array([1, 3, 2][:K]), most=np.array(most[:K]),
+        self_transitions=splits,
+    )  # fmt: skip
     lengths = np.array(lengths)
     X = rng.standard_normal((lengths.sum(), 2))
     problem = SegmentProblem(X, ChainRanges(np.cumsum(lengths) - lengths, lengths), model)
@@ -133,9 +156,10 @@ def long_problem(rng, lengths, K=3, bins=(1, 2, 5, 9, 30), most=(2**60, 25, 40))
 
 def lattice(x, layout, w, model, known, join):
     """The total and the marginals of a sequence, from all pairs of ends; `join`: a NumPy ufunc."""
-    names = "coef", "intercept", "start", "end", "edge", "duration"
-    node, bias, start, end, edge, duration = (layout.table(w, name) for name in names)
+    names = "coef", "intercept", "start", "end", "edge", "self_transition", "duration"
+    node, bias, start, end, edge, split, duration = (layout.table(w, name) for name in names)
     theta, L, K = x @ node.T + bias, len(x), model.n_labels
+    split = split if model.self_transitions else -np.inf
     theta[0] += start
     theta[-1] += end
     theta[(known[:, np.newaxis] >= 0) & (known[:, np.newaxis] != np.arange(K))] = -np.inf
@@ -150,7 +174,7 @@ def lattice(x, layout, w, model, known, join):
 
     found = [(s, e, k, score) for k in range(K) for s, e, score in segments(k)]
     before, after = np.full((2, L + 1, K), -np.inf)
-    step = np.where(np.eye(K, dtype=bool), -np.inf, edge)
+    step = np.where(np.eye(K, dtype=bool), split, edge)
     for s, e, k, score in sorted(found):
         enter = 0 if s == 0 else join.reduce(before[s] + step[:, k])
         before[e, k] = join(before[e, k], enter + score)
@@ -167,10 +191,11 @@ def lattice(x, layout, w, model, known, join):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("maxima", [False, True])
-def test_long_sequences_equal_sums_over_pairs(seed, maxima):
+@pytest.mark.parametrize("splits", [False, True])
+def test_long_sequences_equal_sums_over_pairs(seed, maxima, splits):
     rng = np.random.default_rng(seed)
     lengths = [70, 31, 9]
-    problem, w, X, model = long_problem(rng, lengths)
+    problem, w, X, model = long_problem(rng, lengths, splits=splits)
     known = np.where(rng.random(len(X)) < 0.04, 0, -1)
     scale, join = (1.0, np.maximum) if maxima else (SCALE, np.logaddexp)
     value, found = sum_blocks(SegmentSums(problem, maxima), w, scale, known=known, marginals=True)
@@ -187,8 +212,9 @@ def test_long_sequences_equal_sums_over_pairs(seed, maxima):
         at += length
 
 
-def test_long_rankings_agree_with_the_decoder(rng):
-    problem, w, _, _ = long_problem(rng, [200, 64, 1])
+@pytest.mark.parametrize("splits", [False, True])
+def test_long_rankings_agree_with_the_decoder(rng, splits):
+    problem, w, _, _ = long_problem(rng, [200, 64, 1], splits=splits)
     ranked = segment_top_k(SegmentSums(problem), w, 200)
     for i, (codes, values) in enumerate(ranked[:2]):
         best, value, _, _ = problem.best_code(i, w, 0.0)
@@ -211,11 +237,13 @@ def test_samples_follow_the_distribution():
         for y, scores, drawn in zip(made.labelings, made.scores, parts, strict=True):
             if len(scores) == 0:
                 continue
+            # Draws are the labels of nodes, which several segmentations may have.
             number = made.problem.n_labels ** np.arange(y.shape[1])
             drawn = drawn.reshape(n_draws, -1) @ number
-            counts = np.bincount(drawn, minlength=(y @ number).max() + 1)
-            p = np.exp(SCALE * scores - logsumexp(SCALE * scores))
-            seen, many = counts[y @ number], p * n_draws >= 5
+            of_labels, inverse = np.unique(y % made.problem.n_labels @ number, return_inverse=True)
+            counts = np.bincount(drawn, minlength=of_labels.max() + 1)
+            p = np.bincount(inverse, np.exp(SCALE * scores - logsumexp(SCALE * scores)))
+            seen, many = counts[of_labels], p * n_draws >= 5
             assert counts.sum() == seen.sum()  # forbidden segmentations are never drawn
             expected = np.append(p[many], p[~many].sum()) * n_draws
             seen = np.append(seen[many], seen[~many].sum())

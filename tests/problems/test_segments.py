@@ -26,18 +26,21 @@ from tests.reference.segments import (
     durations_of,
     features_of,
     is_within,
+    labels_of,
     segment_loss,
+    with_split_counts,
+    with_splits,
 )
 
 
 def make_segments(rng, K, lengths, bins=(1, 2, 4), kinds=(), n_given=0, loss=None, longest=7,
-                  **options):  # fmt: skip
+                  splits=False, **options):  # fmt: skip
     """As `make_chains`; `bins` may be None.
 
     With `longest` 3, segments have at most two nodes, whose means are exact.
     """
     made = make_chains(rng, K, lengths, **options)
-    more = {"kinds": kinds, "n_given": n_given, "loss": loss, "longest": longest}
+    more = {"kinds": kinds, "n_given": n_given, "loss": loss, "longest": longest, "splits": splits}
     arguments = made.arguments
     starts, ends, labels = (arguments[key] for key in ("starts_here", "ends_here", "labels"))
     most = rng.integers(2, longest, K)
@@ -45,33 +48,44 @@ def make_segments(rng, K, lengths, bins=(1, 2, 4), kinds=(), n_given=0, loss=Non
     allowed = [
         [
             y
-            for y in product(range(K), repeat=length)
-            if is_within(y, s, e, least, most) and is_allowed(y, made.model, s, e)
+            for labels_ in product(range(K), repeat=length)
+            if is_allowed(labels_, made.model, s, e)
+            for y in (with_splits(labels_, K) if splits else [labels_])
+            if is_within(y, s, e, least, most)
         ]
         for length, s, e in zip(lengths, starts, ends, strict=True)
     ]
     if not all(allowed):
         return make_segments(rng, K, lengths, bins, **more, **options)
+    codes = arguments["labels"] = labels.copy()
     for i, of_block in enumerate(allowed):
-        first = arguments["start"][i]
-        labels[first : first + lengths[i]] = of_block[rng.integers(len(of_block))]
+        own = slice(arguments["start"][i], arguments["start"][i] + lengths[i])
+        codes[own] = of_block[rng.integers(len(of_block))]
+        labels[own] = codes[own] % K
     limits = {"bins": None if bins is None else np.array(bins), "least": least, "most": most}
-    limits |= {"kinds": kinds, "n_given": n_given}
+    limits |= {"kinds": kinds, "n_given": n_given, "self_transitions": splits}
     del arguments["copies_end"]
     own = {}
     if n_given:
         # One row before the blocks, and one after them.
         given = random_rows(rng, [1, *lengths, 1], n_given)
         own["given"] = replace(given, values=np.round(2 * given.values))
-    block_loss = made.loss
+
+    def block_loss(i, y):
+        return made.loss(i, labels_of(y, K))
+
     if loss is not None:
         first, length = np.asarray(arguments["start"]), np.asarray(lengths)
-        own["segment_loss"] = SegmentLoss.of(loss, labels, first, length, 1)
+        own["segment_loss"] = SegmentLoss.of(loss, codes, first, length, 1, K)
         arguments["cost"] = np.zeros((K, K))
 
         def block_loss(i, y):
-            truth = labels[first[i] : first[i] + length[i]].tolist()
-            of = segment_loss(truth, y) if loss == "segments" else boundary_loss(truth, y, 1)
+            truth = codes[first[i] : first[i] + length[i]].tolist()
+            of = (
+                segment_loss(truth, y, K)
+                if loss == "segments"
+                else boundary_loss(truth, y, 1, K)
+            )
             return arguments["loss_scale"][i] * of
 
     problem = SegmentProblem(
@@ -80,21 +94,27 @@ def make_segments(rng, K, lengths, bins=(1, 2, 4), kinds=(), n_given=0, loss=Non
     X = arguments["X"]
     n_chain = K * problem.n_features
 
+    has_weights = splits and made.model.transitions
+
+    def chain_phi(i, y):
+        found = made.phi(i, labels_of(y, K))
+        return with_split_counts(found, y, made.model) if has_weights else found
+
     def phi(i, y):
         count = durations_of(y, starts[i], ends[i], bins or (), K) if bins else np.empty(0)
         if not kinds and not n_given:
-            return np.r_[made.phi(i, y), count]
+            return np.r_[chain_phi(i, y), count]
         a, b = arguments["start"][i], arguments["start"][i] + lengths[i]
         x = np.asarray(X[a:b].todense() if sparse.issparse(X) else X[a:b], dtype=float)
         given = rows_of(own["given"], a, lengths[i]) if n_given else None
         tables, others = features_of(x, y, kinds, given, K, starts[i], ends[i])
-        of_chain = made.phi(i, y)
+        of_chain = chain_phi(i, y)
         tables = [table.ravel() for table in tables]
         return np.concatenate(
             [of_chain[:n_chain], *tables, of_chain[n_chain:], count, others.ravel()]
         )
 
-    n_more = K * len(bins or ()) + K * n_given
+    n_more = K * len(bins or ()) + K * n_given + K * has_weights
     n_chain = n_chain if kinds else 0
     w = np.concatenate([
         made.w[:n_chain], rng.integers(-4, 5, n_chain * len(kinds)), made.w[n_chain:],
@@ -114,8 +134,9 @@ def make_segments(rng, K, lengths, bins=(1, 2, 4), kinds=(), n_given=0, loss=Non
 @pytest.mark.parametrize("K, lengths", [(1, (3, 2)), (2, (5, 2, 7)), (3, (4, 5)), (9, (3, 2))])
 @pytest.mark.parametrize("bins", [(1, 2, 4), (1,), None])
 @pytest.mark.parametrize("masked", [False, True])
-def test_contract(rng, K, lengths, bins, masked):
-    made = make_segments(rng, K, lengths, bins, masked=masked)
+@pytest.mark.parametrize("splits", [False, True])
+def test_contract(rng, K, lengths, bins, masked, splits):
+    made = make_segments(rng, K, lengths, bins, masked=masked, splits=splits)
     check_against_definition(made, rng)
 
 
@@ -132,16 +153,19 @@ def test_contract(rng, K, lengths, bins, masked):
     ],
     ids=str,
 )
-def test_contract_of_other_terms(rng, options):
+@pytest.mark.parametrize("splits", [False, True])
+def test_contract_of_other_terms(rng, options, splits):
     for _ in range(5):
-        check_against_definition(make_segments(rng, 3, (4, 2, 5), **options), rng)
+        made = make_segments(rng, 3, (4, 2, 5), splits=splits, **options)
+        check_against_definition(made, rng)
 
 
 @pytest.mark.parametrize("kinds", [(kind,) for kind in FEATURE_KINDS] + [FEATURE_KINDS, ()])
 @pytest.mark.parametrize("n_given", [0, 2])
 @pytest.mark.parametrize("bins", [(1, 2), None])
-def test_contract_of_features_of_segments(rng, kinds, n_given, bins):
-    options = {"kinds": kinds, "n_given": n_given, "longest": 3}
+@pytest.mark.parametrize("splits", [False, True])
+def test_contract_of_features_of_segments(rng, kinds, n_given, bins, splits):
+    options = {"kinds": kinds, "n_given": n_given, "longest": 3, "splits": splits}
     for _ in range(2):
         check_against_definition(make_segments(rng, 3, (4, 1, 5), bins, **options), rng)
     for storage, dtype in STORAGES:
@@ -152,11 +176,12 @@ def test_contract_of_features_of_segments(rng, kinds, n_given, bins):
 @pytest.mark.parametrize("loss", ["segments", "boundaries"])
 @pytest.mark.parametrize("kinds", [(), FEATURE_KINDS])
 @pytest.mark.parametrize("masked", [False, True])
-def test_contract_of_losses_of_segments(rng, loss, kinds, masked):
+@pytest.mark.parametrize("splits", [False, True])
+def test_contract_of_losses_of_segments(rng, loss, kinds, masked, splits):
     longest = 3 if kinds else 7
     for lengths in ((5, 2, 6), (1, 4)):
         made = make_segments(
-            rng, 3, lengths, kinds=kinds, loss=loss, longest=longest, masked=masked
+            rng, 3, lengths, kinds=kinds, loss=loss, longest=longest, masked=masked, splits=splits
         )
         check_against_definition(made, rng)
 

@@ -1,7 +1,10 @@
-"""Segments by their definition: the durations of runs of equal labels, in plain Python."""
+"""Segments by their definition: the durations of runs of equal labels, in plain Python.
+
+A code has the label k of each node, or K + k if a segment starts there after one with the same label.
+"""
 
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise, product
 
 import numpy as np
 
@@ -10,8 +13,13 @@ from tests.reference import brute_force, changes
 KINDS = ("mean", "contrast", "first", "last")
 
 
-def runs(y):
-    """The runs of a labeling: (start, stop, label)."""
+def runs(y, n_labels=None):
+    """The segments of a labeling, or of a code if there is `n_labels`: (start, stop, label)."""
+    if n_labels is not None:
+        starts = [
+            l for l in range(len(y)) if l == 0 or y[l] >= n_labels or y[l] != y[l - 1] % n_labels
+        ]
+        return [(a, b, y[a] % n_labels) for a, b in pairwise([*starts, len(y)])]
     out, start = [], 0
     for label, nodes in groupby(y):
         stop = start + len(list(nodes))
@@ -20,10 +28,39 @@ def runs(y):
     return out
 
 
+def with_splits(y, n_labels):
+    """All codes of segmentations whose nodes have the labels y."""
+    choices = [
+        (k, n_labels + k) if l > 0 and k == y[l - 1] else (k,) for l, k in enumerate(y)
+    ]
+    return list(product(*choices))
+
+
+def labels_of(y, n_labels):
+    """The labels of the nodes of a code."""
+    return tuple(code % n_labels for code in y)
+
+
+def split_counts(y, n_labels):
+    """The number of segments of each label after one with the same label."""
+    codes = [code - n_labels for code in y if code >= n_labels]
+    return np.bincount(codes, minlength=n_labels).astype(float)
+
+
+def with_split_counts(phi, y, model):
+    """The features of a chain with transitions, given a code, followed by the counts of splits."""
+    K, counts, phi = model.n_labels, split_counts(y, model.n_labels), phi.copy()
+    groups = np.arange(K * K).reshape(K, K) if model.groups is None else model.groups
+    for k in range(K):
+        if groups[k, k] >= 0:
+            phi[len(phi) - 1 - groups.max() + groups[k, k]] -= counts[k]
+    return np.r_[phi, counts]
+
+
 def durations_of(y, starts, ends, bins, n_labels):
     """The number of runs of each label and bin; runs at open ends have no duration."""
     count = np.zeros((n_labels, len(bins)))
-    for start, stop, label in runs(y):
+    for start, stop, label in runs(y, n_labels):
         if (start > 0 or starts) and (stop < len(y) or ends):
             count[label, np.searchsorted(bins, stop - start, side="right") - 1] += 1
     return count.ravel()
@@ -37,7 +74,7 @@ def features_of(x, y, kinds, given, n_labels, starts=True, ends=True):
     x, K = np.asarray(x, dtype=float), n_labels
     tables = {kind: np.zeros((K, x.shape[1])) for kind in kinds}
     others = np.zeros((K, len(given[0, 1]))) if given else np.zeros((K, 0))
-    for start, stop, label in runs(y):
+    for start, stop, label in runs(y, K):
         if not ((start > 0 or starts) and (stop < len(y) or ends)):
             continue
         mean = x[start:stop].mean(axis=0)
@@ -55,9 +92,9 @@ def features_of(x, y, kinds, given, n_labels, starts=True, ends=True):
     return [tables[kind] for kind in KINDS if kind in kinds], others
 
 
-def segment_loss(truth, y):
+def segment_loss(truth, y, n_labels=None):
     """Segments without a match (intersection over union above 1/2, same label), on both sides."""
-    true, found = runs(truth), runs(y)
+    true, found = runs(truth, n_labels), runs(y, n_labels)
     n_matches = sum(
         k == label and 2 * (min(b, stop) - max(a, start)) > max(b, stop) - min(a, start)
         for a, b, k in true
@@ -66,15 +103,18 @@ def segment_loss(truth, y):
     return len(true) + len(found) - 2 * n_matches
 
 
-def boundary_loss(truth, y, tolerance):
+def boundary_loss(truth, y, tolerance, n_labels=None):
     """The loss of the boundaries between segments, see tests.reference.changes.loss."""
-    return changes.loss(*([0, *(np.diff(z) != 0)] for z in (truth, y)), tolerance)
+    starts = [[start for start, _, _ in runs(z, n_labels)[1:]] for z in (truth, y)]
+    return changes.loss(*([l in own for l in range(len(y))] for own in starts), tolerance)
 
 
-def segment_losses(name, truth, labelings, tolerance):
-    """The losses "segments" or "boundaries" of labelings."""
+def segment_losses(name, truth, labelings, tolerance, n_labels=None):
+    """The losses "segments" or "boundaries" of labelings, or codes."""
     losses = [
-        segment_loss(truth, y) if name == "segments" else boundary_loss(truth, y, tolerance)
+        segment_loss(truth, y, n_labels)
+        if name == "segments"
+        else boundary_loss(truth, y, tolerance, n_labels)
         for y in labelings
     ]
     return np.array(losses, dtype=float)
@@ -86,7 +126,7 @@ def is_within(y, starts, ends, least, most):
         and (
             stop - start >= least[label] or not ((start > 0 or starts) and (stop < len(y) or ends))
         )
-        for start, stop, label in runs(y)
+        for start, stop, label in runs(y, len(least))
     )
 
 

@@ -1,18 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._kernels._storage cimport Storage
-from sstruct._oracles.segment._segment_terms cimport SegmentTerms
-
-
-# Scores of a chain as a sequence of segments; rows of K labels are padded to KP.
-cdef struct SegmentScores:
-    const double* theta              # L x KP, of the nodes, with the scores of both ends; -inf forbids
-    Py_ssize_t L, KP
-    const double* edge               # K x KP, of neighboring nodes, or NULL: 0
-    const double* split              # K, of a segment after one with the same label; NULL: forbidden
-    const double* duration           # K x n_bins, by label and bin, or NULL: 0
-    bint open_start, open_end        # whether the first and the last segment may continue outside
-    const SegmentTerms* terms        # scores of whole segments, or NULL: 0
+from sstruct._oracles.segment._segment_terms cimport SegmentScores
 
 
 # A set of candidate starts of a segment: those in reach, by decreasing score, in a ring.
@@ -47,8 +36,8 @@ cdef class SegmentDecoder(Storage):
     cdef double extend_all(
         self, const SegmentScores* scores, Py_ssize_t end, Py_ssize_t k) noexcept nogil
     cdef double decode(
-        self, const SegmentScores* scores, int32_t* labels, unsigned char* begins) except? -1 nogil
+        self, const SegmentScores* scores, int32_t* code, unsigned char* begins) except? -1 nogil
     cdef double trace(
-        self, const SegmentScores* scores, int32_t k, int32_t* labels,
+        self, const SegmentScores* scores, int32_t k, int32_t* code,
         unsigned char* begins) noexcept nogil
     cdef Py_ssize_t bin_of(self, int64_t duration) noexcept nogil

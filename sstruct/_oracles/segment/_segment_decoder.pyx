@@ -10,7 +10,8 @@
 #     limits the starts, so that S stays finite.
 # (d) The score of an edge between two nodes of a segment is edge[k, k], as in a chain, so that without
 #     durations this is the decoder of chains. Two segments with the same label may only be neighbors if
-#     `split` has the score of the boundary.
+#     `split` has the score of the boundary. A code has the label of each node, plus K where a segment
+#     starts after one with the same label, so that each segmentation has one code.
 # (e) If a segment may continue outside of the chain, its duration is unknown: it has no duration score
 #     and no minimum duration.
 # (f) Whole segments may have scores, which depend on both ends (`_segment_terms.pxd`). Then all starts in
@@ -25,7 +26,7 @@ from libc.string cimport memset
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows, rows_of
-from sstruct._oracles.segment._segment_terms cimport segment_term
+from sstruct._oracles.segment._segment_terms cimport FORBIDDEN, REQUIRED, segment_term
 
 import numpy as np
 
@@ -95,7 +96,7 @@ cdef class SegmentDecoder(Storage):
             raise ValueError(f"{name} has {L} positions, expected less than {LONGEST}")
         given.L, given.KP, given.edge = L, terms.KP, terms.edge
         given.split, given.duration, given.open_start, given.open_end = NULL, NULL, False, False
-        given.terms = NULL
+        given.terms, given.bound = NULL, NULL
         if duration is not None:
             durations = np.ascontiguousarray(duration, dtype=np.float64)
             if durations.shape[0] != K or durations.shape[1] != self.n_bins:
@@ -120,7 +121,7 @@ cdef class SegmentDecoder(Storage):
         if value == -INFINITY:
             return np.empty((0, 3), dtype=np.intp), value
         starts = np.flatnonzero(begins)
-        return np.column_stack([starts, np.append(starts[1:], L), labels[starts]]), value
+        return np.column_stack([starts, np.append(starts[1:], L), labels[starts] % K]), value
 
     cdef int prepare(self, Py_ssize_t L) except -1 nogil:
         """Allocate memory for a chain of L nodes, and empty all windows."""
@@ -161,7 +162,8 @@ cdef class SegmentDecoder(Storage):
                 if j != k:
                     score = self.best[j] + (
                         scores.edge[j * scores.KP + k] if scores.edge != NULL else 0)
-                elif scores.split != NULL:
+                elif scores.split != NULL and (
+                        scores.bound == NULL or scores.bound[l] != FORBIDDEN):
                     score = self.best[k] + scores.split[k]
                 else:
                     continue
@@ -256,22 +258,24 @@ cdef class SegmentDecoder(Storage):
         return highest
 
     cdef double decode(
-            self, const SegmentScores* scores, int32_t* labels,
+            self, const SegmentScores* scores, int32_t* code,
             unsigned char* begins) except? -1 nogil:
-        """Write the label of each node, and whether a segment begins there; return the score.
+        """Write the code of the best segmentation, and at which nodes segments begin; return its score.
 
         Returns -inf if there is no segmentation; then nothing is written. `begins` may be NULL.
         """
         cdef Py_ssize_t l, k, K = self.n_labels, best = 0
         cdef double score, stay, highest
+        cdef bint required
         self.prepare(scores.L)
         for l in range(scores.L):
             self.begin(scores, l)
+            required = scores.bound != NULL and scores.bound[l] == REQUIRED
             for k in range(K):
                 score = scores.theta[l * scores.KP + k]
                 stay = scores.edge[k * scores.KP + k] if scores.edge != NULL else 0
                 # gain[l] belongs to segments from l on, with no step to node l.
-                if stay == -INFINITY:
+                if stay == -INFINITY or required:
                     self.limit[k] = l
                 elif l > 0:
                     self.total[k] += stay
@@ -292,10 +296,10 @@ cdef class SegmentDecoder(Storage):
                 best = k
         if self.best[best] == -INFINITY:
             return -INFINITY
-        return self.trace(scores, <int32_t> best, labels, begins)
+        return self.trace(scores, <int32_t> best, code, begins)
 
     cdef double trace(
-            self, const SegmentScores* scores, int32_t k, int32_t* labels,
+            self, const SegmentScores* scores, int32_t k, int32_t* code,
             unsigned char* begins) noexcept nogil:
         """Write the best segmentation that ends with label k; return its score."""
         cdef Py_ssize_t l, start, end = scores.L, K = self.n_labels
@@ -305,7 +309,7 @@ cdef class SegmentDecoder(Storage):
         while end > 0:
             start = self.start[end * K + k]
             for l in range(start, end):
-                labels[l] = k
+                code[l] = k
                 value += scores.theta[l * scores.KP + k]
                 if l > start and scores.edge != NULL:
                     value += scores.edge[k * scores.KP + k]
@@ -319,6 +323,7 @@ cdef class SegmentDecoder(Storage):
             before = self.before[start * K + k]
             if before == k:
                 value += scores.split[k]
+                code[start] += <int32_t> K
             elif before >= 0 and scores.edge != NULL:
                 value += scores.edge[before * scores.KP + k]
             k, end = before, start

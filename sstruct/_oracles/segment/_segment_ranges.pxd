@@ -2,7 +2,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from sstruct._kernels._storage cimport Storage
-from sstruct._oracles.segment._segment_terms cimport SegmentTerms, segment_term
+from sstruct._oracles.segment._segment_terms cimport (
+    FORBIDDEN, REQUIRED, SegmentScores, SegmentTerms, segment_term)
 
 
 cdef class SegmentRanges(Storage):
@@ -15,19 +16,27 @@ cdef class SegmentRanges(Storage):
     cdef const double* edge          # K x KP, or NULL: 0
     cdef const double* duration      # K x n_bins, or NULL: 0
     cdef const SegmentTerms* terms   # scores of whole segments, or NULL: 0
+    cdef const unsigned char* bound  # as in SegmentScores
+    cdef bint splits                 # whether a segment may follow one with the same label
     cdef double scale, shift         # factor of all scores; sum of the highest score of each node
     cdef double* total               # K x (L + 1): sums of the scores of the nodes before each one
     cdef double* step                # K x K: of a segment of label k after one of label j, at k K + j
     cdef double* stay                # K: of two neighboring nodes of a segment
     cdef unsigned char* single       # K: whether segments have one node
 
-    cdef int load(
-        self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-        const double* duration, const SegmentTerms* terms, double scale) except -1 nogil
+    cdef int load(self, const SegmentScores* scores, double scale) except -1 nogil
 
     cdef inline bint is_forbidden(self, Py_ssize_t l, Py_ssize_t k) noexcept nogil:
         """Return whether label k is forbidden at node l."""
         return self.theta[l * self.KP + k] == -INFINITY
+
+    cdef inline bint must_start(self, Py_ssize_t l, Py_ssize_t k) noexcept nogil:
+        """Return whether a segment of label k that contains node l starts there."""
+        return self.single[k] or self.bound != NULL and self.bound[l] == REQUIRED
+
+    cdef inline bint may_split(self, Py_ssize_t l) noexcept nogil:
+        """Return whether a segment may start at node l after one with the same label."""
+        return self.splits and (self.bound == NULL or self.bound[l] != FORBIDDEN)
 
     cdef inline double duration_score(self, Py_ssize_t k, Py_ssize_t r) noexcept nogil:
         """Return the scaled score of the durations of range r, one of label k."""

@@ -34,14 +34,15 @@ cdef class SegmentRanges(Storage):
         self.least, self.most = first[label, bin_], last[label, bin_]
         self.bin = bin_.astype(np.int64)
 
-    cdef int load(
-            self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-            const double* duration, const SegmentTerms* terms, double scale) except -1 nogil:
-        """Set the scores of a sequence, which must remain valid."""
-        cdef Py_ssize_t l, j, k, K = self.n_labels, at
+    cdef int load(self, const SegmentScores* scores, double scale) except -1 nogil:
+        """Set the scores of a sequence, of known ends; the arrays must remain valid."""
+        cdef Py_ssize_t l, j, k, K = self.n_labels, at, L = scores.L, KP = scores.KP
+        cdef const double* theta = scores.theta
+        cdef const double* edge = scores.edge
         cdef double highest
         self.theta, self.L, self.KP, self.edge = theta, L, KP, edge
-        self.duration, self.terms, self.scale, self.shift = duration, terms, scale, 0
+        self.duration, self.terms, self.scale, self.shift = scores.duration, scores.terms, scale, 0
+        self.bound, self.splits = scores.bound, scores.split != NULL
         self.grow(<void**> &self.total, (L + 1) * K, sizeof(double))
         self.grow(<void**> &self.step, K * K, sizeof(double))
         self.grow(<void**> &self.stay, K, sizeof(double))
@@ -50,6 +51,8 @@ cdef class SegmentRanges(Storage):
             for j in range(K):
                 self.step[k * K + j] = -INFINITY if j == k else (
                     scale * edge[j * KP + k] if edge != NULL else 0)
+            if self.splits:
+                self.step[k * K + k] = scale * scores.split[k]
             self.stay[k] = scale * edge[k * KP + k] if edge != NULL else 0
             self.single[k] = self.stay[k] == -INFINITY
             if self.single[k]:

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.segment._segment_ranges cimport SegmentRanges
-from sstruct._oracles.segment._segment_terms cimport SegmentTerms
+from sstruct._oracles.segment._segment_terms cimport SegmentScores
 
 
 # One way to reach a node: a way to reach one of its inputs, which it extends.
@@ -26,11 +26,9 @@ cdef class SegmentRanking(SegmentRanges):
     cdef Py_ssize_t front_stop, front_room
     cdef Py_ssize_t* path
 
-    cdef Py_ssize_t rank(
-        self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-        const double* duration, const SegmentTerms* terms, Py_ssize_t k) except -1 nogil
-    cdef int write(self, int32_t* labels, double* values) except -1 nogil
-    cdef double score(self, const int32_t* labels) noexcept nogil
+    cdef Py_ssize_t rank(self, const SegmentScores* scores, Py_ssize_t k) except -1 nogil
+    cdef int write(self, int32_t* code, double* values) except -1 nogil
+    cdef double score(self, const int32_t* code) noexcept nogil
     cdef int start(self) except -1 nogil
     cdef int find_best(self, Py_ssize_t node) except -1 nogil
     cdef bint advance(self) except -1 nogil

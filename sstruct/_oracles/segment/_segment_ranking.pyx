@@ -1,7 +1,7 @@
 # Design:
 # (a) Compute the k best segmentations of a sequence, by the lazy algorithm 3 of Huang and Chiang (2005) on
 #     an acyclic graph whose paths are the segmentations. For each label and node s there is a leaf,
-#     "a segment starts at s", whose inputs are the ends of segments of other labels; and for each end e,
+#     "a segment starts at s", whose inputs are the ends of segments that it may follow; and for each end e,
 #     "a segment ends before e", whose inputs are the starts that durations allow. The starts of a range
 #     of durations are consecutive leaves; a binary tree over the leaves of a label has O(log L) nodes
 #     that cover them, so that an end has few inputs; with scores of whole segments, all starts are its
@@ -12,8 +12,7 @@
 #     segmentation costs a pass down and up a path.
 # (c) Values of ways contain differences of sums over nodes. The scores of the results are added up along
 #     them, and sorted again, since rounding might have exchanged those that are nearly equal.
-# (d) A segment has one duration range, and neighbors have different labels: all paths have different
-#     labels of nodes.
+# (d) A segment has one duration range: all paths are different segmentations, with different codes.
 """The k best segmentations of a sequence."""
 
 from libc.math cimport INFINITY
@@ -27,15 +26,13 @@ from sstruct._kernels._interruption cimport look_after
 cdef class SegmentRanking(SegmentRanges):
     """Ranks the segmentations of one sequence at a time; owns the scratch memory."""
 
-    cdef Py_ssize_t rank(
-            self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-            const double* duration, const SegmentTerms* terms, Py_ssize_t k) except -1 nogil:
+    cdef Py_ssize_t rank(self, const SegmentScores* scores, Py_ssize_t k) except -1 nogil:
         """Find the k best allowed segmentations, or all if there are fewer; return their number.
 
-        The arguments are those of `SegmentRanges.load`. Use `write` to obtain the labels.
+        Use `write` to obtain their codes.
         """
         cdef Py_ssize_t count = 1
-        self.load(theta, L, KP, edge, duration, terms, 1.0)
+        self.load(scores, 1.0)
         self.start()
         if not self.ways[self.n_labels * self.block].value > -INFINITY:
             return 0
@@ -43,8 +40,8 @@ cdef class SegmentRanking(SegmentRanges):
             count += 1
         return count
 
-    cdef int write(self, int32_t* labels, double* values) except -1 nogil:
-        """Write the ranked segmentations, as labels of nodes (rows of length L), and their scores."""
+    cdef int write(self, int32_t* code, double* values) except -1 nogil:
+        """Write the codes of the ranked segmentations, as rows of length L, and their scores."""
         cdef Py_ssize_t way = self.n_labels * self.block, at, node, k, l, end
         while way >= 0:
             at = self.ways[way].before
@@ -54,26 +51,31 @@ cdef class SegmentRanking(SegmentRanges):
                 node = self.ways[at].node - k * self.block
                 if self.width <= node < 2 * self.width:     # a segment starts here
                     for l in range(node - self.width, end):
-                        labels[l] = <int32_t> k
+                        code[l] = <int32_t> k
+                    if end < self.L and code[end] == k:
+                        code[end] += <int32_t> self.n_labels
                     end = node - self.width
                 at = self.ways[at].before
-            values[0] = self.score(labels)
-            labels += self.L
+            values[0] = self.score(code)
+            code += self.L
             values += 1
             way = self.ways[way].next
             look_after(5.0 * self.L)
         return 0
 
-    cdef double score(self, const int32_t* labels) noexcept nogil:
-        """Return the score of a segmentation, given the labels of nodes."""
-        cdef Py_ssize_t l, k, r, start = 0
+    cdef double score(self, const int32_t* code) noexcept nogil:
+        """Return the score of a segmentation, given its code."""
+        cdef Py_ssize_t l, k, r, before = 0, start = 0
         cdef double value = 0
         for l in range(self.L):
-            k = labels[l]
+            k = code[l] % self.n_labels
             value += self.theta[l * self.KP + k]
-            if l > 0 and self.edge != NULL:
-                value += self.edge[labels[l - 1] * self.KP + k]
-            if l + 1 < self.L and labels[l + 1] == k:
+            if code[l] >= self.n_labels:
+                value += self.step[k * self.n_labels + k]
+            elif l > 0 and self.edge != NULL:
+                value += self.edge[before * self.KP + k]
+            before = k
+            if l + 1 < self.L and code[l + 1] == k:
                 continue
             for r in range(self.range_at[k], self.range_at[k + 1]):
                 if self.least[r] <= l + 1 - start <= self.most[r]:
@@ -117,7 +119,7 @@ cdef class SegmentRanking(SegmentRanges):
                 self.lowest[end] = self.lowest[end - 1]
                 if self.is_forbidden(l, k):
                     self.lowest[end] = <int32_t> l + 1
-                elif self.single[k]:
+                elif self.must_start(l, k):
                     self.lowest[end] = <int32_t> l
             for k in range(K):
                 self.find_best(k * self.block + 2 * self.width + l + 1)
@@ -213,7 +215,7 @@ cdef class SegmentRanking(SegmentRanges):
         elif own < 2 * self.width:
             s = own - self.width
             for j in range(K):
-                if j != k:
+                if j != k or self.may_split(s):
                     self.add_input(
                         j * self.block + 2 * self.width + s,
                         self.step[k * K + j] - self.total[at + s] - self.stay[k])
@@ -270,11 +272,11 @@ cdef class SegmentRanking(SegmentRanges):
 
 
 def ranked_arrays(SegmentRanking ranking not None, Py_ssize_t m):
-    """Return the result of `rank` as arrays, best first: labels (m, L) and scores (m,)."""
-    labels, values = np.empty((m, ranking.L), dtype=np.int32), np.empty(m)
-    cdef int32_t[:, ::1] rows = labels
+    """Return the result of `rank` as arrays, best first: codes (m, L) and scores (m,)."""
+    codes, values = np.empty((m, ranking.L), dtype=np.int32), np.empty(m)
+    cdef int32_t[:, ::1] rows = codes
     cdef double[::1] scores = values
     if m > 0:
         ranking.write(&rows[0, 0], &scores[0])
     order = np.argsort(-values, kind="stable")
-    return labels[order], values[order]
+    return codes[order], values[order]

@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.segment._segment_ranges cimport SegmentRanges
-from sstruct._oracles.segment._segment_terms cimport SegmentTerms
+from sstruct._oracles.segment._segment_terms cimport SegmentScores
 
 
 # The starts of segments with the durations of a range, as a queue with the sum of all entries.
@@ -24,9 +24,7 @@ cdef class SegmentSweeps(SegmentRanges):
     cdef int64_t* limit              # K
 
     cdef double join_all(self, const double* x, Py_ssize_t n) noexcept nogil
-    cdef double forward(
-        self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-        const double* duration, const SegmentTerms* terms, double scale) except? -1 nogil
+    cdef double forward(self, const SegmentScores* scores, double scale) except? -1 nogil
     cdef int backward(self) except -1 nogil
     cdef int sweep(self, bint reverse, double* starting, double* ending) except -1 nogil
     cdef int empty_queues(self) except -1 nogil

@@ -73,18 +73,14 @@ cdef class SegmentSweeps(SegmentRanges):
             highest = max(highest, x[k])
         return highest
 
-    cdef double forward(
-            self, const double* theta, Py_ssize_t L, Py_ssize_t KP, const double* edge,
-            const double* duration, const SegmentTerms* terms, double scale) except? -1 nogil:
+    cdef double forward(self, const SegmentScores* scores, double scale) except? -1 nogil:
         """Return the sum over all segmentations, -inf if all are forbidden.
 
-        theta : L x KP, node scores with those of both ends; -inf forbids a label
-        edge : K x KP, or NULL    duration : K x n_bins, or NULL    scale : factor of all scores
-        terms : scores of whole segments, or NULL
         The arrays must remain valid for the other methods. Time O(L K (K + n_bins)), with `terms`
         O(L K (K + largest duration)); memory O(L K).
         """
-        self.load(theta, L, KP, edge, duration, terms, scale)
+        cdef Py_ssize_t L = scores.L
+        self.load(scores, scale)
         self.grow(<void**> &self.before, (L + 1) * self.n_labels, sizeof(double))
         self.grow(<void**> &self.ending, (L + 1) * self.n_labels, sizeof(double))
         self.sweep(False, self.before, self.ending)
@@ -101,20 +97,24 @@ cdef class SegmentSweeps(SegmentRanges):
 
         starting : K x (L + 1), before a segment, with its step    ending : (L + 1) x K, with a segment
         """
-        cdef Py_ssize_t i, j, k, l, r, K = self.n_labels, L = self.L
+        cdef Py_ssize_t i, j, k, l, b, r, K = self.n_labels, L = self.L
         cdef double value, score
         self.empty_queues()
         self.grow(<void**> &self.room, max(K, 6 * (L + 1)), sizeof(double))
         for i in range(L):
             l = L - 1 - i if reverse else i
+            # The node after the boundary that comes before node i of this order.
+            b = l + 1 if reverse else l
             for k in range(K):
                 for j in range(K if i > 0 else 0):
                     self.room[j] = ending[i * K + j] + (
                         self.step[j * K + k] if reverse else self.step[k * K + j])
+                if i > 0 and not self.may_split(b):
+                    self.room[k] = -INFINITY
                 starting[k * (L + 1) + i] = self.join_all(self.room, K) if i > 0 else 0
                 if self.is_forbidden(l, k):
                     self.limit[k] = i + 1
-                elif self.single[k]:
+                elif i > 0 and self.must_start(b, k):
                     self.limit[k] = i
             for k in range(K):
                 value = -INFINITY
@@ -207,7 +207,7 @@ cdef class SegmentSweeps(SegmentRanges):
             p = 0
             for l in range(1, self.L + 1):
                 # [p, l) is a longest run of nodes that may be in one segment.
-                if l == self.L or self.single[k] or self.is_forbidden(l, k) or (
+                if l == self.L or self.must_start(l, k) or self.is_forbidden(l, k) or (
                         self.is_forbidden(p, k)):
                     if not self.is_forbidden(p, k) and self.terms == NULL:
                         self.cover(k, p, l, out)
@@ -343,6 +343,8 @@ cdef class SegmentSweeps(SegmentRanges):
             row = self.ending + end * K
             for j in range(K):
                 self.room[j] = row[j] + (self.step[k * K + j] if k >= 0 else 0)
+            if k >= 0 and not self.may_split(end):
+                self.room[k] = -INFINITY
             normalize(self.room, K)
             k = random_choice(random, self.room, K, 1)
             start = self.sample_start(random, end, k)
@@ -359,7 +361,7 @@ cdef class SegmentSweeps(SegmentRanges):
         cdef double left = (random_next(random) >> 11) * (1.0 / 9007199254740992.0), weight
         cdef double total = self.ending[end * self.n_labels + k] - self.total[k * (self.L + 1) + end]
         for s in range(end - 1, -1, -1):
-            if self.is_forbidden(s, k) or (self.single[k] and s < end - 1):
+            if self.is_forbidden(s, k) or (s < end - 1 and self.must_start(s + 1, k)):
                 break
             while r < self.range_at[k + 1] and end - s > self.most[r]:
                 r += 1
@@ -381,10 +383,8 @@ cdef class SegmentSweeps(SegmentRanges):
             self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t k) except? -1 nogil:
         """Return the sum over all segmentations with a segment, after `backward`."""
         cdef Py_ssize_t l, r, at = k * (self.L + 1)
-        if self.single[k] and stop > start + 1:
-            return -INFINITY
         for l in range(start, stop):
-            if self.is_forbidden(l, k):
+            if self.is_forbidden(l, k) or (l > start and self.must_start(l, k)):
                 return -INFINITY
         for r in range(self.range_at[k], self.range_at[k + 1]):
             if self.least[r] <= stop - start <= self.most[r]:

@@ -1,4 +1,4 @@
-# Scores of whole segments, in constant time from sums over the first nodes of a sequence.
+# Scores of a sequence of segments; those of whole segments in constant time, from sums over first nodes.
 from libc.stdint cimport int32_t, int64_t
 
 
@@ -27,6 +27,25 @@ cdef struct SegmentTerms:
     const int32_t* label             # L: true labels
     const int32_t* begin             # L: ends of the true segment of each node
     const int32_t* stop
+
+
+# Boundaries before a node, in addition to those between different labels.
+cdef enum:
+    FREE
+    REQUIRED       # a segment starts at the node
+    FORBIDDEN      # the node and the one before it are in one segment if their labels are equal
+
+
+# Scores of a chain as a sequence of segments; rows of K labels are padded to KP.
+cdef struct SegmentScores:
+    const double* theta              # L x KP, of the nodes, with the scores of both ends; -inf forbids
+    Py_ssize_t L, KP
+    const double* edge               # K x KP, of neighboring nodes, or NULL: 0
+    const double* split              # K, of a segment after one with the same label; NULL: forbidden
+    const unsigned char* bound       # L: FREE, REQUIRED or FORBIDDEN; NULL: all are FREE
+    const double* duration           # K x n_bins, by label and bin, or NULL: 0
+    bint open_start, open_end        # whether the first and the last segment may continue outside
+    const SegmentTerms* terms        # scores of whole segments, or NULL: 0
 
 
 cdef inline double feature_term(

@@ -1,7 +1,10 @@
 # Design:
 # (a) A chain whose runs of equal labels have scores and limits of their durations: in addition to phi
 #     of _chain_problem.pyx, the number of runs of each label and bin of durations. A code is that of a
-#     chain, the labels of the nodes.
+#     chain, the labels of the nodes, unless a segment may follow one with the same label: then K is added
+#     to the label where it starts (segment_arguments.py). A run is a longest part of a code without such
+#     a start and with one label. The methods of the chain get the labels of the nodes, and their results
+#     are corrected: a split has its own weight in place of that of the step from the label to itself.
 # (b) A run at an end of a block that is not an end of the sequence (`starts_here`, `ends_here`) may
 #     continue at nodes that are not used. Its duration is unknown: it has no duration weight and no
 #     minimum duration.
@@ -20,11 +23,12 @@
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from sstruct._kernels._constants cimport VECTOR_WORK
-from sstruct._oracles.segment._segment_decoder cimport SegmentDecoder, SegmentScores
-from sstruct._oracles.segment._segment_terms cimport SegmentTerms, loss_term, segment_term
+from sstruct._oracles.segment._segment_decoder cimport SegmentDecoder
+from sstruct._oracles.segment._segment_terms cimport (
+    FORBIDDEN, FREE, REQUIRED, SegmentScores, SegmentTerms, loss_term, segment_term)
 from sstruct._problems.chain._chain_problem cimport MAX_PAIRS, ChainProblem
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport (
@@ -36,7 +40,7 @@ import numpy as np
 from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.segment.segment_arguments import (
-    FEATURE_KINDS, FIRST_BIN, check_segment_loss, check_segment_rows, number_of_bins)
+    FEATURE_KINDS, FIRST_BIN, check_segment_loss, check_segment_rows, labels_of, number_of_bins)
 
 # Work of the score of one segment, relative to a multiply-add.
 cdef double SEGMENT_WORK = 5
@@ -49,23 +53,51 @@ class NoSegmentationError(NoLabelingError):
         return f"block {self.block} of {self.length} nodes has no allowed segmentation"
 
 
+cdef class NodeLabels(Storage):
+    """Scratch memory for the labels of the nodes of several segmentations."""
+
+    cdef const int32_t** of(
+            self, const int32_t** codes, Py_ssize_t count, Py_ssize_t length,
+            Py_ssize_t n_labels) except NULL nogil:
+        """Return the labels of the nodes, `length` for each of the codes."""
+        cdef Py_ssize_t k, l
+        cdef int32_t* row
+        self.grow(<void**> &self.label, count * length, sizeof(int32_t))
+        self.grow(<void**> &self.rows, count, sizeof(int32_t*))
+        for k in range(count):
+            row = self.label + k * length
+            self.rows[k] = row
+            for l in range(length):
+                row[l] = codes[k][l] - (<int32_t> n_labels if codes[k][l] >= n_labels else 0)
+        return self.rows
+
+
 cdef class SegmentProblem(ChainProblem):
     """Chains over flat rows, with weights and limits of the durations of segments.
 
     Parameters
     ----------
-    X, chains, labels, **options : as for ChainProblem
+    X, chains, **options : as for ChainProblem
         Chains are not cut into windows.
     model : SegmentModel
+    labels, known : array-like of shape (n_rows,), dtype int32, or None
+        The true code of each row, and known codes, see segment_arguments.py; -1 if there is none.
     given : SegmentRows or None
         Features of segments, if the model has weights for them.
     segment_loss : SegmentLoss or None
         The loss; `cost` must be zero. None: it is a sum over nodes.
     """
 
-    def __init__(self, X, chains, model, labels=None, *, given=None, segment_loss=None, **options):
-        super().__init__(X, chains, model, labels, **options)
-        self.arguments |= dict(given=given, segment_loss=segment_loss)
+    def __init__(
+            self, X, chains, model, labels=None, *, known=None, given=None, segment_loss=None,
+            **options):
+        self.splits = model.self_transitions
+        of_nodes = [
+            codes if codes is None or not self.splits else labels_of(codes, n * model.n_labels, model)
+            for codes, n in ((labels, 2), (known, 3))]
+        super().__init__(X, chains, model, of_nodes[0], known=of_nodes[1], **options)
+        self.arguments |= dict(labels=labels, known=known, given=given, segment_loss=segment_loss)
+        self._set_splits(labels, known)
         if self.windowed:
             raise ValueError("segments cannot be cut into windows")
         K, bins = self.n_labels, FIRST_BIN if model.bins is None else model.bins
@@ -86,6 +118,20 @@ cdef class SegmentProblem(ChainProblem):
             self.oracle_work += SEGMENT_WORK * K * self.n_pairs(
                 np.asarray(self.length), np.max(model.most)).mean()
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
+
+    def _set_splits(self, labels, known):
+        """Set everything that segments after one with the same label need."""
+        K, no_codes = self.n_labels, np.zeros(1, dtype=np.int32)
+        if self.splits and self.states_per_label > 1:
+            raise ValueError("segments after one with the same label require one state per label")
+        has_weights = self.splits and self.transitions
+        self.split_at = self._layout.starts["self_transition"] if has_weights else -1
+        self.true_code, self.known_code = [
+            np.ascontiguousarray(no_codes if codes is None else codes, dtype=np.int32)
+            for codes in (labels, known)]
+        self.split, self.plain = np.zeros(K), NodeLabels()
+        self.split_count = np.zeros(2 * K, dtype=np.int32)
+        self.bound = np.zeros(self.max_code_size if self.splits else 1, dtype=np.uint8)
 
     def _set_terms(self, model, given, segment_loss):
         """Set everything that features of segments and their loss need."""
@@ -146,9 +192,43 @@ cdef class SegmentProblem(ChainProblem):
         return norms
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
+        cdef Py_ssize_t k
         ChainProblem.potentials(self, i, w, loss_weight)
         if self.has_terms:
             self.set_terms(i, w, loss_weight)
+        for k in range(self.n_labels if self.splits else 0):
+            self.split[k] = w[self.split_at + k] if self.split_at >= 0 else 0
+            if self.masked:
+                self.split[k] += self.edge_penalty[k, k]
+        if self.splits:
+            self.set_bound(
+                self.length[i], &self.known_code[self.start[i]] if self.has_known else NULL)
+        return 0
+
+    cdef void set_bound(self, Py_ssize_t L, const int32_t* known) noexcept nogil:
+        """Set the boundaries that known codes of a block require or forbid; NULL: none."""
+        cdef Py_ssize_t l, K = self.n_labels
+        for l in range(L):
+            self.bound[l] = FREE
+            if known != NULL and known[l] >= K:
+                self.bound[l] = FORBIDDEN if known[l] >= 2 * K else REQUIRED
+
+    cdef void set_scores(self, Py_ssize_t i, const double* w, SegmentScores* scores) noexcept nogil:
+        """Set the scores of block i, after `potentials`."""
+        scores.theta, scores.L, scores.KP = &self.theta[0], self.length[i], self.KP
+        scores.edge, scores.duration = self.edge, w + self.duration_at if self.n_bins > 0 else NULL
+        scores.split = &self.split[0] if self.splits else NULL
+        scores.bound = &self.bound[0] if self.splits else NULL
+        scores.open_start, scores.open_end = not self.starts_here[i], not self.ends_here[i]
+        scores.terms = self.terms_or_null()
+
+    cdef inline int32_t label_of(self, int32_t code) noexcept nogil:
+        """Return the label of a node, given its code."""
+        return code - <int32_t> self.n_labels if code >= self.n_labels else code
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        self.need_labels()
+        memcpy(code, &self.true_code[self.start[i]], self.length[i] * sizeof(int32_t))
         return 0
 
     cdef const SegmentTerms* terms_or_null(self) noexcept nogil:
@@ -221,11 +301,8 @@ cdef class SegmentProblem(ChainProblem):
             OracleAnswer* answer) except -1 nogil:
         cdef SegmentScores scores
         self.potentials(i, w, loss_weight)
-        self.duration = w + self.duration_at if self.n_bins > 0 else NULL
-        scores.theta, scores.L, scores.KP = &self.theta[0], self.length[i], self.KP
-        scores.edge, scores.split, scores.duration = self.edge, NULL, self.duration
-        scores.open_start, scores.open_end = not self.starts_here[i], not self.ends_here[i]
-        scores.terms = self.terms_or_null()
+        self.set_scores(i, w, &scores)
+        self.duration = scores.duration
         answer.value = self.decoder.decode(&scores, code, NULL)
         if answer.value == -INFINITY:
             with gil:
@@ -258,12 +335,13 @@ cdef class SegmentProblem(ChainProblem):
         Return the entry of its duration in the table of weights, -1 if its duration is unknown.
         """
         cdef Py_ssize_t L = self.length[i]
+        cdef int32_t label = self.label_of(code[first])
         stop[0] = first + 1
-        while stop[0] < L and code[stop[0]] == code[first]:
+        while stop[0] < L and code[stop[0]] == label:
             stop[0] += 1
         if first == 0 and not self.starts_here[i] or stop[0] == L and not self.ends_here[i]:
             return -1
-        return code[first] * self.n_bins + self.decoder.bin_of(stop[0] - first)
+        return label * self.n_bins + self.decoder.bin_of(stop[0] - first)
 
     cdef void compare(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) noexcept nogil:
@@ -286,8 +364,15 @@ cdef class SegmentProblem(ChainProblem):
             Py_ssize_t count, double* out, double* work) except -1 nogil:
         cdef Py_ssize_t k, first, stop
         cdef int64_t e
+        cdef int32_t label
         cdef const double* duration = self.duration if w == NULL else w + self.duration_at
-        ChainProblem.scores(self, i, w, loss_weight, codes, count, out, work)
+        if self.splits:
+            ChainProblem.scores(
+                self, i, w, loss_weight, self.plain.of(codes, count, self.length[i], self.n_labels),
+                count, out, work)
+            self.correct_scores(i, w, codes, count, out)
+        else:
+            ChainProblem.scores(self, i, w, loss_weight, codes, count, out, work)
         if self.n_bins == 0 and not self.has_terms:
             return 0
         if w != NULL:
@@ -295,21 +380,43 @@ cdef class SegmentProblem(ChainProblem):
         for k in range(count):
             stop = 0
             while stop < self.length[i]:
-                first = stop
+                first, label = stop, self.label_of(codes[k][stop])
                 e = self.bin_of_run(i, codes[k], first, &stop)
                 if e >= 0 and (w == NULL or not self.is_shared(i, first, stop)):
                     if self.n_bins > 0:
                         out[k] += duration[e]
                     if w != NULL and self.has_features:
-                        out[k] += self.features_of_run(i, codes[k][first], first, stop, w, work)
+                        out[k] += self.features_of_run(i, label, first, stop, w, work)
                 if w == NULL and self.has_terms:
-                    out[k] += segment_term(&self.terms, first, stop, codes[k][first])
+                    out[k] += segment_term(&self.terms, first, stop, label)
             if self.has_segment_loss and w == NULL:
                 out[k] += self.terms.loss * self.n_true[i]
             elif self.has_segment_loss and loss_weight != 0:
                 out[k] += loss_weight * self.loss_scale[i] * self.loss_of(i, codes[k])
         work[0] += count * self.length[i]
         return 0
+
+    cdef void correct_scores(
+            self, Py_ssize_t i, const double* w, const int32_t** codes, Py_ssize_t count,
+            double* out) noexcept nogil:
+        """Replace the scores of steps from a label to itself by those of splits."""
+        cdef Py_ssize_t k, l, K = self.n_labels
+        cdef int32_t label, g
+        cdef double score
+        for k in range(count):
+            for l in range(1, self.length[i]):
+                if codes[k][l] < K:
+                    continue
+                label = self.label_of(codes[k][l])
+                if w == NULL:
+                    score = self.split[label] - (
+                        self.edge[label * self.KP + label] if self.edge != NULL else 0)
+                elif self.split_at < 0:
+                    continue
+                else:
+                    g = self.group[label, label] if self.tied else label * <int32_t> self.KP + label
+                    score = w[self.split_at + label] - (w[self.edge_at + g] if g >= 0 else 0)
+                out[k] += score
 
     cdef double features_of_run(
             self, Py_ssize_t i, int32_t label, Py_ssize_t first, Py_ssize_t stop, const double* w,
@@ -361,15 +468,16 @@ cdef class SegmentProblem(ChainProblem):
         self.set_loss(i, &terms)
         while stop < L:
             first = stop
-            stop += 1
-            while stop < L and code[stop] == code[first]:
-                stop += 1
-            total += loss_term(&terms, first, stop, code[first])
+            self.bin_of_run(i, code, first, &stop)
+            total += loss_term(&terms, first, stop, self.label_of(code[first]))
         return total
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        cdef const int32_t** codes = &code
         if not self.has_segment_loss:
-            return ChainProblem.loss(self, i, code, out)
+            if self.splits:
+                codes = self.plain.of(codes, 1, self.length[i], self.n_labels)
+            return ChainProblem.loss(self, i, codes[0], out)
         self.need_labels()
         out[0] = self.loss_scale[i] * self.loss_of(i, code)
         return 0
@@ -380,15 +488,23 @@ cdef class SegmentProblem(ChainProblem):
         cdef int64_t e
         cdef double total = 0
         cdef const int32_t* both[2]
+        cdef const int32_t** labels = both
         cdef int side
-        if self.has_features:
+        if self.has_features or self.splits and self.tied:
             return self.scattered_distance(i, a, b, out)
-        ChainProblem.squared_distance(self, i, a, b, out)
-        for l in range(self.length[i]):
-            n_nodes += a[l] != b[l]
-        if self.n_bins == 0 or n_nodes > MAX_PAIRS:    # whole planes have been summed by `scatter`
-            return 0
         both[0], both[1] = a, b
+        if self.splits:
+            labels = self.plain.of(both, 2, self.length[i], self.n_labels)
+        for l in range(self.length[i]):
+            n_nodes += labels[0][l] != labels[1][l]
+        if self.splits and n_nodes > MAX_PAIRS:
+            return self.scattered_distance(i, a, b, out)
+        ChainProblem.squared_distance(self, i, labels[0], labels[1], out)
+        if self.split_at >= 0:
+            total = self.correction_of_distance(self.length[i], a, b)
+        if self.n_bins == 0 or n_nodes > MAX_PAIRS:    # whole planes have been summed by `scatter`
+            out[0] += total
+            return 0
         for side in range(2):
             stop = 0
             while stop < self.length[i]:
@@ -404,6 +520,31 @@ cdef class SegmentProblem(ChainProblem):
                     self.bin_count[e] = 0
         out[0] += total
         return 0
+
+    cdef double correction_of_distance(
+            self, Py_ssize_t L, const int32_t* a, const int32_t* b) noexcept nogil:
+        """Return the change of the squared distance of the labels' chains by splits.
+
+        Relative to these chains, the count of steps from label k to itself decreases by n, and that of
+        splits of k increases by n, for the difference n of the numbers of splits.
+        """
+        cdef Py_ssize_t l, side, K = self.n_labels
+        cdef double total = 0, n
+        cdef int32_t label, sign
+        cdef const int32_t* code
+        cdef int32_t* steps = &self.split_count[0]
+        cdef int32_t* splits = steps + K
+        for side in range(2):
+            code, sign = (a, 1) if side == 0 else (b, -1)
+            for l in range(1, L):
+                label = self.label_of(code[l])
+                steps[label] += sign * (self.label_of(code[l - 1]) == label)
+                splits[label] += sign * (code[l] >= K)
+        for label in range(K):
+            n = splits[label]
+            total += 2 * n * (n - steps[label])
+            steps[label] = splits[label] = 0
+        return total
 
     cdef int scattered_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
@@ -435,7 +576,13 @@ cdef class SegmentProblem(ChainProblem):
             double* out) except -1 nogil:
         cdef Py_ssize_t k, first, stop
         cdef int64_t e
-        ChainProblem.scatter(self, i, codes, coefficient, count, out)
+        if self.splits:
+            ChainProblem.scatter(
+                self, i, self.plain.of(codes, count, self.length[i], self.n_labels), coefficient,
+                count, out)
+            self.correct_scatter(i, codes, coefficient, count, out)
+        else:
+            ChainProblem.scatter(self, i, codes, coefficient, count, out)
         if self.n_bins == 0 and not self.has_features:
             return 0
         self.compare(i, codes, count)
@@ -448,8 +595,28 @@ cdef class SegmentProblem(ChainProblem):
                     if self.n_bins > 0:
                         out[self.duration_at + e] += coefficient[k]
                     if self.has_features:
-                        self.add_features(i, codes[k][first], first, stop, coefficient[k], out)
+                        self.add_features(
+                            i, self.label_of(codes[k][first]), first, stop, coefficient[k], out)
         return 0
+
+    cdef void correct_scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) noexcept nogil:
+        """Replace the steps from a label to itself by splits."""
+        cdef Py_ssize_t k, l, K = self.n_labels
+        cdef int32_t label, g
+        cdef bint shared
+        for l in range(1, self.length[i] if self.split_at >= 0 else 0):
+            shared = True
+            for k in range(1, count):
+                shared = shared and codes[k][l] == codes[0][l]
+            for k in range(0 if shared else count):
+                if codes[k][l] >= K:
+                    label = self.label_of(codes[k][l])
+                    g = self.group[label, label] if self.tied else label * <int32_t> self.KP + label
+                    out[self.split_at + label] += coefficient[k]
+                    if g >= 0:
+                        out[self.edge_at + g] -= coefficient[k]
 
     cdef void add_features(
             self, Py_ssize_t i, int32_t label, Py_ssize_t first, Py_ssize_t stop, double change,
@@ -487,16 +654,26 @@ cdef class SegmentProblem(ChainProblem):
             sstruct_add_row(&self.rows, r, &label, &change, 1, out, self.KP)
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
-        ChainProblem.check_code(self, i, code)
-        cdef Py_ssize_t first, stop = 0, L = self.length[i]
+        cdef Py_ssize_t first, l, stop = 0, L = self.length[i]
         cdef bint known
+        labels = code
+        if self.splits:
+            self.check_node_labels(i, code, 2 * self.n_labels)
+            labels = np.asarray(code) % self.n_labels
+            for l in range(L):
+                if code[l] >= self.n_labels and (
+                        l == 0 or self.label_of(code[l - 1]) != self.label_of(code[l])):
+                    raise ValueError(
+                        f"block {i}: a labeling code has {code[l]} at position {l}, a segment after "
+                        "one with the same label, which is not there")
+        ChainProblem.check_code(self, i, labels)
         while stop < L:
             first = stop
             self.bin_of_run(i, &code[0], first, &stop)
             known = (first > 0 or self.starts_here[i]) and (stop < L or self.ends_here[i])
-            if (known and stop - first < self.decoder.least[code[first]]
-                    or stop - first > self.decoder.most[code[first]]):
+            if (known and stop - first < self.decoder.least[labels[first]]
+                    or stop - first > self.decoder.most[labels[first]]):
                 raise ValueError(
                     f"block {i}: a labeling code has {stop - first} positions from {first} on with "
-                    f"label {code[first]}, which the limits of durations forbid")
+                    f"label {labels[first]}, which the limits of durations forbid")
         return 0

@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.segment._segment_ranking cimport SegmentRanking
 from sstruct._oracles.segment._segment_sweeps cimport SegmentSweeps
+from sstruct._oracles.segment._segment_terms cimport SegmentScores
 from sstruct._problems.segment._segment_problem cimport SegmentProblem
 from sstruct._problems.core._block_problem cimport BlockProblem, WrappedProblem
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from sstruct._oracles.segment._segment_ranking import ranked_arrays
 from sstruct._problems.segment._segment_problem import NoSegmentationError
-from sstruct._problems.segment.segment_arguments import FIRST_BIN, number_of_bins
+from sstruct._problems.segment.segment_arguments import FIRST_BIN
 
 
 cdef class SegmentSums(WrappedProblem):
@@ -34,7 +35,6 @@ cdef class SegmentSums(WrappedProblem):
 
     cdef SegmentProblem chains
     cdef SegmentSweeps sweeps
-    cdef Py_ssize_t n_bins, duration_at
 
     def __init__(self, problem, maxima=False):
         super().__init__(problem)
@@ -48,8 +48,6 @@ cdef class SegmentSums(WrappedProblem):
         model = self.chains.arguments["model"]
         bins = FIRST_BIN if model.bins is None else model.bins
         self.sweeps = SegmentSweeps(bins, model.least, model.most, maxima)
-        self.n_bins = number_of_bins(model.bins)
-        self.duration_at = self._layout.starts["duration"]
 
     cpdef BlockProblem fork(self):
         return SegmentSums(self.problem.fork(), self.sweeps.maxima)
@@ -65,15 +63,17 @@ cdef class SegmentSums(WrappedProblem):
 
     cdef double log_partition(
             self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
-        cdef Py_ssize_t l, k, L = self.chains.length[i]
+        cdef SegmentScores scores
+        cdef Py_ssize_t l, k, K = self.chains.n_labels, L = self.chains.length[i]
         self.chains.potentials(i, w, 0.0)
         for l in range(L if known != NULL else 0):
-            for k in range(self.chains.n_labels if known[l] >= 0 else 0):
-                if k != known[l]:
+            for k in range(K if known[l] >= 0 else 0):
+                if k != known[l] % K:
                     self.chains.theta[l * self.chains.KP + k] = -INFINITY
-        return self.sweeps.forward(
-            &self.chains.theta[0], L, self.chains.KP, self.chains.edge,
-            w + self.duration_at if self.n_bins > 0 else NULL, self.chains.terms_or_null(), scale)
+        if known != NULL and self.chains.splits:
+            self.chains.set_bound(L, known)
+        self.chains.set_scores(i, w, &scores)
+        return self.sweeps.forward(&scores, scale)
 
     cdef int probabilities(self, double* out) except -1 nogil:
         self.sweeps.backward()
@@ -138,7 +138,7 @@ def segment_top_k(SegmentSums segments not None, const double[::1] w, Py_ssize_t
     model = chains.arguments["model"]
     bins = FIRST_BIN if model.bins is None else model.bins
     cdef SegmentRanking ranking = SegmentRanking(bins, model.least, model.most)
-    cdef const double* duration = &w[0] + segments.duration_at if segments.n_bins > 0 else NULL
+    cdef SegmentScores scores
     cdef Py_ssize_t i, m
     ranked = []
     chains.track(&w[0])
@@ -146,9 +146,8 @@ def segment_top_k(SegmentSums segments not None, const double[::1] w, Py_ssize_t
         for i in range(chains.n_blocks):
             with nogil:
                 chains.potentials(i, &w[0], 0.0)
-                m = ranking.rank(
-                    &chains.theta[0], chains.length[i], chains.KP, chains.edge, duration,
-                    chains.terms_or_null(), k)
+                chains.set_scores(i, &w[0], &scores)
+                m = ranking.rank(&scores, k)
             if m == 0:
                 raise NoSegmentationError(i, chains.length[i])
             ranked.append(ranked_arrays(ranking, m))

@@ -7,7 +7,7 @@ import numpy as np
 
 from sstruct._problems.chain.chain_arguments import ChainModel, chain_blocks, number_of_groups
 from sstruct._problems.core._rows import padded_labels
-from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout
+from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, label_row
 
 FIRST_BIN = np.ones(1, dtype=np.int64)
 # Features of whole segments by name, in the order of their weights.
@@ -29,6 +29,9 @@ class SegmentModel(ChainModel):
         The features of whole segments with weights, in the order of FEATURE_KINDS.
     n_given : int
         Number of other features of whole segments, which are given.
+    self_transitions : bool
+        Whether a segment may follow one with the same label; it then has a weight, if transitions
+        have weights.
     """
 
     bins: np.ndarray | None = None
@@ -36,25 +39,28 @@ class SegmentModel(ChainModel):
     most: np.ndarray
     kinds: tuple = ()
     n_given: int = 0
+    self_transitions: bool = False
 
     def layout(self, n_features, n_edge_features=0, scored=False):
         """Return the WeightLayout for a given number of node features."""
         terms = self.bias, self.boundaries, self.transitions
         n_bins, n_groups = number_of_bins(self.bins), number_of_groups(self.groups)
         return segment_layout(
-            self.n_labels, n_features, *terms, n_bins, scored, n_groups, self.kinds, self.n_given
-        )
+            self.n_labels, n_features, *terms, n_bins, scored, n_groups, self.kinds, self.n_given,
+            self.self_transitions,
+        )  # fmt: skip
 
 
 @lru_cache
 def segment_layout(
     n_labels, n_features, bias, boundaries, transitions, n_bins, scored, n_groups, kinds=(),
-    n_given=0,
+    n_given=0, self_transitions=False,
 ):  # fmt: skip
     """Return the WeightLayout of a model of segments, see `chain_blocks`.
 
     n_bins, n_given : numbers of bins of durations and of given features of segments, maybe 0
     kinds : the names of other features of segments, of FEATURE_KINDS
+    self_transitions : whether a segment may follow one with the same label
     """
     blocks = chain_blocks(
         n_labels, n_features, bias, boundaries, transitions, 0, scored, n_groups=n_groups
@@ -63,7 +69,9 @@ def segment_layout(
     of_nodes = {name: blocks.pop(name) for name in ("coef", "class_scores") if name in blocks}
     coef = of_nodes["coef"]
     of_nodes |= {kind: coef if kind in kinds else coef.shape for kind in FEATURE_KINDS}
+    row = label_row(n_labels)
     of_segments = {
+        "self_transition": row if self_transitions and transitions else (n_labels,),
         "duration": _label_table("duration", n_labels, n_bins),
         "segment": _label_table("segment_feature", n_labels, n_given),
     }
@@ -115,9 +123,12 @@ class SegmentLoss:
     stop: np.ndarray | None = None
 
     @classmethod
-    def of(cls, name, labels, start, length, tolerance):
-        """Compute the loss "segments" or "boundaries" of blocks of rows with labels."""
-        first, stop, block = runs_of(labels, start, length)
+    def of(cls, name, labels, start, length, tolerance, n_labels=None):
+        """Compute the loss "segments" or "boundaries" of blocks of rows with labels.
+
+        labels, n_labels : as for `runs_of`
+        """
+        first, stop, block = runs_of(labels, start, length, n_labels)
         n_segments = np.bincount(block, minlength=len(start))
         if name == "boundaries":
             windows, inner = np.zeros(len(labels), dtype=np.int32), first > start[block]
@@ -191,8 +202,47 @@ def number_of_bins(bins):
     return 0 if bins is None else len(bins)
 
 
-def runs_of(labels, start, length):
-    """Find the runs of equal labels of blocks of rows.
+# Design: a code of a segmentation has a number for each node: the index k of its label, or K + k if
+# a segment starts at the node after another one with this label. So each segmentation has one code,
+# which is the labels of the nodes if adjacent segments have different labels. Known codes may leave
+# boundaries open: -1 is any label, and k only means the label. A boundary before the node is
+# required by K + k, and forbidden by 2 K + k, after a node with the same label.
+
+
+def labels_of(codes, n_codes, model):
+    """Return the labels of nodes, given codes of at most `n_codes`; -1 where there is none."""
+    codes = np.asarray(codes)
+    if codes.dtype != np.int32 or (codes >= n_codes).any():
+        raise ValueError(f"codes must be int32 and less than {n_codes}, found {codes}")
+    return np.where(codes < 0, codes, codes % model.n_labels).astype(np.int32)
+
+
+def known_boundaries(codes, offsets, n_labels):
+    """Return known codes that fix all boundaries between nodes with known labels.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_nodes,)
+        Codes of segmentations, -1 for unknown labels.
+    offsets : ndarray of shape (n + 1,)
+    n_labels : int
+    """
+    continues = np.zeros(len(codes), dtype=bool)
+    continues[1:] = (codes[1:] >= 0) & (codes[1:] == codes[:-1] % n_labels) & (codes[:-1] >= 0)
+    continues[offsets[:-1][np.diff(offsets) > 0]] = False
+    return np.where(continues, codes + 2 * n_labels, codes).astype(np.int32)
+
+
+def runs_of(labels, start, length, n_labels=None):
+    """Find the segments of blocks of rows.
+
+    Parameters
+    ----------
+    labels : ndarray of int
+        The label of each row, or the code if `n_labels` is given.
+    start, length : ndarray of shape (n_blocks,)
+    n_labels : int or None
+        None: segments are runs of equal labels.
 
     Returns
     -------
@@ -206,6 +256,8 @@ def runs_of(labels, start, length):
     row = np.arange(n_before[-1] + length[-1]) + np.repeat(start - n_before, length)
     block = np.repeat(np.arange(len(start)), length)
     labels = labels[row]
-    begins = np.r_[True, (labels[1:] != labels[:-1]) | (block[1:] != block[:-1])]
+    # A label that continues a segment of the same label equals the code before it, up to K.
+    before = labels if n_labels is None else labels % n_labels
+    begins = np.r_[True, (labels[1:] != before[:-1]) | (block[1:] != block[:-1])]
     at = np.flatnonzero(begins)
     return row[at], row[np.append(at[1:], len(row)) - 1] + 1, block[at]
