@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
+from sstruct._checks.parameters import FLAG, check_values
 from sstruct._checks.types import ClassWeight, Loss, NumericArrayLike
 from sstruct._estimators.chain.chain_structure import transition_weights
 from sstruct._estimators.chain.resolved_mask import without_functions
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
-from sstruct._estimators.segment.label_spans import spans_of_samples
 from sstruct._estimators.segment.segment_structure import SegmentStructure
 
 __all__ = ["SegmentSSVM"]
@@ -42,9 +42,10 @@ class SegmentSSVM(LabelingSSVM):
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
     over the allowed segmentations y, where :math:`\langle w, \phi(x, y) \rangle` is the score of y,
-    :math:`L_i` is the `loss` and :math:`s_i` the weight of sample i. A segment is a longest run of
-    equal labels, so that adjacent segments have different labels, and its duration is the number of
-    its nodes. Without weights and limits of durations, this is the model of :class:`ChainSSVM`.
+    :math:`L_i` is the `loss` and :math:`s_i` the weight of sample i. The duration of a segment is
+    the number of its nodes. By default, a segment is a longest run of equal labels, so that
+    adjacent segments have different labels; with `self_transitions`, they can have the same one.
+    Without weights and limits of durations, this is the model of :class:`ChainSSVM`.
 
     Parameters
     ----------
@@ -75,6 +76,16 @@ class SegmentSSVM(LabelingSSVM):
         Training and prediction then take time proportional to `max_duration` (see Notes), which
         should be set for sequences of more than some hundred nodes. With `class_scores`, the
         columns with scores have no such weights. Segments of unknown duration have no features.
+    self_transitions : bool, default=False
+        Whether a segment may follow a segment with the same label. Spans in y can then touch and
+        have the same label, and stay two segments in training, losses and predictions. Each label
+        has a weight of such a transition, unless `transitions` is False, and `transition_mask`
+        forbids them where it forbids two neighboring nodes with this label. Features of nodes say
+        nothing about where two such segments meet: use `segment_features`, such as
+        ``"contrast"``, durations, or both. Sequences of labels in y have no such segments: a run is
+        one segment. It is a parameter, and not found from y, so that the model does not depend on
+        whether such spans occur in the data of a fit, such as a fold or the first batch of
+        ``partial_fit``. Not supported by :class:`LatentSSVM`.
     transitions : bool, array-like of int of shape (K, K) or callable, default=True
         Weights of the pairs of labels of neighboring nodes. True: one for each pair. False: none.
         Otherwise groups of pairs, which share a weight: an array with the group of each pair, from
@@ -168,6 +179,7 @@ class SegmentSSVM(LabelingSSVM):
         Arrays are in the order of ``classes_``. Nodes without a known label do not count; segments
         and boundaries are then those of the labeled parts. The last two losses do not support
         `class_weight` and weights of nodes, and take the time of `segment_features` in training.
+        Only they count boundaries between segments with the same label, see `self_transitions`.
     tolerance : int, default=5
         Largest distance, in nodes, of a boundary from the true one, for ``loss="boundaries"``.
     class_weight : dict, "balanced" or None, default=None
@@ -244,8 +256,8 @@ class SegmentSSVM(LabelingSSVM):
         All weights in one vector: ``coef_`` (with `class_scores`, of the other columns, followed by
         ``class_scores_weight_``), ``mean_coef_``, ``contrast_coef_``, ``first_coef_``,
         ``last_coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``,
-        ``duration_coef_`` and ``segment_coef_``, as far as they are enabled. Each access returns a
-        copy.
+        ``self_transition_coef_``, ``duration_coef_`` and ``segment_coef_``, as far as they are
+        enabled. Each access returns a copy.
     coef_ : ndarray of shape (K, n_features)
         Weights of the features, one row per label. With `class_scores`, it is a copy, in which the
         column with the scores of a class has ``class_scores_weight_`` in the row of this class and
@@ -257,6 +269,9 @@ class SegmentSSVM(LabelingSSVM):
     edge_coef_ : ndarray of shape (K, K)
         Weight of each transition between neighboring nodes; rows are the first, columns the second
         label. The diagonal has the weights of steps inside a segment.
+    self_transition_coef_ : ndarray of shape (K,)
+        Weight of a segment of each label after a segment with the same label, in place of the one
+        of the step inside a segment; zero without `self_transitions`.
     transition_groups_ : ndarray of int of shape (K, K)
         Group of each transition, -1 if it has no weight. Only available if `transitions` has
         groups; see :class:`ChainSSVM`.
@@ -368,6 +383,9 @@ class SegmentSSVM(LabelingSSVM):
     contrast_coef_ = named_weights("contrast", "Weight of the contrast at the ends of segments.")
     first_coef_ = named_weights("first", "Weight of the first node of segments.")
     last_coef_ = named_weights("last", "Weight of the last node of segments.")
+    self_transition_coef_ = named_weights(
+        "self_transition", "Weight of a segment of each label after one with the same label."
+    )
     segment_coef_ = named_weights("segment", "Weight of the results of the function of segments.")
 
     loss: SegmentLoss = "hamming-count"
@@ -379,6 +397,7 @@ class SegmentSSVM(LabelingSSVM):
     min_duration: Limit = 1
     max_duration: Limit = None
     segment_features: Any = None
+    self_transitions: bool = False
     transitions: bool | NumericArrayLike | Callable[[Any, Any], Any] = True
     boundaries: bool = True
     transition_mask: NumericArrayLike | Callable[[Any, Any], bool] | None = None
@@ -420,7 +439,8 @@ class SegmentSSVM(LabelingSSVM):
         y : list of label sequences, or list of lists of spans
             The label of each node, as in :class:`ChainSSVM`; a segment is a longest run of equal
             labels. Or the spans of each sequence, a list of tuples ``(start, stop, label)``, each
-            starting where the one before it stops.
+            starting where the one before it stops. Adjacent spans have different labels, unless
+            `self_transitions` is True.
         sample_weight : array-like of shape (n,), or list of n arrays (L_i,), optional
             Nonnegative weights of samples, or of nodes in the loss, as in :class:`ChainSSVM`.
         X_val, y_val : as X and y, optional
@@ -514,7 +534,9 @@ class SegmentSSVM(LabelingSSVM):
         nodes = structure.pack(X, model)
         return structure.like_input(model, nodes, structure.max_marginals(model, nodes))
 
-    def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def predict_top_k(
+        self, X: Any, k: int, *, spans: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best segmentations of each sequence.
 
         Parameters
@@ -523,6 +545,8 @@ class SegmentSSVM(LabelingSSVM):
             Samples.
         k : int
             Number of segmentations, at least 1.
+        spans : bool, default=False
+            Whether to return the segments instead of the labels of the nodes.
 
         Returns
         -------
@@ -530,7 +554,9 @@ class SegmentSSVM(LabelingSSVM):
             For each sequence, an array (m, L) of the labels of the nodes in distinct segmentations,
             best first; for 2-D X an array (m,). The first one is the result of :meth:`predict`, up
             to ties. m is k, or the number of allowed segmentations, if that is smaller; an empty
-            sequence has one, empty segmentation.
+            sequence has one, empty segmentation. With `self_transitions`, several segmentations can
+            have the same labels. With ``spans=True``, a list of m segmentations for each sequence,
+            as of :meth:`predict_spans`.
         scores : ndarray of shape (n,), dtype object
             For each sequence, an array (m,) of the scores ``<w_, phi(x, y)>``.
 
@@ -558,8 +584,9 @@ class SegmentSSVM(LabelingSSVM):
         >>> labels[0].tolist()
         [['a', 'a', 'b'], ['a', 'b', 'b']]
         """
+        check_values({"spans": spans}, {"spans": FLAG})
         structure, model = self._fitted()
-        return structure.ranked(model, X, k)
+        return structure.ranked(model, X, k, spans=bool(spans))
 
     def predict_spans(self, X: Any) -> list[list[tuple[int, int, Any]]]:
         """Predict the segments of each sequence.
@@ -573,7 +600,8 @@ class SegmentSSVM(LabelingSSVM):
         -------
         list of list of tuple (start, stop, label)
             The segments of each sequence, in order; the labels of ``predict`` at the nodes from
-            ``start`` to ``stop - 1`` are ``label``.
+            ``start`` to ``stop - 1`` are ``label``. Adjacent segments have different labels, unless
+            `self_transitions` is True.
 
         See Also
         --------
@@ -586,8 +614,14 @@ class SegmentSSVM(LabelingSSVM):
         >>> model = SegmentSSVM(random_state=0).fit(X, y)
         >>> model.predict_spans([[[3.0], [-2.0], [-1.0], [-1.0]]])
         [[(0, 1, 'a'), (1, 4, 'b')]]
+
+        Two segments of two nodes with the same label:
+
+        >>> X, y = [[[2.0], [1.0], [2.0], [1.0], [-1.0]]], [[(0, 2, "a"), (2, 4, "a"), (4, 5, "b")]]
+        >>> model = SegmentSSVM(self_transitions=True, max_duration=2, random_state=0).fit(X, y)
+        >>> model.predict_spans([[[2.0], [1.0], [-1.0], [2.0], [1.0], [2.0], [1.0]]])
+        [[(0, 2, 'a'), (2, 3, 'b'), (3, 5, 'a'), (5, 7, 'a')]]
         """
         structure, model = self._fitted()
         nodes = structure.pack(X, model)
-        codes = structure.decode(model, nodes)
-        return spans_of_samples(codes, nodes.offsets, model.classes_)
+        return structure.segments(model, nodes)

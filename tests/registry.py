@@ -265,6 +265,18 @@ def chains_of_any_kind(rng, n, with_edges=True):
     return X, y
 
 
+def segmented(rng, n):
+    """Sequences with spans, some of which follow one with the same label."""
+    X, _ = chains(rng, n)
+    y = []
+    for x in X:
+        cuts = 1 + np.flatnonzero(rng.random(len(x) - 1) < 0.6)
+        bounds = [0, *cuts.tolist(), len(x)]
+        labels = rng.integers(0, 2, len(bounds) - 1).tolist()
+        y.append(list(zip(bounds[:-1], bounds[1:], labels, strict=True)))
+    return X, y
+
+
 def segments_of_any_kind(rng, n):
     return chains_of_any_kind(rng, n, with_edges=False)
 
@@ -525,6 +537,7 @@ _segment = {name: values for name, values in _chain.items() if name != "window_s
     "segment_features": (
         None, None, "mean", ["contrast"], ("first", "last", _of_durations), _of_durations
     ),
+    "self_transitions": (False, False, True),
     "loss": (*LOSSES["loss"], "segments", "boundaries"),
     "tolerance": (0, 1, 5),
 }  # fmt: skip
@@ -615,7 +628,17 @@ EXAMPLES = {
             {"class_scores": slice(0, 2)},
             {"loss": "boundaries", "tolerance": 1},
             {"segment_features": ["mean", "last"], "class_scores": slice(0, 2)},
+            {"self_transitions": True},
         ),
+    ),
+    "segments with self-transitions": Example(
+        sstruct.SegmentSSVM,
+        segmented,
+        _segment,
+        required={"self_transitions": True},
+        checked=({}, {"loss": "boundaries"}),
+        checked_online=({"solver": "perceptron"},),
+        refitted={"duration_bins": [1, 2]},
     ),
     "segments with features": Example(
         sstruct.SegmentSSVM,

@@ -347,11 +347,12 @@ class ConformalSSVM(HeldOutPredictor):
         -------
         sets : ndarray
             For labelings, an object array with an array (m, L) for each sequence, best first, as of
-            ``predict_top_k``; for 2-D X an array (m,). For nodes, as the estimator's
-            ``decision_function`` with a boolean instead of each score: whether the label is in the
-            set; for rows always of shape (n, K), and for label sets (n, K, 2), whether the label
-            may be off and on. For spans, a list of (start, stop, type) for each sequence, sorted;
-            spans may overlap.
+            ``predict_top_k``; for 2-D X an array (m,). For SegmentSSVM with `self_transitions`, a
+            list of m segmentations, each a list of (start, stop, label). For nodes, as the
+            estimator's ``decision_function`` with a boolean instead of each score: whether the
+            label is in the set; for rows always of shape (n, K), and for label sets (n, K, 2),
+            whether the label may be off and on. For spans, a list of (start, stop, type) for each
+            sequence, sorted; spans may overlap.
         is_complete : ndarray of bool of shape (n,)
             False if more than `k` labelings belong to the set, or if the threshold is infinite, so
             that no set of known labels has this confidence level; then fit with more held-out
@@ -383,7 +384,7 @@ class ConformalSSVM(HeldOutPredictor):
     def _labelings(self, structure, model, X, samples, threshold):
         """Return the labelings within a threshold, and whether there are no others."""
         sets, is_complete = np.empty(len(samples), dtype=object), np.zeros(len(samples), dtype=bool)
-        left, k, one_node = np.arange(len(samples)), 1, samples.form == "rows"
+        left, k = np.arange(len(samples)), 1
         while len(left):
             # Most samples have few labelings, so that only the others are decoded with a larger k.
             k, rest = min(8 * k, self.k), []
@@ -395,7 +396,7 @@ class ConformalSSVM(HeldOutPredictor):
                 if not ended and k < self.k:
                     rest.append(i)
                 codes, inside = codes[: self.k], inside[: self.k]
-                sets[i] = model.classes_[codes[inside, 0] if one_node else codes[inside]]
+                sets[i] = structure.labelings(model, samples, codes[inside])
                 is_complete[i] = ended and threshold < np.inf
             left = np.array(rest, dtype=np.intp)
             if rest:

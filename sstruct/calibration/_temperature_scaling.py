@@ -279,7 +279,7 @@ class CalibratedSSVM(HeldOutPredictor):
         """
         structure, model, samples, free = self._distribution(X)
         observed = structure.observed(model, samples, y)
-        given = free.given(observed.codes).log_partition(self._scale)
+        given = free.given(observed.of_labelings).log_partition(self._scale)
         given[observed.sample[observed.unseen]] = -np.inf
         total = free.log_partition(self._scale)
         # If the mask forbids every labeling, both are -inf.

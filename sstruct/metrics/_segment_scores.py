@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
+from sstruct._estimators.segment.label_spans import labels_and_splits
 from sstruct._input.ragged import NoNodesError
 from sstruct.metrics._flat_labels import FlatLabels
 
@@ -26,14 +27,17 @@ def segment_f1_score(
 ) -> float:
     """F1 score of segments that overlap sufficiently with a true segment.
 
-    A segment is a longest run of frames with the same label. Compared with the accuracy of frames,
-    this score ignores small shifts of bounds and penalizes short false segments.
+    In sequences of labels, a segment is a longest run of frames with the same label. Compared with
+    the accuracy of frames, this score ignores small shifts of bounds and penalizes short false
+    segments.
 
     Parameters
     ----------
-    y_true, y_pred : list of n label sequences
+    y_true, y_pred : list of n label sequences, or of n lists of spans
         True and predicted labels, as a list, an object array or Sequences. Labels may be of any
-        hashable type.
+        hashable type. Or the segments: spans (start, stop, label), each starting where the one
+        before it stops, as of :meth:`SegmentSSVM.predict_spans
+        <sstruct.SegmentSSVM.predict_spans>`; adjacent ones may have the same label.
     iou : float, default=0.5
         The smallest intersection over union, in frames, of a predicted segment and the true segment
         of the same label that it matches, in (0, 1]. Usual values are 0.1, 0.25 and 0.5.
@@ -69,6 +73,12 @@ def segment_f1_score(
     >>> y_pred = [["sit", "sit", "walk", "walk", "walk", "sit"]]
     >>> segment_f1_score(y_true, y_pred)
     0.8
+
+    Segments with the same label, the last two of which are predicted as one:
+
+    >>> y_true = [[(0, 3, "sit"), (3, 6, "walk"), (6, 8, "walk")]]
+    >>> segment_f1_score(y_true, [[(0, 3, "sit"), (3, 8, "walk")]])
+    0.8
     """
     check_number("iou", iou, above=0)
     if iou > 1:
@@ -101,9 +111,11 @@ def segment_edit_score(
 
     Parameters
     ----------
-    y_true, y_pred : list of n label sequences
+    y_true, y_pred : list of n label sequences, or of n lists of spans
         True and predicted labels, as a list, an object array or Sequences. Labels may be of any
-        hashable type.
+        hashable type. Or the segments: spans (start, stop, label), each starting where the one
+        before it stops, as of :meth:`SegmentSSVM.predict_spans
+        <sstruct.SegmentSSVM.predict_spans>`; adjacent ones may have the same label.
     background : iterable of labels, default=()
         Labels whose segments do not count.
     sample_weight : array-like of shape (n,), default=None
@@ -152,12 +164,17 @@ def _segments(y_true, y_pred, background, sample_weight, ignore_label):
     """
     if isinstance(background, str | bytes) or not is_sized(background):
         raise TypeError(f"background must be a list of labels, found {shortened(background)}")
+    y_true, true_splits = labels_and_splits(y_true, "y_true")
+    y_pred, found_splits = labels_and_splits(y_pred, "y_pred")
     flat = FlatLabels(y_true, y_pred, sample_weight, ignore_label)
     hidden = flat.codes_of(background)
     goes_on = (np.diff(flat.sequence) == 0) & (np.diff(flat.kept) == 1)
     parts = []
-    for codes in (flat.true, flat.predicted):
-        bounds = np.flatnonzero(np.r_[True, ~goes_on | (np.diff(codes) != 0), True])
+    for codes, splits in ((flat.true, true_splits), (flat.predicted, found_splits)):
+        begins = ~goes_on | (np.diff(codes) != 0)
+        if splits is not None:
+            begins |= splits[flat.kept[1:]]
+        bounds = np.flatnonzero(np.r_[True, begins, True])
         start, stop = bounds[:-1], bounds[1:]
         counts = ~np.isin(codes[start], hidden)
         of_sequence = [[] for _ in range(flat.n_sequences)]

@@ -8,11 +8,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from sstruct._checks.arrays import real_array
 from sstruct._checks.shown import shortened
+from sstruct._estimators.segment.label_spans import has_spans, without_spans
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import label_list
+from sstruct.segmentation import SegmentSSVM
 
 from ._matplotlib import import_pyplot
 
@@ -74,7 +77,7 @@ class SignalDisplay:
     def from_estimator(
         cls, estimator: BaseEstimator, x: Any, y: Any = None, *, signal: Any = None, ax: Any = None
     ) -> SignalDisplay:
-        """Plot the labels that a fitted estimator or pipeline predicts for a sequence.
+        """Plot the labels or segments that a fitted estimator or pipeline predicts for a sequence.
 
         Parameters
         ----------
@@ -82,8 +85,8 @@ class SignalDisplay:
             A fitted estimator or pipeline that predicts label sequences.
         x : array of shape (L, n_features)
             One sequence, an entry of X in `predict`.
-        y : array of shape (L,), default=None
-            Its true labels, for another strip.
+        y : array of shape (L,) or list of (start, stop, label), default=None
+            Its true labels or segments, for another strip.
         signal : array of shape (L,) or (L, n_channels), default=None
             The values to draw; x by default.
         ax : matplotlib Axes, default=None
@@ -104,7 +107,7 @@ class SignalDisplay:
         [(0, 2, 'a'), (2, 3, 'b')]
         """
         labels = {} if y is None else {"true": y}
-        labels |= {"predicted": estimator.predict([x])[0]}
+        labels |= {"predicted": _predicted(estimator, x)}
         return cls.from_labels(x if signal is None else signal, labels, ax=ax)
 
     @classmethod
@@ -117,9 +120,10 @@ class SignalDisplay:
         ----------
         signal : array of shape (L,) or (L, n_channels)
             The values to draw.
-        labels : dict of str to array of shape (L,)
-            The label of each node, by the name of the strip. A segment is a longest run of equal
-            labels.
+        labels : dict of str to array of shape (L,) or list of (start, stop, label)
+            The label of each node, by the name of the strip; a segment is a longest run of equal
+            labels. Or the segments, each starting where the one before it stops; adjacent ones may
+            have the same label.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
 
@@ -133,6 +137,10 @@ class SignalDisplay:
             raise TypeError(f"labels must be a dict of label sequences, found {shortened(labels)}")
         segments, table = {}, LabelCodes(None, False, ())
         for name, given in labels.items():
+            if has_spans(given):
+                without_spans([given], [len(signal)], True, f"labels[{name!r}]")
+                segments[str(name)] = [tuple(span) for span in given]
+                continue
             found = label_list(given, f"labels[{name!r}]")
             if len(found) != len(signal):
                 raise ValueError(
@@ -181,6 +189,15 @@ class SignalDisplay:
             ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1, 1))
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _predicted(estimator, x):
+    """Return the predicted segments of a SegmentSSVM, or the labels of another estimator."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(last, SegmentSSVM):
+        return estimator.predict([x])[0]
+    X = [x] if last is estimator else estimator[:-1].transform([x])
+    return last.predict_spans(X)[0]
 
 
 def _signal(signal):

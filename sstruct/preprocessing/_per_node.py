@@ -26,6 +26,7 @@ from sstruct._estimators.core.fitted_state import (
     check_parameters,
     reads_one_fit,
 )
+from sstruct._estimators.segment.label_spans import labels_and_splits
 from sstruct._input.frames import cut, frame_like, joined, library_of
 from sstruct._input.labels import label_array, object_array
 from sstruct._input.ragged import (
@@ -163,7 +164,7 @@ class PerNode(
             (H, W, n_features), or an array of shape (n, H, W, n_features). For graphs, a list of
             tuples (node features, edges[, edge features[, node sizes]]). For sequences with edge
             features, a list of tuples (features, edge features). 2-D X is passed on unchanged.
-        y : list of label sequences, label images or arrays of node labels, optional
+        y : list of label sequences, spans, label images or arrays of node labels, optional
             Passed as one flat array to transformers that use labels, but not to the edge
             transformer.
         **params : dict
@@ -290,7 +291,8 @@ class PerNode(
         edges = self._edges(given, nodes)
         labels = y
         if y is not None and nodes is not None:
-            labels = flat_labels(given.labels(y), nodes, expected, label_array)
+            labels, _ = labels_and_splits(given.labels(y), "y")
+            labels = flat_labels(labels, nodes, expected, label_array)
         of_nodes, of_edges = self._routed(params, transform)
         if nodes is not None:
             of_nodes = {

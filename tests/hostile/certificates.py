@@ -152,7 +152,7 @@ def window_size(model):
 def chain_blocks(model, X, y, weights):
     if (isinstance(X, np.ndarray) and X.ndim == 2) or sparse.issparse(X):
         X, y = [row[None] for row in dense(X)], [[label] for label in np.asarray(y).tolist()]
-    X, y = [dense(x) for x in items(X)], items(y)
+    X, (y, splits) = [dense(x) for x in items(X)], without_spans(items(y))
     codes, K = codes_of(model, y), len(model.classes_)
     masks = np.ones((K, K), dtype=bool), np.ones((2, K), dtype=bool)
     if callable(model.transition_mask):
@@ -165,7 +165,7 @@ def chain_blocks(model, X, y, weights):
         cost, factor, divided = node_costs(model, codes, weights, ones)
         cost = factor[:, None] * cost
     edge = np.where(masks[0], model.edge_coef_, -np.inf)
-    for x, truth, weight in zip(X, codes, weights, strict=True):
+    for sample, (x, truth, weight) in enumerate(zip(X, codes, weights, strict=True)):
         runs = brute_force.segments(truth.tolist())
         size = window_size(model)
         for first, last, copied in [w for run in runs for w in brute_force.windows(*run, size)]:
@@ -179,14 +179,44 @@ def chain_blocks(model, X, y, weights):
             edges = [(k, k + 1) for k in range(n - 1)]
             part = truth[first:after]
             every, scores = scored(list(theta), edges, [edge] * (n - 1))
+            at = place(part, (K,) * n)
+            if getattr(model, "self_transitions", False):
+                part = part + K * splits[sample][first:after]
+                every, scores, at = with_splits(model, every, scores, part, edge)
             scores = scores + duration_scores(model, every, first == 0, last == len(x))
             scores = scores + segment_scores(model, x, first, last, every)
             if of_segments:
-                loss = segments.segment_losses(model.loss, part, every.tolist(), model.tolerance)
+                loss = segments.segment_losses(model.loss, part, every.tolist(), model.tolerance, K)
             else:
                 scale = 1 / (truth >= 0).sum() if divided else 1.0
-                loss = scale * cost[part[:own], every[:, :own]].sum(axis=1)
-            yield scores, loss, place(part, (K,) * n), weight
+                loss = scale * cost[part[:own] % K, every[:, :own] % K].sum(axis=1)
+            yield scores, loss, at, weight
+
+
+def without_spans(y):
+    """The labels of nodes in place of spans, and where a span follows one with the same label."""
+    labels, splits = [], []
+    for own in y:
+        spans = list(own) if len(own) and isinstance(own[0], tuple) else []
+        before = [None, *(label for *_, label in spans)]
+        expanded = [k for a, b, k in spans for _ in range(a, b)]
+        labels.append(expanded if spans else own)
+        starts = {a for (a, _, k), other in zip(spans, before, strict=False) if k == other}
+        splits.append(np.array([l in starts for l in range(len(labels[-1]))], dtype=int))
+    return labels, splits
+
+
+def with_splits(model, every, scores, truth, edge):
+    """All codes of segmentations, their scores, and the index of the true one."""
+    K = len(model.classes_)
+    steps = np.where(np.isneginf(np.diag(edge)), 0, model.self_transition_coef_ - np.diag(edge))
+    found = [
+        (code, score + segments.split_counts(code, K) @ steps)
+        for labels, score in zip(every.tolist(), scores, strict=True)
+        for code in segments.with_splits(labels, K)
+    ]
+    codes, values = map(np.array, zip(*found, strict=True))
+    return codes, values, int(np.flatnonzero((codes == truth).all(axis=1))[0])
 
 
 def duration_scores(model, every, starts, ends):
@@ -571,6 +601,7 @@ BLOCKS = {
     "chain": chain_blocks,
     "chain with edge features": chain_blocks,
     "segments": chain_blocks,
+    "segments with self-transitions": chain_blocks,
     "segments with features": chain_blocks,
     "change points": change_blocks,
     "graph": graph_blocks,

@@ -97,3 +97,25 @@ def test_iou_is_a_fraction(iou):
 def test_background_is_a_list():
     with pytest.raises(TypeError, match="background must be a list of labels, found 'bg'"):
         segment_f1_score([["bg"]], [["bg"]], background="bg")
+
+
+def test_spans_keep_adjacent_segments_with_the_same_label():
+    true = [[(0, 3, "a"), (3, 6, "a"), (6, 8, "b")], []]
+    assert segment_f1_score(true, true) == 1.0
+    assert segment_edit_score(true, true) == 1.0
+    # One of two matches the union; three true and two predicted segments.
+    joined = [["a"] * 6 + ["b"] * 2, []]
+    assert segment_f1_score(true, joined) == pytest.approx(2 * 2 / 5)
+    assert segment_f1_score(joined, true) == pytest.approx(2 * 2 / 5)
+    assert segment_edit_score(true, joined) == pytest.approx(2 / 3)
+    labels = [["a", "b", "b"]]
+    spans = [[(0, 1, "a"), (1, 3, "b")]]
+    assert segment_f1_score(labels, [["a", "a", "b"]]) == segment_f1_score(spans, [["a", "a", "b"]])
+    # An ignored frame ends a segment.
+    unknown = [[(0, 2, "a"), (2, 3, "?"), (3, 5, "a"), (5, 6, "a")]]
+    found = [[(0, 2, "a"), (2, 5, "a"), (5, 6, "a")]]
+    assert segment_f1_score(unknown, found, ignore_label="?") == 1.0
+    with pytest.raises(ValueError, match=r"y_pred\[0\] has the span"):
+        segment_f1_score(true, [[(0, 3, "a"), (4, 8, "b")], []])
+    with pytest.raises(ValueError, match=r"y_true\[1\] has no spans"):
+        segment_f1_score([true[0], ["a"]], [true[0], ["a"]])

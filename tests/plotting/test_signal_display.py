@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sstruct import SegmentSSVM
 from sstruct.plotting import SignalDisplay
+from sstruct.preprocessing import PerNode
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -73,3 +76,19 @@ def test_no_labels(ax):
 def test_invalid_arguments(ax, signal, labels, error, message):
     with pytest.raises(error, match=message):
         SignalDisplay.from_labels(signal, labels, ax=ax)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_adjacent_segments_with_the_same_label_are_drawn(ax, piped):
+    x, y = np.array([[2.0], [1.0], [2.0], [1.0], [-1.0]]), [(0, 2, "a"), (2, 4, "a"), (4, 5, "b")]
+    model = SegmentSSVM(self_transitions=True, max_duration=2, random_state=0)
+    if piped:
+        model = make_pipeline(PerNode(FunctionTransformer()), model)
+    model.fit([x], [y])
+    display = SignalDisplay.from_estimator(model, x, y, ax=ax)
+    assert display.segments == {"true": y, "predicted": y}
+    assert [box.get_width() for box in display.boxes_] == [2, 2, 1] * 2
+    with pytest.raises(ValueError, match=r"labels\['found'\]\[0\] has the span"):
+        SignalDisplay.from_labels(x, {"found": [(0, 2, "a"), (3, 5, "a")]}, ax=ax)
+    with pytest.raises(ValueError, match="5 nodes, but the spans"):
+        SignalDisplay.from_labels(x, {"found": [(0, 2, "a"), (2, 4, "a")]}, ax=ax)

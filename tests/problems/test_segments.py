@@ -81,11 +81,7 @@ def make_segments(rng, K, lengths, bins=(1, 2, 4), kinds=(), n_given=0, loss=Non
 
         def block_loss(i, y):
             truth = codes[first[i] : first[i] + length[i]].tolist()
-            of = (
-                segment_loss(truth, y, K)
-                if loss == "segments"
-                else boundary_loss(truth, y, 1, K)
-            )
+            of = segment_loss(truth, y, K) if loss == "segments" else boundary_loss(truth, y, 1, K)
             return arguments["loss_scale"][i] * of
 
     problem = SegmentProblem(

@@ -15,7 +15,7 @@ from tests.reference.segments import features_of, runs, with_splits
 class Segmentations:
     """Sequences of at most some nodes, with weights.
 
-    labelings : for each sequence, an array (m, L) of the codes of allowed segmentations, maybe empty
+    labelings : for each sequence, an array (m, L) of the codes of the allowed segmentations
     scores : for each sequence, the scores of these (m,)
     arguments : of the problem
     """
@@ -66,7 +66,7 @@ class Segmentations:
         return self.arguments["model"]
 
     def given(self, i, known):
-        """The codes and scores of a sequence that agree with known codes, see segment_arguments.py."""
+        """The codes and scores of a sequence that agree with known codes."""
         y, K = self.labelings[i], self.problem.n_labels
         agree = (known < 0) | (y % K == known % K)
         starts = np.ones(y.shape, dtype=bool)

@@ -1,6 +1,6 @@
 """Segments by their definition: the durations of runs of equal labels, in plain Python.
 
-A code has the label k of each node, or K + k if a segment starts there after one with the same label.
+A code has the label k of each node, or K + k if a segment starts there after another with label k.
 """
 
 from dataclasses import replace
@@ -30,9 +30,7 @@ def runs(y, n_labels=None):
 
 def with_splits(y, n_labels):
     """All codes of segmentations whose nodes have the labels y."""
-    choices = [
-        (k, n_labels + k) if l > 0 and k == y[l - 1] else (k,) for l, k in enumerate(y)
-    ]
+    choices = [(k, n_labels + k) if l > 0 and k == y[l - 1] else (k,) for l, k in enumerate(y)]
     return list(product(*choices))
 
 
@@ -132,23 +130,28 @@ def is_within(y, starts, ends, least, most):
 
 def blocks(
     X, y, model, bins, least, most, *arguments, kinds=(), function=None, tolerance=None, loss=None,
-    **options,
+    splits=False, **options,
 ):  # fmt: skip
     """brute_force.blocks of a model with durations; `bins` may be empty.
 
     kinds, function : features of whole segments    loss : "segments", "boundaries" or of nodes
+    splits : whether y has codes of segmentations, -1 for unknown labels
     """
     by_segments = isinstance(loss, str) and loss in ("segments", "boundaries")
     of_nodes = {} if loss is None or by_segments else {"loss": loss}
-    chains = brute_force.blocks(X, y, model, *arguments, **of_nodes, **options)
+    K = model.n_labels
+    labels = [[k if k < 0 else k % K for k in own] for own in y] if splits else y
+    chains = brute_force.blocks(X, labels, model, *arguments, **of_nodes, **options)
     ends = {}
     for i, labels in enumerate(y):
         ends[i] = [(a, b, a == 0, b == len(labels)) for a, b in brute_force.segments(labels)]
     out = []
     for block in chains:
         first, stop, *whole = ends[block.sample].pop(0)
+        if splits:
+            block = _with_splits(block, tuple(y[block.sample][first:stop]), model)
         kept = [p for p, y in enumerate(block.labelings) if is_within(y, *whole, least, most)]
-        x, n, K = np.asarray(X[block.sample], dtype=float), stop - first, model.n_labels
+        x, n = np.asarray(X[block.sample], dtype=float), stop - first
         given = function and {
             (a, b): np.atleast_1d(function(x, np.array([first + a]), np.array([first + b]))[0])
             for a in range(n)
@@ -164,9 +167,23 @@ def blocks(
         truth = kept.index(block.truth)
         losses = block.loss[kept]
         if by_segments:
-            losses = segment_losses(loss, labelings[truth], labelings, tolerance)
+            losses = segment_losses(loss, labelings[truth], labelings, tolerance, K)
         parts = [phi[:, :cut], np.array(tables), phi[:, cut:], np.array(counts), np.array(others)]
         out.append(
             replace(block, labelings=labelings, phi=np.hstack(parts), loss=losses, truth=truth)
         )
     return out
+
+
+def _with_splits(block, truth, model):
+    """A block of brute_force with the codes of all segmentations; `truth` is the true one."""
+    found = [
+        (code, with_split_counts(phi, code, model) if model.transitions else phi, loss)
+        for labels, phi, loss in zip(block.labelings, block.phi, block.loss, strict=True)
+        for code in with_splits(labels, model.n_labels)
+    ]
+    codes, phi, losses = zip(*found, strict=True)
+    return replace(
+        block, labelings=list(codes), phi=np.array(phi), loss=np.array(losses),
+        truth=codes.index(tuple(int(k) for k in truth)),
+    )  # fmt: skip

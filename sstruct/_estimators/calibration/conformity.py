@@ -22,11 +22,10 @@ def labeling_gaps(structure, model, X, y):
     labeling. Samples without a possible labeling count as unknown.
     """
     samples = structure.pack(X, model)
-    codes, weights = structure.truth(model, samples, y, None)
-    n, of_nodes = len(samples), np.repeat(np.arange(len(samples)), samples.lengths)
-    is_known = np.bincount(of_nodes[weights > 0], minlength=n) > 0
-    codes = np.where(weights > 0, codes, -1).astype(np.int32)
-    impossible = np.bincount(of_nodes[(weights > 0) & (codes < 0)], minlength=n) > 0
+    observed = structure.observed(model, samples, y)
+    n, of_nodes, codes = len(samples), observed.sample, observed.of_labelings
+    is_known = np.bincount(of_nodes[(codes >= 0) | observed.unseen], minlength=n) > 0
+    impossible = np.bincount(of_nodes[observed.unseen], minlength=n) > 0
     distribution = structure.distribution(model, samples)
     impossible |= distribution.given(codes).log_partition(1.0) == -np.inf
     is_known &= distribution.log_partition(1.0) > -np.inf
@@ -38,7 +37,8 @@ def labeling_gaps(structure, model, X, y):
         of_truth = [scores[0] for _, scores in structure.top_k(model, some, 1, codes)]
         ranked = structure.top_k(model, some, 2)
         best = np.array([scores[0] for _, scores in ranked])
-        agrees = (codes < 0) | (codes == np.concatenate([labels[0] for labels, _ in ranked]))
+        of_best = np.concatenate([found[0] for found, _ in ranked])
+        agrees = structure.agree(model, codes, of_best)
         is_predicted = np.logical_and.reduceat(agrees, some.offsets[:-1])
         of_predicted = [gaps_of_ranked(scores)[0] for _, scores in ranked]
         gaps[used] = np.where(is_predicted, of_predicted, np.maximum(best - of_truth, 0))

@@ -38,7 +38,7 @@ class HeldOut:
         """
         observed = self.observed
         self.free = self.structure.distribution(self.model, self.samples, exact)
-        self.known = self.free.given(observed.codes)
+        self.known = self.free.given(observed.of_labelings if exact else observed.codes)
         self.weights, sample = self.sample_weight, observed.sample
         if not exact:
             self.weights, sample = self.weights[sample], np.arange(len(sample))

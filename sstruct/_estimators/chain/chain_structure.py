@@ -239,13 +239,21 @@ class ChainStructure(Windowed, NodeStructure):
         """Return the codes and scores of the k best labelings of each block of a problem."""
         return chain_top_k(problem, w, k)
 
-    def ranked(self, model, X, k):
-        """Return the output of ``predict_top_k``."""
+    def agree(self, model, known, codes):
+        """Return whether the code of a labeling agrees with the known code of each node."""
+        return (known < 0) | (known == codes)
+
+    def labelings(self, model, nodes, codes):
+        """Return the labels of labelings of one sequence, given their codes (m, L)."""
+        return model.classes_[codes[:, 0] if nodes.form == "rows" else codes]
+
+    def ranked(self, model, X, k, **options):
+        """Return the output of ``predict_top_k``; options : of `labelings`"""
         check_number("k", k, least=1, whole=True)
         nodes = self.pack(X, model)
         labels, scores = np.empty((2, len(nodes)), dtype=object)
         for i, (codes, values) in enumerate(self.top_k(model, nodes, k)):
-            labels[i] = model.classes_[codes[:, 0] if nodes.form == "rows" else codes]
+            labels[i] = self.labelings(model, nodes, codes, **options)
             scores[i] = values
         return labels, scores
 

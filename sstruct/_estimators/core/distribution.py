@@ -21,11 +21,19 @@ class ObservedLabels:
         Whether a label is known but not among the labels of the model; its code is then -1.
     n_nodes : ndarray of int of shape (n,)
         Number of nodes of each sample.
+    of_labelings : ndarray of int32 of shape (n_nodes,)
+        Known codes for the distribution of labelings: `codes`, or those that also fix what labels
+        of nodes leave open.
     """
 
     codes: np.ndarray
     unseen: np.ndarray
     n_nodes: np.ndarray
+    of_labelings: np.ndarray | None = None
+
+    def __post_init__(self):
+        if self.of_labelings is None:
+            object.__setattr__(self, "of_labelings", self.codes)
 
     @property
     def sample(self):

@@ -13,6 +13,7 @@ OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_", "_pai
 OF_PARAMETERS = (
     *("_bias", "_boundaries", "_transitions", "_pair_scores", "_masks", "_class_scores"),
     *("transition_groups_", "duration_bins_", "_segment_kinds", "_n_segment_features"),
+    "_self_transitions",
     *("_costs", "_scaled"),
     "pairwise_scale_",
 )

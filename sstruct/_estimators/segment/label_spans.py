@@ -1,14 +1,21 @@
 """Labels of nodes from spans that users pass as y, and spans of predicted labels."""
 
+from itertools import pairwise
+
 import numpy as np
 
+from sstruct._checks.arrays import is_sized
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import plain, shortened
+from sstruct._input.frames import items_of
 from sstruct._input.labels import check_label
 from sstruct._problems.segment.segment_arguments import runs_of
 
+# Largest number of nodes of a sample whose spans are converted without an X of this length.
+MOST_NODES = 10**8
 
-def without_spans(y, lengths):
+
+def without_spans(y, lengths, self_transitions=False, name="y"):
     """Return y with the labels of nodes in place of spans; y itself if it has no spans.
 
     Parameters
@@ -17,15 +24,18 @@ def without_spans(y, lengths):
         Spans are lists of tuples (start, stop, label), the first with start 0; see `has_spans`.
     lengths : ndarray of shape (n,)
         Numbers of nodes.
+    self_transitions : bool
+        Whether adjacent spans may have the same label.
+    name : str
+        Name of y in errors.
     """
-    is_list = isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object)
-    items = list(y) if is_list else []
+    items = _items(y)
     if len(items) != len(lengths):
         return y
     for i, item in enumerate(items):
         if are_triples(item) and not has_spans(item) and len(item) != lengths[i] > 0:
             raise ValueError(
-                f"y[{i}] is {shortened(item)}, expected {lengths[i]} labels, or spans: tuples "
+                f"{name}[{i}] is {shortened(item)}, expected {lengths[i]} labels, or spans: tuples "
                 "(start, stop, label) with integers start and stop, the first with start 0"
             )
     if not any(map(has_spans, items)):
@@ -34,11 +44,50 @@ def without_spans(y, lengths):
     for i, item in enumerate(items):
         if not has_spans(item) and lengths[i] > 0:
             raise ValueError(
-                f"y[{i}] has no spans (start, stop, label), but other samples do; found "
+                f"{name}[{i}] has no spans (start, stop, label), but other samples do; found "
                 f"{shortened(item)}"
             )
-        out.append(_labels_of(item, i, lengths[i]))
+        out.append(_labels_of(item, i, lengths[i], self_transitions, name))
     return out
+
+
+def splits_of(y, lengths):
+    """Return whether a span starts at each node after one with the same label, (n_nodes,).
+
+    y, lengths : as for `without_spans`, which must have validated them
+    """
+    out, first = np.zeros(int(np.sum(lengths)), dtype=bool), 0
+    for item, length in zip(_items(y), np.asarray(lengths).tolist()):
+        for (*_, before), (start, _, label) in pairwise(item) if has_spans(item) else ():
+            out[first + start] = label == before
+        first += length
+    return out
+
+
+def labels_and_splits(y, name):
+    """Return y with labels of nodes in place of spans, and the result of `splits_of`.
+
+    The second result is None if y has no spans, which may have any lengths.
+    """
+    items = _items(y)
+    if not any(map(has_spans, items)):
+        return y, None
+    lengths = []
+    for i, item in enumerate(items):
+        lengths.append(item[-1][1] if has_spans(item) else len(item) if is_sized(item) else 1)
+        if lengths[-1] > MOST_NODES:
+            raise ValueError(
+                f"{name}[{i}] has the span {shortened(item[-1])}, expected at most {MOST_NODES} "
+                "nodes"
+            )
+    return without_spans(items, lengths, True, name), splits_of(items, lengths)
+
+
+def _items(y):
+    """Return the samples of y, which may have spans; an empty list for arrays of labels."""
+    y = items_of(y)
+    is_list = isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object)
+    return list(y) if is_list else []
 
 
 def has_spans(item):
@@ -64,20 +113,20 @@ def are_triples(item):
     return all(isinstance(part, list | tuple) and len(part) == 3 for part in item)
 
 
-def _labels_of(spans, i, length):
+def _labels_of(spans, i, length, self_transitions, name):
     """Return a list with the label of each node."""
     end, before = 0, None
     for number, (start, stop, label) in enumerate(spans):
         if start != end or stop <= start:
             raise ValueError(
-                f"y[{i}] has the span {shortened((start, stop, label))} after node {end}; each "
-                "span must start where the one before it stops, and stop later"
+                f"{name}[{i}] has the span {shortened((start, stop, label))} after node {end}; "
+                "each span must start where the one before it stops, and stop later"
             )
-        check_label(label, f"y[{i}] at node {start}")
-        if number > 0 and label == before:
+        check_label(label, f"{name}[{i}] at node {start}")
+        if number > 0 and label == before and not self_transitions:
             raise ValueError(
-                f"y[{i}] has two adjacent spans with label {shortened(label)} at node {start}; "
-                "join them, since adjacent segments have different labels"
+                f"{name}[{i}] has two adjacent spans with label {shortened(label)} at node "
+                f"{start}; join them, or set self_transitions=True if they are two segments"
             )
         end, before = stop, label
     if end != length:
@@ -88,19 +137,19 @@ def _labels_of(spans, i, length):
     return [label for start, stop, label in spans for _ in range(start, stop)]
 
 
-def spans_of_nodes(codes, offsets):
-    """Return start, stop, code and sample of all spans, given the codes of all nodes."""
+def spans_of_nodes(codes, offsets, n_labels):
+    """Return start, stop, label and sample of all spans, given the codes of segmentations."""
     some = np.flatnonzero(np.diff(offsets))
-    first, stop, block = runs_of(codes, offsets[some], np.diff(offsets)[some])
+    first, stop, block = runs_of(codes, offsets[some], np.diff(offsets)[some], n_labels)
     sample = some[block]
     begin = offsets[sample]
-    return first - begin, stop - begin, codes[first], sample
+    return first - begin, stop - begin, codes[first] % n_labels, sample
 
 
 def spans_of_samples(codes, offsets, classes):
-    """Return a list of (start, stop, label) of each sample, given the codes of all nodes."""
+    """Return a list of (start, stop, label) of each sample, given the codes of segmentations."""
     out = [[] for _ in range(len(offsets) - 1)]
-    start, stop, code, sample = spans_of_nodes(codes, offsets)
+    start, stop, code, sample = spans_of_nodes(codes, offsets, len(classes))
     labels = [plain(label) for label in classes[code]]
     for i, *span in zip(sample.tolist(), start.tolist(), stop.tolist(), labels):
         out[i].append(tuple(span))

@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._estimators.chain.chain_state import CHAIN_STATE
 from sstruct._estimators.core.common_state import is_scored, sizes_of
-from sstruct._estimators.core.fitted_state import Array, Number, Unexpected
+from sstruct._estimators.core.fitted_state import Array, Flag, Number, Unexpected
 from sstruct._problems.chain.chain_arguments import number_of_groups
 from sstruct._problems.segment.segment_arguments import (
     FEATURE_KINDS,
@@ -20,7 +20,7 @@ def layout_of_segments(state):
     n_groups = number_of_groups(state.get("transition_groups_"))
     of_segments = kinds_of(state), int(state.get("_n_segment_features") or 0)
     sizes = *sizes_of(state), *terms, n_bins, is_scored(state), n_groups
-    return segment_layout(*sizes, *of_segments)
+    return segment_layout(*sizes, *of_segments, bool(state.get("_self_transitions")))
 
 
 def kinds_of(state):
@@ -55,6 +55,7 @@ SEGMENT_STATE = CHAIN_STATE.extended(
             dtype=np.int32, shape=("kinds",), least=0, most=len(FEATURE_KINDS) - 1, optional=True
         ),
         "_n_segment_features": Number(whole=True, least=1, most=2**31, optional=True),
+        "_self_transitions": Flag(optional=True),
     },
     rules=(durations_are_ranges, kinds_increase),
     layout=layout_of_segments,

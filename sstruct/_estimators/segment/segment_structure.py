@@ -1,14 +1,17 @@
-"""SegmentStructure: sequences whose runs of equal labels are segments with durations."""
+"""SegmentStructure: sequences of segments with labels and durations."""
+
+from dataclasses import replace
 
 import numpy as np
 
-from sstruct._checks.parameters import Range
+from sstruct._checks.parameters import FLAG, Range
 from sstruct._estimators.chain.chain_structure import ChainStructure
 from sstruct._estimators.core.structure import SOLVERS, NodeStructure
 from sstruct._estimators.segment.label_spans import has_spans as are_spans
 from sstruct._estimators.segment.label_spans import (
     spans_of_nodes,
     spans_of_samples,
+    splits_of,
     without_spans,
 )
 from sstruct._estimators.segment.segment_distribution import SegmentDistribution, max_marginals
@@ -22,7 +25,7 @@ from sstruct._problems.chain.chain_arguments import NoLabelingError
 from sstruct._problems.core._decode import decode
 from sstruct._problems.segment._segment_problem import SegmentProblem
 from sstruct._problems.segment._segment_sums import SegmentSums, segment_top_k
-from sstruct._problems.segment.segment_arguments import SegmentModel
+from sstruct._problems.segment.segment_arguments import SegmentModel, known_boundaries
 
 
 class SegmentStructure(ChainStructure):
@@ -37,7 +40,10 @@ class SegmentStructure(ChainStructure):
     spans_are_segments = True
     nothing_allowed = "min_duration, max_duration and transition_mask forbid every segmentation of"
     loss_names = SEGMENT_NAMES
-    valid_values = ChainStructure.valid_values | {"tolerance": Range(least=0, whole=True)}
+    valid_values = ChainStructure.valid_values | {
+        "tolerance": Range(least=0, whole=True),
+        "self_transitions": FLAG,
+    }
 
     def check(self):
         super().check()
@@ -61,7 +67,29 @@ class SegmentStructure(ChainStructure):
         return nodes
 
     def labels(self, y, nodes):
-        return super().labels(without_spans(y, nodes.lengths), nodes)
+        return super().labels(without_spans(y, nodes.lengths, self.self_transitions), nodes)
+
+    def splits(self, y, nodes):
+        """Return the nodes where y has a segment after one with the same label, (n_nodes,)."""
+        if not self.self_transitions:
+            return np.zeros(nodes.offsets[-1], dtype=bool)
+        return splits_of(y, nodes.lengths)
+
+    def observed(self, model, samples, y):
+        observed = super().observed(model, samples, y)
+        if not model.get("_self_transitions"):
+            return observed
+        K = len(model.classes_)
+        codes = np.where(observed.codes >= 0, observed.codes + K * self.splits(y, samples), -1)
+        return replace(observed, of_labelings=known_boundaries(codes, samples.offsets, K))
+
+    def hidden(self, X, y, sample_weight):
+        if self.self_transitions:
+            raise ValueError(
+                "self_transitions=True is not supported by LatentSSVM, whose completions are "
+                "labels of nodes; use self_transitions=False"
+            )
+        return super().hidden(X, y, sample_weight)
 
     def distinct_labels(self, y):
         return super().distinct_labels(
@@ -92,6 +120,7 @@ class SegmentStructure(ChainStructure):
             most=most,
             kinds=kinds_of(vars(model)),
             n_given=model.get("_n_segment_features") or 0,
+            self_transitions=bool(model.get("_self_transitions")),
         )
 
     def new_problem(self, nodes, rows, chains, model, *arguments, **options):
@@ -121,6 +150,23 @@ class SegmentStructure(ChainStructure):
     def best_codes(self, problem, w, k):
         return segment_top_k(SegmentSums(problem), w, k)
 
+    def agree(self, model, known, codes):
+        K, splits = len(model.classes_), codes >= len(model.classes_)
+        right = (known < K) | (splits == (known < 2 * K))
+        return right & super().agree(model, np.where(known < 0, -1, known % K), codes % K)
+
+    def labelings(self, model, nodes, codes, spans=None):
+        """Return the labels of the nodes in segmentations, or lists of their segments.
+
+        spans : whether to return segments; None: if labels do not determine them
+        """
+        if spans is None:
+            spans = model.get("_self_transitions") is not None
+        if not spans:
+            return super().labelings(model, nodes, codes % len(model.classes_))
+        n, length = codes.shape
+        return spans_of_samples(codes.ravel(), np.arange(n + 1) * length, model.classes_)
+
     def exact_distribution(self, model, nodes):
         problem = self._decoder(model, nodes) if nodes.offsets[-1] else None
         arguments = model, nodes.lengths, self.n_jobs, self.nothing_allowed
@@ -129,8 +175,8 @@ class SegmentStructure(ChainStructure):
     def likely_segments(self, model, X, scale):
         """Return the predicted segments of each sequence: (start, stop, label, probability)."""
         nodes = self.pack(X, model)
-        codes = self.decode(model, nodes)
-        first, stop, label, sequence = spans_of_nodes(codes, nodes.offsets)
+        codes = self.segment_codes(model, nodes)
+        first, stop, label, sequence = spans_of_nodes(codes, nodes.offsets, len(model.classes_))
         rows = np.column_stack([sequence, first, stop, label])
         p = iter(self.distribution(model, nodes).segments(scale, rows).tolist())
         found = spans_of_samples(codes, nodes.offsets, model.classes_)
@@ -139,7 +185,17 @@ class SegmentStructure(ChainStructure):
     def _supports_gdmm(self, problem):
         return False
 
-    def _decoded(self, model, nodes, known=None, n_states=1):
+    def segments(self, model, nodes):
+        """Return the segments of each sequence: lists of (start, stop, label)."""
+        codes = self.segment_codes(model, nodes)
+        return spans_of_samples(codes, nodes.offsets, model.classes_)
+
+    def _decoded(self, *arguments):
+        codes, (model, *_) = self.segment_codes(*arguments), arguments
+        return codes % len(model.classes_)
+
+    def segment_codes(self, model, nodes, known=None, n_states=1):
+        """Return the codes of the best segmentations, given known labels of nodes, or -1."""
         if nodes.offsets[-1] == 0:
             return np.empty(0, dtype=np.int32)
         problem = self._decoder(model, nodes, known, n_states)

@@ -27,6 +27,10 @@ class LabeledSegments(LabeledChains):
 
     Attributes
     ----------
+    codes : ndarray of int32 of shape (n_nodes,)
+        The codes of segmentations, see segment_arguments.py, -1 if a node is not used in training.
+    self_transitions : bool
+        Whether a segment may follow one with the same label.
     bins : ndarray of int64 of shape (n_bins,), or None
         The smallest duration of each bin with weights.
     limits : ndarray of int64 of shape (2, K)
@@ -47,6 +51,9 @@ class LabeledSegments(LabeledChains):
             labels = [label for label, _ in labels[::n_states]]
         limits = duration_limits(structure.min_duration, structure.max_duration, labels)
         self.limits = np.repeat(limits, n_states, axis=1)
+        self.self_transitions = bool(structure.self_transitions)
+        # Also in the codes that identify the data, which are the same array.
+        self.codes[structure.splits(y, nodes) & (self.codes >= 0)] += len(self.classes)
         self._check_durations()
         self.kinds, function = segment_features(structure.segment_features)
         self.given = function and structure.given_rows(nodes, self.limits[1])
@@ -63,7 +70,7 @@ class LabeledSegments(LabeledChains):
                     "'hamming-count'"
                 )
         blocks = self.start, self.length
-        self.segment_loss = SegmentLoss.of(name, self.codes, *blocks, tolerance)
+        self.segment_loss = SegmentLoss.of(name, self.codes, *blocks, tolerance, len(self.classes))
         self._loss_terms = [np.array([OF_SEGMENTS.index(name), tolerance])]
         weight = self.sample_weight
         cost = COST * (weight @ self.segment_loss.n_true) / (weight @ self.length)
@@ -72,8 +79,9 @@ class LabeledSegments(LabeledChains):
     def _check_durations(self):
         """Raise ValueError if the duration of a segment in y is not allowed."""
         ranges, offsets = self.ranges(), self.nodes.offsets
-        first, stop, block = runs_of(self.codes, self.start, self.length)
-        label, duration = self.codes[first], stop - first
+        K = len(self.classes)
+        first, stop, block = runs_of(self.codes, self.start, self.length, K)
+        label, duration = self.codes[first] % K, stop - first
         # Segments next to nodes that are not used may be longer than what is known of them.
         is_cut = ~ranges.starts_here[block] & (first == self.start[block])
         is_cut |= ~ranges.ends_here[block] & (stop == (self.start + self.length)[block])
@@ -93,8 +101,9 @@ class LabeledSegments(LabeledChains):
         chain, (least, most) = super().model(structure), self.limits
         n_given = 0 if self.given is None else self.given.values.shape[1]
         return SegmentModel(
-            **vars(chain), bins=self.bins, least=least, most=most, kinds=self.kinds, n_given=n_given
-        )
+            **vars(chain), bins=self.bins, least=least, most=most, kinds=self.kinds,
+            n_given=n_given, self_transitions=self.self_transitions,
+        )  # fmt: skip
 
     @property
     def problem_options(self):
@@ -108,6 +117,7 @@ class LabeledSegments(LabeledChains):
             "_durations": self.limits,
             "_segment_kinds": kinds if self.kinds else None,
             "_n_segment_features": None if self.given is None else self.given.values.shape[1],
+            "_self_transitions": self.self_transitions or None,
         }
 
     def data(self):
@@ -115,6 +125,7 @@ class LabeledSegments(LabeledChains):
         bins = np.empty(0, dtype=np.int64) if self.bins is None else self.bins
         kinds = np.array(self.kinds, dtype=object)
         common = [*data.common, bins, self.limits, *([kinds] if self.kinds else [])]
+        common += [np.array([True])] if self.self_transitions else []
         data = replace(data, common=common, costs=[*data.costs, *self._loss_terms])
         return data if self.given is None else replace(data, of_first=self._with_given)
 
