@@ -70,9 +70,9 @@ class ConformalSSVM(HeldOutPredictor):
         The estimator. It is cloned. In a
         :class:`~sklearn.frozen.FrozenEstimator`, a fitted one, which is not fitted again: all
         samples passed to ``fit`` are then held-out samples, and must not have been used for its
-        training (split conformal prediction). Labelings require :class:`ChainSSVM` or
-        :class:`~sstruct.SegmentSSVM`, spans :class:`ChainSSVM`, and nodes any estimator with
-        ``decision_function``. A pipeline contains this estimator as its last step.
+        training (split conformal prediction). Labelings and spans require :class:`ChainSSVM` or
+        :class:`~sstruct.SegmentSSVM`, and nodes any estimator with ``decision_function``. A
+        pipeline contains this estimator as its last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. Test samples of different splits may overlap, and need not
         cover all samples. Not used for a FrozenEstimator.
@@ -86,17 +86,21 @@ class ConformalSSVM(HeldOutPredictor):
         - "nodes": labels, a set for each node: a node of a graph, a pixel, a part of a pose, a row.
           For label sets, whether a label may be on, off, or both. The expected fraction of the
           nodes of a sample whose sets miss the true label is at most ``1 - confidence_level``.
-        - "spans": spans, such as named entities. The expected fraction of the true spans of a
-          sample that the set misses is at most ``1 - confidence_level``.
+        - "spans": spans, such as named entities, or the segments of SegmentSSVM. The expected
+          fraction of the true spans of a sample that the set misses is at most
+          ``1 - confidence_level``.
     confidence_level : float, default=0.9
         Between 0 and 1. Other levels can be passed to :meth:`predict_set` without another fit.
     k : int, default=100
         Largest number of labelings of a sample that are examined, as for
-        :meth:`ChainSSVM.predict_top_k`. Not used for nodes.
+        :meth:`ChainSSVM.predict_top_k`. Not used for nodes. For the spans of SegmentSSVM, which are
+        compared exactly, it is only used if the threshold is infinite.
     scheme : {"bio", "bioes", "bilou", "iob1", "io"}, default="bio"
-        Label scheme of spans, as for :func:`sstruct.spans.spans_of`.
+        Label scheme of spans, as for :func:`sstruct.spans.spans_of`. Not supported for SegmentSSVM,
+        whose spans are its segments.
     suffix : bool, default=False
-        Whether the letter follows the type of a span, as in ``"PER-B"``.
+        Whether the letter follows the type of a span, as in ``"PER-B"``. Not supported for
+        SegmentSSVM.
 
     Attributes
     ----------
@@ -166,7 +170,9 @@ class ConformalSSVM(HeldOutPredictor):
     `ignore_label` of the estimators, agree with every label. Labels not seen in training and
     labelings that the model forbids have infinite scores. Samples without true spans
     have no loss. Unknown labels are outside of spans. The score of a span is the one of the best
-    labeling with it among the k best; it is infinite if there is none.
+    labeling with it among the k best; it is infinite if there is none. The score of a segment of
+    SegmentSSVM is the one of the best segmentation with it, of all; segments next to unknown
+    labels, which may continue there, do not count.
 
     **Names** follow MAPIE: `confidence_level`, `predict_set` and `conformity_scores_`; its
     ``conformalize`` is ``fit`` with a FrozenEstimator, and its ``prefit`` and ``cv`` are
@@ -282,8 +288,8 @@ class ConformalSSVM(HeldOutPredictor):
             scores, samples = true_label_gaps(structure, model, X, y)
             is_known = np.bincount(samples, minlength=n_samples_of(X)) > 0
         else:
-            spans = SpanGaps(structure, model, self.scheme, self.suffix)
-            scores, samples, is_known = spans.of_truth(X, y, self.k)
+            finder = self._span_finder(structure, model)
+            scores, samples, is_known = finder.of_truth(X, y, self.k)
         weights = is_known.astype(float)
         if sample_weight is not None and not is_of_nodes(sample_weight):
             weights *= sample_weight
@@ -302,7 +308,8 @@ class ConformalSSVM(HeldOutPredictor):
             )
         unlisted = np.count_nonzero(held_out.scores == np.inf)
         what = {"nodes": "labels"}.get(self.target, self.target)
-        advice = " or a larger k" if self.target == "spans" else ""
+        searched = self.target == "spans" and isinstance(self.estimator_, ChainSSVM)
+        advice = " or a larger k" if searched else ""
         return found + (
             f"{unlisted} of {len(held_out.scores)} true {what} of held-out samples are impossible "
             f"for the model or not found by it; use a lower level{advice}"
@@ -315,16 +322,14 @@ class ConformalSSVM(HeldOutPredictor):
     def _is_supported(self, estimator):
         if self.target == "nodes":
             return isinstance(estimator, BaseSSVM) and hasattr(estimator, "decision_function")
-        kinds = ChainSSVM if self.target == "spans" else (ChainSSVM, SegmentSSVM)
-        return isinstance(estimator, kinds)
+        return isinstance(estimator, (ChainSSVM, SegmentSSVM))
 
     def _supported(self):
         if self.target == "nodes":
             return "an estimator of sstruct with decision_function"
-        kinds = "a ChainSSVM" if self.target == "spans" else "a ChainSSVM or SegmentSSVM"
         return (
-            f"{kinds} for target={self.target!r} (others support target='nodes' if they have "
-            "decision_function)"
+            f"a ChainSSVM or SegmentSSVM for target={self.target!r} (others support "
+            "target='nodes' if they have decision_function)"
         )
 
     @reads_one_fit
@@ -374,12 +379,17 @@ class ConformalSSVM(HeldOutPredictor):
         samples = structure.pack(X, model)
         if self.target == "labelings":
             return self._labelings(structure, model, X, samples, threshold)
-        finder = SpanGaps(structure, model, self.scheme, self.suffix)
-        rows, gaps, kinds = finder.ranked(samples, self.k)
+        rows, kinds = self._span_finder(structure, model).within(samples, threshold, self.k)
         spans = [[] for _ in range(len(samples))]
-        for i, start, stop, kind in rows[gaps <= threshold].tolist():
+        for i, start, stop, kind in rows.tolist():
             spans[i].append((start, stop, kinds[kind]))
         return object_array(spans), np.full(len(samples), threshold < np.inf)
+
+    def _span_finder(self, structure, model):
+        """Return the object that computes the gaps of spans."""
+        if structure.spans_are_segments:
+            return structure.span_gaps(model, self.scheme, self.suffix)
+        return SpanGaps(structure, model, self.scheme, self.suffix)
 
     def _labelings(self, structure, model, X, samples, threshold):
         """Return the labelings within a threshold, and whether there are no others."""

@@ -600,7 +600,12 @@ def test_damaged_states(fitted, changes, message):
             ValueError,
             "must be a ChainSSVM or SegmentSSVM for target='labelings'",
         ),
-        (GridCRFSSVM(), {"target": "spans"}, ValueError, "must be a ChainSSVM for target='spans'"),
+        (
+            GridCRFSSVM(),
+            {"target": "spans"},
+            ValueError,
+            "must be a ChainSSVM or SegmentSSVM for target='spans'",
+        ),
         (StructuredSVM(None), {"target": "nodes"}, ValueError, "with decision_function"),
         (LatentSSVM(chain()), {"target": "nodes"}, ValueError, "with decision_function"),
         (PathCV(chain()), {}, ValueError, "must be a ChainSSVM"),

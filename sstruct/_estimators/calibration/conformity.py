@@ -130,6 +130,11 @@ class SpanGaps:
         rows, first = np.unique(rows[order], axis=0, return_index=True)
         return rows, gaps[order][first], spans.kinds
 
+    def within(self, samples, threshold, k):
+        """Return the rows of the spans whose gap is at most a threshold, and all types."""
+        rows, gaps, kinds = self.ranked(samples, k)
+        return rows[gaps <= threshold], kinds
+
     def of_truth(self, X, y, k):
         """Return the gap of each true span, its sample, and whether samples have a known label.
 

@@ -15,6 +15,7 @@ from sstruct._estimators.segment.label_spans import (
     without_spans,
 )
 from sstruct._estimators.segment.segment_distribution import SegmentDistribution, max_marginals
+from sstruct._estimators.segment.segment_gaps import SegmentGaps
 from sstruct._estimators.segment.segment_state import SEGMENT_STATE, kinds_of
 from sstruct._estimators.segment.segment_training import LabeledSegments
 from sstruct._input.durations import check_limits, duration_bins
@@ -166,6 +167,18 @@ class SegmentStructure(ChainStructure):
             return super().labelings(model, nodes, codes % len(model.classes_))
         n, length = codes.shape
         return spans_of_samples(codes.ravel(), np.arange(n + 1) * length, model.classes_)
+
+    def decoder_of(self, model, nodes):
+        """Return the SegmentProblem whose blocks are the nonempty sequences, at least one."""
+        return self._decoder(model, nodes)
+
+    def span_gaps(self, model, scheme, suffix):
+        if scheme != "bio" or suffix is not False:
+            raise ValueError(
+                f"scheme and suffix are not supported for {self.estimator_name}, whose spans are "
+                f"its segments; found scheme={scheme!r} and suffix={suffix!r}"
+            )
+        return SegmentGaps(self, model)
 
     def exact_distribution(self, model, nodes):
         problem = self._decoder(model, nodes) if nodes.offsets[-1] else None

@@ -54,3 +54,5 @@ cdef class SegmentSweeps(SegmentRanges):
         self, Random* random, Py_ssize_t end, Py_ssize_t k) except -1 nogil
     cdef double log_segment(
         self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t k) except? -1 nogil
+    cdef double log_allowed(
+        self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t k) noexcept nogil

@@ -382,10 +382,16 @@ cdef class SegmentSweeps(SegmentRanges):
     cdef double log_segment(
             self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t k) except? -1 nogil:
         """Return the sum over all segmentations with a segment, after `backward`."""
-        cdef Py_ssize_t l, r, at = k * (self.L + 1)
+        cdef Py_ssize_t l
         for l in range(start, stop):
             if self.is_forbidden(l, k) or (l > start and self.must_start(l, k)):
                 return -INFINITY
+        return self.log_allowed(start, stop, k)
+
+    cdef double log_allowed(
+            self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t k) noexcept nogil:
+        """As `log_segment`, for a segment without forbidden nodes and boundaries."""
+        cdef Py_ssize_t r, at = k * (self.L + 1)
         for r in range(self.range_at[k], self.range_at[k + 1]):
             if self.least[r] <= stop - start <= self.most[r]:
                 return self.shift + self.duration_score(k, r) + self.term(start, stop, k) + (

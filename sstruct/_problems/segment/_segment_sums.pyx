@@ -4,9 +4,10 @@
 # (b) Blocks are whole sequences, so that all durations are known.
 """Sums, max-marginals and rankings of the segmentations of all blocks."""
 
-from libc.math cimport INFINITY, exp
+from libc.math cimport INFINITY, exp, fabs
 from libc.stdint cimport int32_t, int64_t
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.segment._segment_ranking cimport SegmentRanking
 from sstruct._oracles.segment._segment_sweeps cimport SegmentSweeps
@@ -19,6 +20,9 @@ import numpy as np
 from sstruct._oracles.segment._segment_ranking import ranked_arrays
 from sstruct._problems.segment._segment_problem import NoSegmentationError
 from sstruct._problems.segment.segment_arguments import FIRST_BIN
+
+# Larger than the rounding errors of max-marginals relative to the best score.
+cdef double NODE_ROUNDING = 1e-6
 
 
 cdef class SegmentSums(WrappedProblem):
@@ -117,6 +121,58 @@ cdef class SegmentSums(WrappedProblem):
         finally:
             self.chains.track(NULL)
         return out
+
+
+    def segments_within(self, const double[::1] w, double threshold):
+        """Find all segments in segmentations with scores near the best one; requires `maxima`.
+
+        threshold : float
+            Largest difference of the best score of a segmentation with the segment from the best score.
+
+        Returns
+        -------
+        rows : ndarray of int64 of shape (n_segments, 4)
+            Block, start, stop and label of each segment, in the order of blocks.
+        """
+        self._check_weights(w)
+        if not self.sweeps.maxima:
+            raise ValueError("segments_within requires maxima=True")
+        cdef Py_ssize_t i, s, e, k, last, L, K = self.chains.n_labels, n = 0
+        cdef double best, lowest, near
+        cdef double[::1] nodes = np.empty(self.chains.max_code_size * K)
+        found = np.empty((64, 4), dtype=np.int64)
+        cdef int64_t[:, ::1] row = found
+        self.chains.track(&w[0])
+        try:
+            with nogil:
+                for i in range(self.n_blocks):
+                    best, L = self.log_partition(i, &w[0], 1.0, NULL), self.chains.length[i]
+                    if best == -INFINITY:
+                        continue
+                    self.sweeps.backward()
+                    self.sweeps.marginals(&nodes[0])
+                    lowest = best - threshold
+                    # No segment is better than its worst node, up to rounding.
+                    near = lowest - NODE_ROUNDING * max(1, fabs(best))
+                    for k in range(K):
+                        for s in range(L):
+                            last = s + min(<int64_t> L - s, self.chains.decoder.most[k])
+                            for e in range(s + 1, last + 1):
+                                if nodes[(e - 1) * K + k] < near or (
+                                        e > s + 1 and self.sweeps.must_start(e - 1, k)):
+                                    break
+                                look_after(10)
+                                if not best - self.sweeps.log_allowed(s, e, k) <= threshold:
+                                    continue
+                                if n == row.shape[0]:
+                                    with gil:
+                                        found = np.resize(found, (2 * n, 4))
+                                        row = found
+                                row[n, 0], row[n, 1], row[n, 2], row[n, 3] = i, s, e, k
+                                n += 1
+        finally:
+            self.chains.track(NULL)
+        return found[:n]
 
 
 def segment_top_k(SegmentSums segments not None, const double[::1] w, Py_ssize_t k):

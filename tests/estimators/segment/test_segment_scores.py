@@ -193,5 +193,3 @@ def test_prediction_sets_contain_the_truth(fitted):
         for own, labels in zip(nodes, y[60:], strict=True)
     ]
     assert np.mean(misses) < 0.2
-    with pytest.raises(ValueError, match="must be a ChainSSVM for target='spans'"):
-        ConformalSSVM(frozen, target="spans").fit(X, y)
