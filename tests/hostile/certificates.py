@@ -668,7 +668,10 @@ def total_weight(name, model, y, weights):
     ignored = getattr(model, "ignore_label", None)
     if ignored is None:
         return weights.sum()
-    y = [np.asarray(labels, dtype=object).ravel().tolist() for labels in items(y)]
+    y = items(y)
+    if name.startswith("segments"):
+        y, _ = without_spans(y)
+    y = [np.asarray(labels, dtype=object).ravel().tolist() for labels in y]
     if name == "typed graph":
         y = [[label for part in parts for label in np.asarray(part).tolist()] for parts in y]
     return sum(w for w, labels in zip(weights, y) if any(label != ignored for label in labels))
