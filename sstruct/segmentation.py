@@ -22,6 +22,7 @@ __all__ = ["SegmentSSVM"]
 
 Limit = int | Sequence[int | None] | Mapping[Any, int | None] | None
 Bins = NumericArrayLike | Literal["auto"] | None
+Transitions = bool | NumericArrayLike | Callable[[Any, Any], Any]
 SegmentLoss = Loss | Literal["segments", "boundaries"] | NumericArrayLike
 
 
@@ -77,15 +78,16 @@ class SegmentSSVM(LabelingSSVM):
         should be set for sequences of more than some hundred nodes. With `class_scores`, the
         columns with scores have no such weights. Segments of unknown duration have no features.
     self_transitions : bool, default=False
-        Whether a segment may follow a segment with the same label. Spans in y can then touch and
-        have the same label, and stay two segments in training, losses and predictions. Each label
-        has a weight of such a transition, unless `transitions` is False, and `transition_mask`
-        forbids them where it forbids two neighboring nodes with this label. Features of nodes say
-        nothing about where two such segments meet: use `segment_features`, such as
-        ``"contrast"``, durations, or both. Sequences of labels in y have no such segments: a run is
-        one segment. It is a parameter, and not found from y, so that the model does not depend on
-        whether such spans occur in the data of a fit, such as a fold or the first batch of
-        ``partial_fit``. Not supported by :class:`LatentSSVM`.
+        Whether a segment may follow a segment with the same label. Adjacent spans in y can then
+        have the same label; they are two segments in training, losses and predictions. If y has
+        labels instead of spans, each run of equal labels is one segment. Each label has a weight
+        for such transitions, unless `transitions` is False. `transition_mask` forbids them if it
+        forbids two neighboring nodes with this label. The scores of nodes do not depend on the
+        position of such a boundary: use `segment_features`, such as ``"contrast"``, weights of
+        durations, or both. With ``solver="perceptron"`` and ``"pa"``, only the losses
+        ``"segments"`` and ``"boundaries"`` learn them. The value is not inferred from y, because
+        the model would then depend on whether the samples of a fold, or of the first batch of
+        ``partial_fit``, contain such spans. Not supported by :class:`LatentSSVM`.
     transitions : bool, array-like of int of shape (K, K) or callable, default=True
         Weights of the pairs of labels of neighboring nodes. True: one for each pair. False: none.
         Otherwise groups of pairs, which share a weight: an array with the group of each pair, from
@@ -270,8 +272,8 @@ class SegmentSSVM(LabelingSSVM):
         Weight of each transition between neighboring nodes; rows are the first, columns the second
         label. The diagonal has the weights of steps inside a segment.
     self_transition_coef_ : ndarray of shape (K,)
-        Weight of a segment of each label after a segment with the same label, in place of the one
-        of the step inside a segment; zero without `self_transitions`.
+        Weight of a segment of each label after a segment with the same label. It replaces the
+        weight of a step inside a segment. Zero without `self_transitions`.
     transition_groups_ : ndarray of int of shape (K, K)
         Group of each transition, -1 if it has no weight. Only available if `transitions` has
         groups; see :class:`ChainSSVM`.
@@ -398,7 +400,7 @@ class SegmentSSVM(LabelingSSVM):
     max_duration: Limit = None
     segment_features: Any = None
     self_transitions: bool = False
-    transitions: bool | NumericArrayLike | Callable[[Any, Any], Any] = True
+    transitions: Transitions = True
     boundaries: bool = True
     transition_mask: NumericArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None

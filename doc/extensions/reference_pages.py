@@ -12,6 +12,7 @@ GROUPS = {
         *("oracle", "parents", "edges", "constraints", "connectivity"),
         *("pairwise", "inference", "max_oracle_time", "costs"),
         *("duration_bins", "min_duration", "max_duration", "scale", "segment_features"),
+        "self_transitions",
         *("transitions", "boundaries", "transition_mask", "class_scores"),
         *("method", "symmetric", "allow_unmatched", "fit_intercept"),
         *("labeled", "projective", "single_root"),

@@ -14,6 +14,7 @@ from sstruct._problems.segment.segment_arguments import (
     FEATURE_KINDS,
     SegmentLoss,
     SegmentModel,
+    known_boundaries,
     runs_of,
 )
 from sstruct._testing import _problem_access as doors
@@ -198,6 +199,50 @@ def test_distances_of_many_differences(rng):
         assert doors.squared_distance(problem, 0, code, other) == out @ out
 
 
+@pytest.mark.parametrize("groups", [None, np.array([[0, 1], [-1, 1]])])
+def test_distances_of_splits(rng, groups):
+    """Few and many differing labels, and differences of boundaries only."""
+    for length in (5, 60, 140):
+        model = SegmentModel(
+            2, bins=np.array([1, 3, 8]), least=np.array([1, 1]), most=np.array([200, 200]),
+            self_transitions=True, groups=groups,
+        )  # fmt: skip
+        X = rng.integers(-3, 4, (length, 2)).astype(float)
+        problem = SegmentProblem(X, ChainRanges([0], [length]), model)
+        codes = []
+        for _ in range(4):
+            labels = np.repeat(rng.integers(0, 2, length), rng.integers(1, 6, length))[:length]
+            same = np.append(False, labels[1:] == labels[:-1])
+            for share in (0.0, 0.3):
+                codes.append(labels + 2 * (same & (rng.random(length) < share)))
+        codes = [code.astype(np.int32) for code in codes]
+        for a, b in product(codes, codes):
+            problem.check_code(0, a)
+            out = np.zeros(problem.n_weights)
+            doors.scatter(problem, 0, [a, b], [1.0, -1.0], out)
+            assert doors.squared_distance(problem, 0, a, b) == out @ out
+
+
+def test_invalid_codes_of_splits(rng):
+    model = SegmentModel(2, least=np.array([1, 1]), most=np.array([3, 3]), self_transitions=True)
+    codes = np.array([0, 0, 2, 1, 3], dtype=np.int32)
+    problem = SegmentProblem(np.ones((5, 1)), ChainRanges([0], [5]), model, codes)
+    problem.check_code(0, codes)
+    assert problem.true_code(0).tolist() == codes.tolist()
+    for wrong in ([2, 0, 0, 1, 1], [0, 0, 3, 1, 1], [0, 0, 0, 2, 3]):
+        with pytest.raises(ValueError, match="a segment after one with the same label, which is"):
+            problem.check_code(0, np.array(wrong, dtype=np.int32))
+    for wrong in ([0, 0, 0, 1, 4], [0, 0, 0, 1, -1]):
+        with pytest.raises(ValueError, match="block 0: "):
+            problem.check_code(0, np.array(wrong, dtype=np.int32))
+    with pytest.raises(ValueError, match="which the limits of durations forbid"):
+        problem.check_code(0, np.array([0, 0, 0, 0, 2], dtype=np.int32))
+    with pytest.raises(ValueError, match="codes must be int32 and less than 4"):
+        SegmentProblem(np.ones((5, 1)), ChainRanges([0], [5]), model, codes + 1)
+    with pytest.raises(ValueError, match="require one state per label"):
+        SegmentProblem(np.ones((5, 1)), ChainRanges([0], [5]), model, states_per_label=2)
+
+
 def test_invalid_codes_and_blocks_without_a_segmentation(rng):
     model = SegmentModel(2, least=np.array([2, 2]), most=np.array([3, 3]))
     labels = np.array([0, 0, 0, 1, 1, 0, 0, 1], dtype=np.int32)
@@ -226,3 +271,17 @@ def test_runs_of_blocks():
     assert stop.tolist() == [3, 4, 6, 8, 9]
     assert block.tolist() == [0, 0, 1, 2, 2]
     assert [len(each) for each in runs_of(labels, np.array([]), np.array([]))] == [0, 0, 0]
+    codes = np.array([0, 3, 0, 3, 3, 1])  # with three labels
+    first, stop, _ = runs_of(codes, np.array([0]), np.array([6]), 3)
+    assert list(zip(first.tolist(), stop.tolist(), strict=True)) == [
+        (0, 1), (1, 3), (3, 4), (4, 5), (5, 6)
+    ]  # fmt: skip
+
+
+def test_known_boundaries():
+    codes = np.array([0, 0, 3, -1, 0, 0, 0, 1], dtype=np.int32)
+    found = known_boundaries(codes, np.array([0, 0, 5, 8]), 3)
+    # 6 + k continues the segment before, also after 3 + k; the last sample begins at node 5.
+    assert found.tolist() == [0, 6, 3, -1, 0, 0, 6, 1]
+    codes = np.array([0, 3, 0], dtype=np.int32)
+    assert known_boundaries(codes, np.array([0, 3]), 3).tolist() == [0, 3, 6]

@@ -122,7 +122,6 @@ cdef class SegmentSums(WrappedProblem):
             self.chains.track(NULL)
         return out
 
-
     def segments_within(self, const double[::1] w, double threshold):
         """Find all segments in segmentations with scores near the best one; requires `maxima`.
 
