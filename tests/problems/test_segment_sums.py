@@ -114,11 +114,17 @@ def test_known_labels_clamp_the_sum(seed):
         sizes, K = np.asarray(made.problem.code_sizes()), made.problem.n_labels
         n_known = (3 if made.model.self_transitions else 1) * K
         known = np.where(rng.random(sizes.sum()) < 0.4, rng.integers(0, n_known, sizes.sum()), -1)
-        value, _ = sum_blocks(SegmentSums(made.problem), made.w, SCALE, known=known)
-        for i, own in enumerate(np.split(known, np.cumsum(sizes)[:-1])):
-            _, scores = made.given(i, own)
+        sums = SegmentSums(made.problem)
+        value, found = sum_blocks(sums, made.w, SCALE, known=known, marginals=True)
+        parts = zip(np.split(known, np.cumsum(sizes)[:-1]), split(made, found), strict=True)
+        for i, (own, here) in enumerate(parts):
+            y, scores = made.given(i, own)
             want = logsumexp(SCALE * scores) if len(scores) else -np.inf
             assert value[i] == pytest.approx(want, rel=1e-10, abs=1e-10)
+            if len(scores):
+                log_p = SCALE * scores - want
+                marginals = np.exp(marginals_of(y, log_p, K, logsumexp))
+                np.testing.assert_allclose(here, marginals, rtol=1e-9, atol=1e-250)
 
 
 @pytest.mark.parametrize("seed", range(20))
