@@ -4,10 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import is_sized, items_of
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import plain, shortened
-from sstruct._input.frames import items_of
 from sstruct._input.labels import check_label
 from sstruct._problems.segment.segment_arguments import runs_of
 
