@@ -24,9 +24,9 @@ def codes_of_dicts(sequence, dict seen, find):
     ----------
     sequence : list
     seen : dict of dicts
-        Codes by name and by value.
+        Codes by name and by value, of names that are strings and values that are strings or numbers.
     find : callable
-        ``find(name, value)`` returns the code of another entry, or None if its type is not supported.
+        ``find(name, value)`` returns the code of any other entry, or None if it is not supported.
 
     Returns
     -------
@@ -47,12 +47,12 @@ def codes_of_dicts(sequence, dict seen, find):
         before = at
         for name, value in (<dict> item).items():
             kind = type(value)
-            if not (kind is str or kind is int or kind is float or kind is bool):
+            found = None
+            if at == size:
                 return None
-            if type(name) is not str or at == size:
-                return None
-            values = seen.get(name)
-            found = None if values is None else values.get(value)
+            if type(name) is str and (kind is str or kind is int or kind is float or kind is bool):
+                values = seen.get(name)
+                found = None if values is None else values.get(value)
             if found is None:
                 found = find(name, value)
                 if found is None:

@@ -50,6 +50,7 @@ MOST_DEEP = 100  # limit on the nesting of dicts
 FEW = 16
 MOST_SEEN = 2**17
 NUMBERS = (float, int, np.bool_, Real, Decimal)
+PLAIN = (str, int, float, bool)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +314,9 @@ class _SeenPairs:
         self.vocabulary, self.codes, self.size = vocabulary, {}, 0
 
     def find(self, name, value):
-        """Return the code of an entry, or None for other weights."""
+        """Return the code of an entry, or None for other types and weights."""
+        if type(name) is not str or type(value) not in PLAIN:
+            return None
         if type(value) is str:
             code = self.vocabulary.get(f"{name}:{value}", ABSENT)
         elif value in (0, 1):
@@ -341,25 +344,25 @@ def _seen_pairs(vectorizer):
     return found[1]
 
 
-class _Pairs(dict):
+class _Pairs:
     """Code of each entry (name, value) of a feature dict.
 
-    Equal pairs have equal codes, so values equal to 1, such as True, are weight 1. Other weights
-    are not cached, because their number is unlimited. Missing values are counted, not cached.
+    Equal pairs have equal codes, so values equal to 1, such as True, are weight 1. Codes of plain
+    strings, and of the weights 0 and 1, are kept in `codes`, by name and then by value, which takes
+    less memory than pairs. The number of other weights is unlimited. Missing values are counted.
     """
 
     def __init__(self, names):
-        super().__init__()
-        self.names = names
+        self.names, self.codes = names, {}
         self.columns = array("q")
         self.weights = array("d")
         self.n_missing, self.first_missing = 0, None
         self.vector_columns = {}
 
-    def __missing__(self, pair):
-        name, value = pair
+    def find(self, name, value):
+        """Return the code of an entry."""
         if isinstance(value, Enum):
-            return self[name, value.value]
+            return self.find(name, value.value)
         if isinstance(value, str):
             code = self.names[f"{_text(name)}:{value}"]
         elif isinstance(value, bytes):
@@ -375,11 +378,12 @@ class _Pairs(dict):
             if weight != 0 and weight != 1:
                 return self.weighted(self.names[_text(name)], weight)
             code = self.names[_text(name)] if weight else ABSENT
-        elif _is_missing(value):
+        elif type(value).__hash__ is not None and _is_missing(value):
             return self.absent(_text(name))
         else:
             raise _unsupported(name, value)
-        self[pair] = code
+        if type(name) is str and type(value) in PLAIN:
+            self.codes.setdefault(name, {})[value] = code
         return code
 
     def weighted(self, column, weight):
@@ -477,9 +481,10 @@ class _Encoded:
             if found is not None:
                 return found
             self.seen = None
-        sizes = np.fromiter(map(len, sequence), np.int64, len(sequence))
-        entries = chain.from_iterable(map(dict.items, sequence))
-        return np.fromiter(map(self.pairs.__getitem__, entries), np.int32, sizes.sum()), sizes
+        found = codes_of_dicts(sequence, self.pairs.codes, self.pairs.find)
+        if found is None:
+            raise TypeError("expected dicts only")
+        return found
 
     def _item(self, item, codes):
         if isinstance(item, dict):
@@ -505,7 +510,7 @@ class _Encoded:
         elif type(value).__hash__ is None:
             raise _unsupported(name, value)
         else:
-            codes.append(self.pairs[name, value])
+            codes.append(self.pairs.find(name, value))
 
     def _several(self, name, values, codes):
         """Append the codes of a collection of strings, or of a vector."""
