@@ -50,12 +50,12 @@ def _column_scales(X):
     square, count = np.zeros(n_features), np.zeros(n_features, dtype=np.int64)
     with np.errstate(over="ignore", under="ignore"):
         if sparse.issparse(X):
-            if (X.data == 1).all():
-                count += np.bincount(X.indices, minlength=n_features)
-                return (count > 0).astype(np.float64)
-            values = X.data.astype(np.float64, copy=False)
-            square += np.bincount(X.indices, weights=values * values, minlength=n_features)
-            count += np.bincount(X.indices[values != 0], minlength=n_features)
+            step = max(AT_ONCE, n_features)
+            for first in range(0, X.nnz, step):
+                part = slice(first, first + step)
+                columns, values = X.indices[part], X.data[part].astype(np.float64, copy=False)
+                square += np.bincount(columns, weights=values * values, minlength=n_features)
+                count += np.bincount(columns[values != 0], minlength=n_features)
         else:
             step = max(AT_ONCE // n_features, 1)
             for first in range(0, len(X), step):
