@@ -3,9 +3,28 @@
 #     base class stores their pointers and allocated sizes, and frees them.
 # (b) A field is identified by its address, which is constant during the life of the object. There are
 #     few fields, and they are requested once per problem, so that a linear search is sufficient.
+# (c) The C library keeps freed arrays of up to 32 MB for later ones, which a large vector does not fit
+#     into. `return_freed_memory` gives them back to the system.
 """Workspaces with arrays that grow without the GIL."""
 
 from libc.stdlib cimport free, realloc
+
+cdef extern from *:
+    """
+    #ifdef __GLIBC__
+    #include <malloc.h>
+    #define sstruct_trim() malloc_trim(0)
+    #else
+    #define sstruct_trim() 0
+    #endif
+    """
+    int sstruct_trim() nogil
+
+
+def return_freed_memory():
+    """Return freed memory to the system, which takes some milliseconds; does nothing without glibc."""
+    with nogil:
+        sstruct_trim()
 
 
 cdef class Storage:

@@ -149,9 +149,16 @@ def test_the_average_is_that_of_all_iterates(new_rng, key, lam, kind, box, n_blo
         references = followed(references, state, exact=False)
 
 
-def test_the_average_of_passes_is_a_mean_that_forgets(rng):
-    iterates = rng.standard_normal((60, 5))
-    average = PassAverage(np.zeros(5))
+def some_iterates(rng, share):
+    """Return 60 iterates of 50 weights, each nonzero with probability `share` from some pass on."""
+    nonzero = (rng.random(50) < share) & (rng.integers(40, size=50) < np.arange(60)[:, np.newaxis])
+    return np.where(nonzero, rng.standard_normal((60, 50)), 0.0)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.7, 1.0])
+def test_the_average_of_passes_is_a_mean_that_forgets(rng, share):
+    iterates = some_iterates(rng, share)
+    average = PassAverage(50)
     shares = np.zeros(60)
     for k, w in enumerate(iterates):
         average.add(w)
@@ -159,22 +166,43 @@ def test_the_average_of_passes_is_a_mean_that_forgets(rng):
         shares *= 1 - rate
         shares[k] = rate
         assert shares.sum() == pytest.approx(1)
-        np.testing.assert_allclose(average.w, shares @ iterates, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(average.weights(), shares @ iterates, rtol=0, atol=1e-12)
+        assert np.linalg.norm(average.values) == pytest.approx(np.linalg.norm(shares @ iterates))
     assert average.count == 60
+    # Either the nonzeros, with their indices, or all weights.
+    nonzeros = np.count_nonzero(iterates.any(axis=0))
+    assert len(average.values) == (nonzeros if 12 * nonzeros < 8 * 50 else 50)
 
 
-def test_an_average_of_passes_goes_on_where_it_stopped(rng):
-    iterates = rng.standard_normal((9, 5))
-    whole, first, second = (PassAverage(np.zeros(5)) for _ in range(3))
+@pytest.mark.parametrize("share", [0.05, 0.7, 1.0])
+def test_an_average_of_passes_goes_on_where_it_stopped(rng, share):
+    iterates = some_iterates(rng, share)[::6]
+    whole, first, second = (PassAverage(50) for _ in range(3))
     for w in iterates:
         whole.add(w)
     for w in iterates[:4]:
         first.add(w)
-    second.resume({"average": first.w}, "average", first.count)
+    second.resume(first.weights(), first.count)
     for w in iterates[4:]:
         second.add(w)
-    np.testing.assert_array_equal(second.w, whole.w)
-    with pytest.raises(ValueError, match="3 weights, expected 5"):
-        whole.add(np.zeros(3))
-    with pytest.raises(ValueError, match="average: expected 5 entries, found 3"):
-        whole.resume({"average": np.zeros(3)}, "average", 1)
+    np.testing.assert_array_equal(second.weights(), whole.weights())
+    for call in (whole.add, whole.copy_to, lambda w: whole.resume(w, 1)):
+        with pytest.raises(ValueError, match="3 weights, expected 50"):
+            call(np.zeros(3))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.7, 1.0])
+@pytest.mark.parametrize("share_of_w", [0.05, 1.0])
+def test_an_average_of_passes_is_evaluated_in_the_memory_of_w(rng, share, share_of_w):
+    average = PassAverage(50)
+    for w in some_iterates(rng, share):
+        average.add(w)
+    expected, w = average.weights(), some_iterates(rng, share_of_w)[-1]
+    w[3] = -0.0
+    before = w.tobytes()
+    assert average.evaluate(w, lambda: w.tolist()) == expected.tolist()
+    assert w.tobytes() == before
+    with pytest.raises(ZeroDivisionError):
+        average.evaluate(w, lambda: 1 / 0)
+    assert w.tobytes() == before
+    assert average.weights().tolist() == expected.tolist()

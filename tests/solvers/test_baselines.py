@@ -502,7 +502,7 @@ def test_control_c(rng, name):
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, name):
-    def interrupted(*arguments):
+    def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
     case = Case(rng)

@@ -25,7 +25,7 @@ def constant_prediction(structure, training, w):
     structure : Structure
     training : Training
     w : ndarray of shape (n_weights,)
-        The weights of the fit.
+        The weights of the fit, in the units of X. The features of the problem are reset to X.
     """
     problem, classes = training.problem, training.attributes.get("classes_")
     if isinstance(problem, PartitionedBlocks) or not isinstance(classes, np.ndarray):
@@ -34,6 +34,8 @@ def constant_prediction(structure, training, w):
         return None
     while isinstance(problem, WrappedProblem):
         problem = problem.problem
+    if training.pairwise_scale != 1:
+        problem.scale_features(1.0)
     sets = isinstance(problem, MultilabelProblem)
     n = problem.n_blocks
     first = problem.best_code(0, w, 0.0)[0]

@@ -17,6 +17,7 @@ from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.training import Samples
 from sstruct._input.class_scores import parsed
 from sstruct._input.threads import n_threads
+from sstruct._kernels._storage import return_freed_memory
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.checkpoint import Checkpoint
@@ -30,6 +31,8 @@ from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 from sstruct.solvers import SOLVER_OF_NAME
 
+# Vectors of this many weights (8 MB) are larger than the other memory of most fits.
+MANY_WEIGHTS = 2**20
 # Parameters and options of solvers that a fit may change when it continues from a checkpoint.
 FREE = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggressiveness")
 
@@ -113,12 +116,14 @@ class Fit:
         return fit
 
     def solve(self, publish):
-        """Run the solver and return its Solution.
+        """Run the solver and return its Solution, with the weights in the units of X.
 
         publish : callable
             Called with the fitted attributes. Signals are delivered before or after the call.
         """
         structure, training, setup = self.structure, self.training, self.setup
+        if setup.problem.n_weights >= MANY_WEIGHTS:
+            return_freed_memory()
         with DelayedInterrupt() as setup.delay:
             run_class = structure.solvers[self.solver]
             if isinstance(training.problem, PartitionedBlocks):
@@ -147,8 +152,9 @@ class Fit:
                 training.attributes["whole_objective_"] = self._whole_objective(solution)
             if setup.online:  # warnings about all samples do not apply to a part
                 solution = replace(solution, remarks=())
-            del run  # conversion to the units of X needs memory for another vector of weights
-            attributes = self.fitted_attributes(solution)
+            del run
+            solution = replace(solution, w=training.user_weights(solution.w, in_place=True))
+            attributes = _attributes(structure, training, self.solver, solution)
             publish({**attributes, "_warm_state": warm, "_steps": steps})
         return solution
 
@@ -189,6 +195,11 @@ def prior_digest(training):
 
 def _attributes_of(structure, training, solver, solution):
     solution = replace(solution, w=training.user_weights(solution.w))
+    return _attributes(structure, training, solver, solution)
+
+
+def _attributes(structure, training, solver, solution):
+    """As `_attributes_of`, for weights in the units of X."""
     return fitted_attributes(structure, solution, training.lam, solver, training.known)
 
 

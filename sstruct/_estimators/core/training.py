@@ -179,17 +179,19 @@ class Training:
         if pairwise_scale is not None:
             self.pairwise_scale = self.attributes["pairwise_scale_"] = pairwise_scale
 
-    def user_weights(self, w):
+    def user_weights(self, w, in_place=False):
         """Convert the weights of a solver to the units of the features in X.
 
         Parameters
         ----------
         w : ndarray of shape (n_weights,)
             In the layout of the problem. Returned without a copy if nothing changes.
+        in_place : bool
+            Whether w may be changed.
         """
         if self.pairwise_scale == 1:
             return w
-        w = self._with_node_weights(w, 1 / self.pairwise_scale)
+        w = self._with_node_weights(w, 1 / self.pairwise_scale, in_place)
         return w if self.bounds is None else np.clip(w, *self.bounds, out=w)
 
     def solver_weights(self, w):
@@ -201,8 +203,8 @@ class Training:
             return w
         return self._with_node_weights(w, self.pairwise_scale)
 
-    def _with_node_weights(self, w, factor):
-        w = w.copy()
+    def _with_node_weights(self, w, factor, in_place=False):
+        w = w if in_place and w.flags.writeable else w.copy()
         w[..., : self.problem.n_feature_weights] *= factor
         return w
 

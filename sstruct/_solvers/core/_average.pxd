@@ -1,3 +1,6 @@
+from libc.stdint cimport int32_t
+
+
 cdef class RunningAverage:
     cdef double[::1] offset
     cdef double scale, linear
@@ -7,6 +10,9 @@ cdef class RunningAverage:
 
 
 cdef class PassAverage:
-    cdef readonly object w
-    cdef double[::1] weights
-    cdef readonly Py_ssize_t count
+    cdef readonly Py_ssize_t n_weights, count
+    cdef int32_t[::1] index         # of the entries; None: all weights have one
+    cdef double[::1] entries
+
+    cdef void _exchange(self, double[::1] w) noexcept nogil
+    cdef Py_ssize_t n_entries(self, const double[::1] w) noexcept nogil

@@ -6,7 +6,12 @@
 # (b) The linear part of the dual is averaged in the same way, so that the average has a dual value.
 # (c) Between passes, a vector operation is cheap. The iterates at the ends of passes are therefore
 #     averaged directly, and with a shorter memory, so that the first passes are forgotten sooner.
+# (d) With many rare features, most weights remain zero, and a vector of all of them may be larger than
+#     everything else in a fit. The average over passes then contains only its nonzeros, and `exchange`
+#     moves it to the memory of the current weights while it is evaluated.
 """Weighted averages of the iterates of a fit."""
+
+from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 import numpy as np
 
@@ -19,6 +24,8 @@ from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 # Growth 11 was 20 % slower on CoNLL-2000; growth 2 was worse than the last iterate on three of them.
 cdef double GROWTH = 7
 cdef double LEAST_RATE = 0.1
+# Bytes of an entry with its index, and of an entry of a vector of all weights.
+cdef Py_ssize_t COMPACT = 12, WHOLE = 8
 
 
 cdef class RunningAverage:
@@ -80,27 +87,132 @@ cdef class PassAverage:
 
     Parameters
     ----------
-    weights : ndarray of shape (n_weights,)
-        Becomes the average.
+    n_weights : int
     """
 
-    def __init__(self, weights):
-        self.w = self.weights = weights
-        self.count = 0
+    def __init__(self, n_weights):
+        self.n_weights, self.count = n_weights, 0
+        self.index, self.entries = np.empty(0, dtype=np.int32), np.empty(0)
 
     def add(self, const double[::1] w not None):
         """Add an iterate to the average."""
         cdef Py_ssize_t k
         cdef double rate
-        if w.shape[0] != self.weights.shape[0]:
-            raise ValueError(f"{w.shape[0]} weights, expected {self.weights.shape[0]}")
+        cdef double[::1] entries
+        self._extend(w)
         self.count += 1
         rate = max((GROWTH + 1) / (GROWTH + self.count), LEAST_RATE)
+        entries = self.entries
         with nogil:
-            for k in range(w.shape[0]):
-                self.weights[k] += rate * (w[k] - self.weights[k])
+            if self.index is None:
+                for k in range(entries.shape[0]):
+                    entries[k] += rate * (w[k] - entries[k])
+            else:
+                for k in range(entries.shape[0]):
+                    entries[k] += rate * (w[self.index[k]] - entries[k])
 
-    def resume(self, kept, name, count):
-        """Restore the average of `count` iterates, stored in `kept` as `name`."""
-        self.w[:] = kept_array(kept, name, np.float64, self.weights.shape[0])
+    def weights(self):
+        """Return a vector of the average."""
+        out = np.empty(self.n_weights)
+        self.copy_to(out)
+        return out
+
+    def copy_to(self, double[::1] out not None):
+        """Write the average to a vector."""
+        cdef Py_ssize_t k
+        self._check_size(out)
+        if self.index is None:
+            out[:] = self.entries
+            return
+        out[:] = 0
+        for k in range(self.entries.shape[0]):
+            out[self.index[k]] = self.entries[k]
+
+    @property
+    def values(self):
+        """The entries, which include all nonzeros."""
+        return np.asarray(self.entries)
+
+    def evaluate(self, double[::1] w not None, function):
+        """Return function(), called while w contains the average; restore the contents of w."""
+        cdef PassAverage kept = PassAverage(self.n_weights)
+        self._check_size(w)
+        if self.index is None:
+            self._exchange(w)
+            try:
+                return function()
+            finally:
+                self._exchange(w)
+        kept.resume(w, 0)
+        self.copy_to(w)
+        try:
+            return function()
+        finally:
+            kept.copy_to(w)
+
+    cdef void _exchange(self, double[::1] w) noexcept nogil:
+        """Exchange the contents of w and of the average, if this has an entry for each weight."""
+        cdef Py_ssize_t k
+        cdef double of_average
+        for k in range(self.n_weights):
+            of_average = self.entries[k]
+            self.entries[k] = w[k]
+            w[k] = of_average
+
+    def resume(self, const double[::1] w not None, count):
+        """Replace the average by w, the average of `count` iterates."""
+        cdef Py_ssize_t k
+        self.index, self.entries = np.empty(0, dtype=np.int32), np.empty(0)
+        self._extend(w)
         self.count = count
+        if self.index is None:
+            self.entries[:] = w
+        else:
+            for k in range(self.entries.shape[0]):
+                self.entries[k] = w[self.index[k]]
+
+    def _extend(self, const double[::1] w):
+        """Make an entry for each weight that is not zero in w; for all if that needs less memory."""
+        cdef Py_ssize_t k, before = 0, at = 0, n
+        cdef int32_t[::1] index = self.index, new_index
+        cdef double[::1] entries = self.entries, new_entries
+        self._check_size(w)
+        if index is None:
+            return
+        n = self.n_entries(w)
+        if n == index.shape[0]:
+            return
+        if self.n_weights > INT32_MAX or COMPACT * n >= WHOLE * self.n_weights:
+            vector = self.weights()
+            self.index, self.entries = None, vector
+            return
+        new_index, new_entries = np.empty(n, dtype=np.int32), np.zeros(n)
+        for k in range(self.n_weights):
+            if before < index.shape[0] and index[before] == k:
+                new_index[at], new_entries[at] = <int32_t> k, entries[before]
+                before += 1
+                at += 1
+            elif is_nonzero(&w[k]):
+                new_index[at] = <int32_t> k
+                at += 1
+        self.index, self.entries = new_index, new_entries
+
+    cdef Py_ssize_t n_entries(self, const double[::1] w) noexcept nogil:
+        """Return the number of entries after `_extend`."""
+        cdef Py_ssize_t k, before = 0, n = 0
+        for k in range(self.n_weights):
+            if before < self.index.shape[0] and self.index[before] == k:
+                before += 1
+                n += 1
+            else:
+                n += is_nonzero(&w[k])
+        return n
+
+    def _check_size(self, const double[::1] w):
+        if w.shape[0] != self.n_weights:
+            raise ValueError(f"{w.shape[0]} weights, expected {self.n_weights}")
+
+
+cdef inline bint is_nonzero(const double* value) noexcept nogil:
+    """Whether a bit is set, which includes -0.0."""
+    return (<const int64_t*> value)[0] != 0

@@ -82,7 +82,7 @@ cdef int evaluate_blocks(
 
 def full_pass(
         ThreadPool pool not None, const double[::1] w, const double[::1] block_weight,
-        DualState state=None, Py_ssize_t first=0, last=None):
+        DualState state=None, Py_ssize_t first=0, last=None, bint gaps=True):
     """Compute the block hinge losses H_i(w) by one oracle call per block; the state does not change.
 
     Parameters
@@ -95,6 +95,9 @@ def full_pass(
     first, last : int, optional
         Range [first, last) of blocks, for one shard of the data. With a state, the shards must be
         passed in order.
+    gaps : bool
+        False if the memory of the state's weights contains others, so that block gaps must not be
+        computed.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def full_pass(
     cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
     cdef double total = 0
     cdef Evaluation evaluation
-    cdef bint has_gaps = state is not None and &state.weights[0] == &w[0]
+    cdef bint has_gaps = gaps and state is not None and &state.weights[0] == &w[0]
     if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
         raise ValueError("w or block_weight does not fit the problem")
     if not 0 <= first < end <= n:

@@ -493,6 +493,11 @@ cdef class DualState:
         self.add_planes(v, 0, self.n_blocks)
         return v
 
+    @property
+    def has_average(self):
+        """Whether there is an averaged iterate."""
+        return self.exact_average is not None and self.exact_average.count > 0
+
     def average(self):
         """Return the averaged iterate, or None before there is one.
 
@@ -503,7 +508,7 @@ cdef class DualState:
         -------
         w : ndarray of shape (n_weights,)
         """
-        if self.exact_average is None or self.exact_average.count == 0:
+        if not self.has_average:
             return None
         v = self.live_v
         a = self.exact_average.weights(v)

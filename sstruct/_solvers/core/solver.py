@@ -293,7 +293,7 @@ class Solver:
                         status = self._notify_callback(status)
                 if bar is not None and status is Status.CONVERGED:
                     bar.finish(self.n_passes, relative(self._gap(), self.primal))
-                solution = self._validated(self._solution(status))
+                solution = self._validated(self._solution(status, self._best()))
                 self._save_final(solution)
                 self.delay.begin()
             except KeyboardInterrupt as error:
@@ -309,9 +309,9 @@ class Solver:
                 interruption = error
             if solution is None:
                 self._end_early()
-                solution = self._validated(self._solution(Status.INTERRUPTED))
+                solution = self._validated(self._solution(Status.INTERRUPTED, self._best()))
         try:
-            return replace(solution, interruption=interruption)
+            return replace(self._expanded(solution), interruption=interruption)
         finally:
             del interruption  # its traceback refers to this frame
 
@@ -383,9 +383,17 @@ class Solver:
         is_bound = point.exact or self.problem.bounded
         return not (is_bound and point.dual - point.primal > rounding)
 
-    def _solution(self, status):
+    def _best(self):
+        """Return `w`, or a shorter vector of the same norm."""
+        return self.w
+
+    def _expanded(self, solution):
+        """Return the final Solution with `w`, given one with `_best()`."""
+        return solution
+
+    def _solution(self, status, w=None):
         return Solution(
-            w=self.w,
+            w=self.w if w is None else w,
             primal=self.primal,
             dual=self.dual,
             status=status,
@@ -512,9 +520,9 @@ class Solver:
         """Return the relative gap, or an estimate of it."""
         return relative(self._gap(), self.primal)
 
-    def _primal_at(self, w, state=None):
+    def _primal_at(self, w, state=None, gaps=True):
         """Return P(w), and whether the oracles were exact, by a full pass (of `state` if given)."""
-        hinge, exact = full_pass(self.pool, w, self.block_weight, state)
+        hinge, exact = full_pass(self.pool, w, self.block_weight, state, gaps=gaps)
         return self._objective(w, hinge), exact
 
     def _objective(self, w, hinge):

@@ -4,6 +4,7 @@ The passes themselves are compiled; this module has no loop over blocks.
 """
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from sstruct._problems.core.shards import shards_of
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
-from sstruct._solvers.core._state import DualState, aligned_zeros
+from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, gap, relative
 from sstruct._solvers.core.status import Limit, Status
@@ -105,7 +106,7 @@ class FrankWolfeFit(Solver):
         self.rebuilt = None
         self.pass_average = None
         if options.pass_average:
-            self.pass_average = PassAverage(aligned_zeros(setup.problem.n_weights))
+            self.pass_average = PassAverage(setup.problem.n_weights)
         # At the last certificate: gap of the average over the estimated gap of the last iterate.
         self.gap_ratio = 1.0
         # Whether the next certificate may leave some slack.
@@ -119,7 +120,21 @@ class FrankWolfeFit(Solver):
     @property
     def w(self):
         """The last iterate, or the average if its primal was smaller."""
+        if isinstance(self.averaged, PassAverage):
+            return self.state.clip(self.averaged.weights())
         return self.state.live_w if self.averaged is None else self.averaged
+
+    def _best(self):
+        # With a prior, the certificate needs all weights.
+        short = isinstance(self.averaged, PassAverage) and self.prior is None
+        return self.averaged.values if short else self.w
+
+    def _expanded(self, solution):
+        if not (isinstance(self.averaged, PassAverage) and self.prior is None):
+            return solution
+        w = self.state.live_w  # the last iterate is no longer needed
+        self.averaged.copy_to(w)
+        return replace(solution, w=self.state.clip(w))
 
     @property
     def dual(self):
@@ -352,7 +367,7 @@ class FrankWolfeFit(Solver):
     def _average(self):
         """Return the averaged iterate, or None if there is none."""
         if self.pass_average is not None and self.pass_average.count > 0:
-            return self.state.clip(self.pass_average.w)  # rounding may violate the bounds
+            return self.state.clip(self.pass_average.weights())  # rounding may violate the bounds
         return self.state.average() if self.options.average else None
 
     def _evaluate(self, last_iterate):
@@ -406,14 +421,31 @@ class FrankWolfeFit(Solver):
         if len(self.shards) > 1:
             self._evaluate_by_shards(estimate)
             return
-        average = None if last_iterate else self._average()
-        if average is None:
+        has_average = self._has_average()
+        if last_iterate or not has_average:
             self.primal, self.exact = self._primal_at(
                 state.live_w, state if self.options.needs_gaps else None
             )
-            average = self._average()  # after the primal, so that an interruption keeps it
-        if average is not None:
-            self._weigh_average(average, *self._primal_at(average, state), estimate)
+        if has_average:  # after the primal, so that an interruption keeps it
+            self._weigh_average(*self._at_average(), estimate)
+
+    def _at_average(self):
+        """Return the average, its primal, and whether the oracles were exact."""
+        state = self.state
+        if self.pass_average is None:
+            average = self._average()
+            return average, *self._primal_at(average, state)
+
+        def primal():
+            return self.pass_average, *self._primal_at(state.clip(state.live_w), state, gaps=False)
+
+        return self.pass_average.evaluate(state.live_w, primal)
+
+    def _has_average(self):
+        """Whether there is an average of at least one iterate."""
+        if self.pass_average is not None:
+            return self.pass_average.count > 0
+        return self.options.average and self.state.has_average
 
     def _evaluate_by_shards(self, estimate):
         """Compute the primal at w and at the average, reading each shard of the data once."""
@@ -456,7 +488,7 @@ class FrankWolfeFit(Solver):
         columns, notes = self._record_kept()
         more = {"shard_order": np.array(self.shard_order, dtype=np.int64)}
         if self.pass_average is not None:
-            more["pass_average"] = self.pass_average.w
+            more["pass_average"] = self.pass_average.weights()
         if self.held_out is not None:
             more["best_weights"] = self.held_out.w
         self.checkpoint.save(
@@ -477,8 +509,8 @@ class FrankWolfeFit(Solver):
             raise ValueError(f"shard_order: expected each of 0 to {len(order) - 1} once")
         self.shard_order = order
         if self.pass_average is not None:
-            self.pass_average.resume(arrays, "pass_average", self.n_passes)
-            self.pass_average.w[:] = self.problem.without_padding(self.pass_average.w)
+            average = kept_array(arrays, "pass_average", np.float64, self.problem.n_weights)
+            self.pass_average.resume(self.problem.without_padding(average), self.n_passes)
         if self.held_out is not None:
             self.held_out.resume(arrays, self.problem, self.state.clip)
         self.visits_all = note(notes, "visits_all", bool)

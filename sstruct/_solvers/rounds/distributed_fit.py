@@ -72,7 +72,7 @@ class DistributedFit(Solver):
         self.gap_ratio = 1.0
         self.average = None
         if setup.options.pass_average:
-            self.average = PassAverage(aligned_zeros(problem.n_weights))
+            self.average = PassAverage(problem.n_weights)
         self._reset_shares()
         self.estimated_gap = np.inf
         if setup.warm is None:
@@ -256,7 +256,7 @@ class DistributedFit(Solver):
         """Compute the primal at w and, if averages are used, at the average over rounds."""
         arguments, average = self._updates(), None
         if self.average is not None:
-            average = self._clip(self.average.w)
+            average = self._clip(self.average.weights())
             arguments = [(*of_part, compact(average)) for of_part in arguments]
         found = self._ask(
             "measure", arguments, partial(_is_measure, points=1 + (average is not None))
@@ -299,7 +299,7 @@ class DistributedFit(Solver):
         columns, notes = self._record_kept()
         ours = {"v": self.v, "linear": np.array([self.linear])}
         if self.average is not None:
-            ours["pass_average"] = self.average.w
+            ours["pass_average"] = self.average.weights()
         self.checkpoint.save(
             {**joined(states), **columns, **ours},
             {
@@ -313,8 +313,9 @@ class DistributedFit(Solver):
     def _resume(self, arrays, notes):
         self._restore_record(arrays, notes)
         if self.average is not None:
-            self.average.resume(arrays, "pass_average", self.n_passes)
-            self.average.w[self.problem.padding] = 0
+            average = kept_array(arrays, "pass_average", np.float64, len(self.v)).copy()
+            average[self.problem.padding] = 0
+            self.average.resume(average, self.n_passes)
         for name in COUNTS:
             setattr(self, name, note(notes, name, int, MOST_COUNTED))
         self.gap_ratio = note(notes, "gap_ratio", float)

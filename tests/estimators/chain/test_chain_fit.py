@@ -255,7 +255,7 @@ def test_metadata_routing_of_weights(tiny_chains):
 
 
 def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):
-    def interrupted(*arguments):
+    def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(frank_wolfe, "approximate_pass", interrupted)

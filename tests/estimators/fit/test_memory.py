@@ -2,8 +2,14 @@
 
 import subprocess
 import sys
+import tracemalloc
+import warnings
 
+import numpy as np
 import pytest
+from scipy import sparse
+
+from sstruct import ChainSSVM, Sequences
 
 SCRIPT = """
 import gc, warnings
@@ -43,3 +49,22 @@ def test_2_kilobytes_a_short_sequence():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) <= 2048
+
+
+@pytest.mark.parametrize("pairwise_scale", [1.0, "auto"])
+def test_a_fit_with_rare_features_needs_one_vector_of_all_weights(rng, pairwise_scale):
+    n, n_features, n_labels = 50, 100_000, 8
+    density = 20 / n_features
+    rows = sparse.random_array((6 * n, n_features), density=density, format="csr", rng=rng)
+    X, y = Sequences.from_lengths(rows, [6] * n), rng.integers(n_labels, size=(n, 6)).tolist()
+    model = ChainSSVM(pairwise_scale=pairwise_scale, max_iter=6, tol=1e-9, random_state=0)
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # The rest are mainly sums for the default lam, vectors of one number for each feature.
+    assert peak < 1.8 * 8 * n_features * n_labels
