@@ -13,12 +13,6 @@
 #endif
 
 #if defined(__GNUC__)
-typedef float SSTRUCT_OF(sstruct_floats)
-    __attribute__((vector_size(4 * SSTRUCT_LANES), aligned(4), may_alias));
-#define SSTRUCT_FEATURES_double(x) SSTRUCT_LOAD(x)
-#define SSTRUCT_FEATURES_float(x) \
-    __builtin_convertvector(*(const SSTRUCT_OF(sstruct_floats) *)(x), SSTRUCT_VECTOR)
-
 /* out[r * M + q] = x[r] @ w[q], for R consecutive rows of n features and M labels */
 #define SSTRUCT_LABEL_PRODUCTS(TYPE, NAME, R, M)                                                \
     SSTRUCT_INLINE void SSTRUCT_OF(sstruct_##NAME##_products_##TYPE##_##M)(                  \
@@ -59,6 +53,14 @@ typedef float SSTRUCT_OF(sstruct_floats)
                 out[r * M + q] = (sum[0] + sum[1]) + (sum[2] + sum[3]);                      \
             }                                                                                \
     }
+#endif
+
+#if defined(__GNUC__)
+#define SSTRUCT_ADD_VECTORS(TYPE)                                                            \
+    for (; f + SSTRUCT_LANES <= n; f += SSTRUCT_LANES)                                       \
+        SSTRUCT_STORE(of + f, SSTRUCT_LOAD(of + f) + by * SSTRUCT_FEATURES_##TYPE(x + f));
+#else
+#define SSTRUCT_ADD_VECTORS(TYPE)
 #endif
 
 /* theta[0:count, 0:n_labels] += factor * X[0:count] @ w.T; `label_potentials`: the same for `n_labels`
@@ -125,9 +127,11 @@ typedef float SSTRUCT_OF(sstruct_floats)
         const double *change, int64_t n_labels, double *w, int64_t step)            \
     {                                                                                        \
         for (int64_t q = 0; q < n_labels; q++) {                                             \
-            double *of = w + label[q] * step;                                       \
+            double *of = w + label[q] * step;                                                \
             const double by = factor * change[q];                                            \
-            for (int64_t f = 0; f < n; f++) of[f] += by * (double)x[f];                      \
+            int64_t f = 0;                                                                   \
+            SSTRUCT_ADD_VECTORS(TYPE)                                                        \
+            for (; f < n; f++) of[f] += by * (double)x[f];                                   \
         }                                                                                    \
     }
 SSTRUCT_LABEL_KERNELS(float)
