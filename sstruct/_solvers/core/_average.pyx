@@ -96,20 +96,16 @@ cdef class PassAverage:
 
     def add(self, const double[::1] w not None):
         """Add an iterate to the average."""
-        cdef Py_ssize_t k
-        cdef double rate
-        cdef double[::1] entries
-        self._extend(w)
+        self._check_size(w)
         self.count += 1
-        rate = max((GROWTH + 1) / (GROWTH + self.count), LEAST_RATE)
-        entries = self.entries
-        with nogil:
-            if self.index is None:
-                for k in range(entries.shape[0]):
-                    entries[k] += rate * (w[k] - entries[k])
-            else:
-                for k in range(entries.shape[0]):
-                    entries[k] += rate * (w[self.index[k]] - entries[k])
+        self._approach(w, max((GROWTH + 1) / (GROWTH + self.count), LEAST_RATE))
+
+    def resume(self, const double[::1] w not None, count):
+        """Replace the average by w, the average of `count` iterates."""
+        self._check_size(w)
+        self.index, self.entries = np.empty(0, dtype=np.int32), np.empty(0)
+        self.count = count
+        self._approach(w, 1)
 
     def weights(self):
         """Return a vector of the average."""
@@ -125,8 +121,9 @@ cdef class PassAverage:
             out[:] = self.entries
             return
         out[:] = 0
-        for k in range(self.entries.shape[0]):
-            out[self.index[k]] = self.entries[k]
+        with nogil:
+            for k in range(self.entries.shape[0]):
+                out[self.index[k]] = self.entries[k]
 
     @property
     def values(self):
@@ -159,60 +156,90 @@ cdef class PassAverage:
             self.entries[k] = w[k]
             w[k] = of_average
 
-    def resume(self, const double[::1] w not None, count):
-        """Replace the average by w, the average of `count` iterates."""
-        cdef Py_ssize_t k
-        self.index, self.entries = np.empty(0, dtype=np.int32), np.empty(0)
-        self._extend(w)
-        self.count = count
-        if self.index is None:
-            self.entries[:] = w
-        else:
-            for k in range(self.entries.shape[0]):
-                self.entries[k] = w[self.index[k]]
+    def _approach(self, const double[::1] w, double rate):
+        """Move the average towards w; a rate of 1 copies all bits.
 
-    def _extend(self, const double[::1] w):
-        """Make an entry for each weight that is not zero in w; for all if that needs less memory."""
-        cdef Py_ssize_t k, before = 0, at = 0, n
-        cdef int32_t[::1] index = self.index, new_index
-        cdef double[::1] entries = self.entries, new_entries
-        self._check_size(w)
-        if index is None:
-            return
-        n = self.n_entries(w)
-        if n == index.shape[0]:
-            return
-        if self.n_weights > INT32_MAX or COMPACT * n >= WHOLE * self.n_weights:
-            vector = self.weights()
-            self.index, self.entries = None, vector
-            return
-        new_index, new_entries = np.empty(n, dtype=np.int32), np.zeros(n)
-        for k in range(self.n_weights):
-            if before < index.shape[0] and index[before] == k:
-                new_index[at], new_entries[at] = <int32_t> k, entries[before]
-                before += 1
-                at += 1
-            elif is_nonzero(&w[k]):
-                new_index[at] = <int32_t> k
-                at += 1
-        self.index, self.entries = new_index, new_entries
+        There will be an entry for each weight that is not zero, or for all if that needs less memory.
+        """
+        cdef Py_ssize_t k, n, most = min(WHOLE * self.n_weights // COMPACT, INT32_MAX)
+        cdef int32_t[::1] index
+        cdef double[::1] entries
+        if self.index is not None:
+            n = min(self.index.shape[0] * 5 // 4, most)   # counting first would take another pass
+            if self._merge_into(n, w, rate):
+                return
+            n = self.n_entries(w)
+            if n < most and self.n_weights <= INT32_MAX:
+                self._merge_into(n, w, rate)
+                return
+            entries = self.weights()
+            self.index, self.entries = None, entries
+        entries = self.entries
+        with nogil:
+            for k in range(self.n_weights):
+                entries[k] = approached(entries[k], w[k], rate)
+
+    cdef bint _merge_into(self, Py_ssize_t room, const double[::1] w, double rate) except -1:
+        """Move the average towards w with up to `room` entries; return whether these are enough."""
+        index, entries = np.empty(room, dtype=np.int32), np.empty(room)
+        cdef Py_ssize_t n = self._merge(w, rate, index, entries)
+        if n > room:
+            return False
+        self.index, self.entries = index[:n], entries[:n]
+        return True
 
     cdef Py_ssize_t n_entries(self, const double[::1] w) noexcept nogil:
-        """Return the number of entries after `_extend`."""
-        cdef Py_ssize_t k, before = 0, n = 0
-        for k in range(self.n_weights):
-            if before < self.index.shape[0] and self.index[before] == k:
-                before += 1
-                n += 1
-            else:
-                n += is_nonzero(&w[k])
+        """Return the number of weights that have an entry or are not zero in w."""
+        cdef const int64_t* bits = bits_of(w)
+        cdef const int32_t[::1] index = self.index
+        cdef Py_ssize_t k, n = 0
+        for k in range(w.shape[0]):
+            n += bits[k] != 0
+        for k in range(index.shape[0]):
+            n += bits[index[k]] == 0
         return n
+
+    cdef Py_ssize_t _merge(
+            self, const double[::1] w, double rate, int32_t[::1] new_index,
+            double[::1] new_entries) noexcept nogil:
+        """Write the entries of the average after it has moved towards w; return their number.
+
+        Stops when there is no more room; the number is then larger.
+        """
+        cdef const int64_t* bits = bits_of(w)
+        cdef const int32_t[::1] index = self.index
+        cdef const double[::1] entries = self.entries
+        cdef Py_ssize_t k, begin, end, before = 0, at = 0, n = index.shape[0]
+        cdef int64_t some
+        cdef bint has_entry
+        for begin in range(0, w.shape[0], 8):   # most groups of eight have no entry
+            end = min(begin + 8, w.shape[0])
+            some = 0
+            for k in range(begin, end):
+                some |= bits[k]
+            if some == 0 and (before == n or index[before] >= end):
+                continue
+            for k in range(begin, end):
+                has_entry = before < n and index[before] == k
+                if not has_entry and bits[k] == 0:
+                    continue
+                if at == new_index.shape[0]:
+                    return at + 1
+                new_index[at] = <int32_t> k
+                new_entries[at] = approached(entries[before] if has_entry else 0, w[k], rate)
+                before += has_entry
+                at += 1
+        return at
 
     def _check_size(self, const double[::1] w):
         if w.shape[0] != self.n_weights:
             raise ValueError(f"{w.shape[0]} weights, expected {self.n_weights}")
 
 
-cdef inline bint is_nonzero(const double* value) noexcept nogil:
-    """Whether a bit is set, which includes -0.0."""
-    return (<const int64_t*> value)[0] != 0
+cdef inline const int64_t* bits_of(const double[::1] w) noexcept nogil:
+    """Return the weights as integers, which are zero if no bit is set: -0.0 is kept too."""
+    return <const int64_t*> &w[0] if w.shape[0] > 0 else NULL
+
+
+cdef inline double approached(double average, double w, double rate) noexcept nogil:
+    return w if rate == 1 else average + rate * (w - average)
