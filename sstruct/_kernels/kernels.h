@@ -368,11 +368,15 @@ SSTRUCT_INLINE void sstruct_extremes(
     double high = score[0], low = INFINITY, sum = 0;
     int64_t s = 0, v = 0;
     for (int64_t k = 0; k < count; k++) {
-        const double x = score[k], y = alpha[k] > 0 ? x : INFINITY;
-        s = x > high ? k : s;
-        high = x > high ? x : high;
-        v = y < low ? k : v;
-        low = y < low ? y : low;
+        const double x = score[k];
+        if (x > high) {
+            high = x;
+            s = k;
+        }
+        if (alpha[k] > 0 && x < low) {
+            low = x;
+            v = k;
+        }
         sum += alpha[k] * x;
     }
     *best = s;
