@@ -162,7 +162,6 @@ cdef class PassAverage:
         There will be an entry for each weight that is not zero, or for all if that needs less memory.
         """
         cdef Py_ssize_t k, n, most = min(WHOLE * self.n_weights // COMPACT, INT32_MAX)
-        cdef int32_t[::1] index
         cdef double[::1] entries
         if self.index is not None:
             n = min(self.index.shape[0] * 5 // 4, most)   # counting first would take another pass

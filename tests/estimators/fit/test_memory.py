@@ -5,7 +5,6 @@ import sys
 import tracemalloc
 import warnings
 
-import numpy as np
 import pytest
 from scipy import sparse
 
