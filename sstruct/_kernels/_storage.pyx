@@ -9,16 +9,8 @@
 
 from libc.stdlib cimport free, realloc
 
-cdef extern from *:
-    """
-    #ifdef __GLIBC__
-    #include <malloc.h>
-    #define sstruct_trim() malloc_trim(0)
-    #else
-    #define sstruct_trim() 0
-    #endif
-    """
-    int sstruct_trim() nogil
+cdef extern from "sstruct/_kernels/trim.h":
+    void sstruct_trim() noexcept nogil
 
 
 def return_freed_memory():

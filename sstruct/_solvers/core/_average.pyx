@@ -164,7 +164,7 @@ cdef class PassAverage:
         cdef Py_ssize_t k, n, most = min(WHOLE * self.n_weights // COMPACT, INT32_MAX)
         cdef double[::1] entries
         if self.index is not None:
-            n = min(self.index.shape[0] * 5 // 4, most)   # counting first would take another pass
+            n = min(self.index.shape[0] * 17 // 16, most)   # counting first would take another pass
             if self._merge_into(n, w, rate):
                 return
             n = self.n_entries(w)
