@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sstruct._checks.arrays import array_of, check_depth, listed
 from sstruct._checks.parameters import check_number
 from sstruct._estimators.alignment.alignment_samples import is_pair
-from sstruct._estimators.matching.matching_samples import integers
+from sstruct._estimators.matching.matching_samples import check_distinct, integers
 
 from ._matplotlib import import_pyplot
 
@@ -154,7 +154,7 @@ class MatchingDisplay:
             The true column of each row, negative if it is unmatched. If None, only the prediction
             is drawn.
         y_pred : array of int of shape (n_rows,)
-            The predicted columns.
+            The predicted columns. A column has at most one row.
         n_columns : int, default=None
             Number of columns. By default the number of `column_names`, or the largest column + 1.
         row_names, column_names : iterable, default=None
@@ -244,6 +244,7 @@ def _columns(values, name):
     columns = integers(array_of(values, name), name)
     if columns.ndim != 1:
         raise ValueError(f"{name} has shape {columns.shape}, expected (n_rows,)")
+    check_distinct(name, columns)
     return np.maximum(columns, -1)
 
 

@@ -65,6 +65,8 @@ INVALID = {
     "rows": (([0], [0, 1]), {}, "y_true has 1 rows, but y_pred has 2"),
     "columns": (([0], [3]), {"n_columns": 2}, "found column 3, but there are 2 columns"),
     "shape": ((None, [[0, 1]]), {}, r"y_pred has shape \(1, 2\), expected \(n_rows,\)"),
+    "twice": ((None, [2, -1, -1, 2]), {}, "y_pred matches both row 0 and row 3 to column 2"),
+    "true twice": (([1, 1], [0, 1]), {}, "y_true matches both row 0 and row 1 to column 1"),
     "fraction": ((None, [0.5]), {}, "y_pred must contain integers"),
     "names": ((None, [0]), {"row_names": "ab"}, "row_names has 2 names, expected 1"),
     "no names": ((None, [0]), {"column_names": 3}, "column_names must be a list, found 3"),

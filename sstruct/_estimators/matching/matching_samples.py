@@ -73,12 +73,8 @@ class PairSample:
 
     def check(self, name, columns):
         """Raise ValueError if a column occurs twice, or a pair is not among the pairs."""
+        check_distinct(name, columns)
         rows = np.flatnonzero(columns >= 0)
-        order = rows[np.argsort(columns[rows], kind="stable")]
-        twice = np.flatnonzero(np.diff(columns[order]) == 0)
-        if len(twice):
-            a, b = order[twice[0] : twice[0] + 2]
-            raise ValueError(f"{name} matches both row {a} and row {b} to column {columns[a]}")
         places = rows * self.shape[1] + columns[rows]
         forbidden = np.flatnonzero(~np.isin(places, self.places))
         if len(forbidden):
@@ -86,6 +82,16 @@ class PairSample:
             raise ValueError(
                 f"{name} matches row {r} to column {columns[r]}, which is not among the pairs of X"
             )
+
+
+def check_distinct(name, columns):
+    """Raise ValueError if two rows have the same column."""
+    rows = np.flatnonzero(columns >= 0)
+    order = rows[np.argsort(columns[rows], kind="stable")]
+    twice = np.flatnonzero(np.diff(columns[order]) == 0)
+    if len(twice):
+        a, b = order[twice[0] : twice[0] + 2]
+        raise ValueError(f"{name} matches both row {a} and row {b} to column {columns[a]}")
 
 
 @dataclass(frozen=True)
