@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,6 +42,14 @@ class AlignmentSample:
     first: np.ndarray
     second: np.ndarray
     shape: tuple
+
+    # Words of errors.
+    verb: ClassVar = "aligns"
+    unmatched: ClassVar = "unaligned"
+    advice: ClassVar = (
+        "An unaligned row is -1. LatentSSVM completes rows whose column is unknown; set "
+        "ignore_label to another number, such as ignore_label=-2"
+    )
 
     @property
     def n_pairs(self):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,10 +22,6 @@ from sstruct._input.labels import as_labels, is_label, masked_as_none
 KEYS = ("features", "pairs", "shape", "unmatched_rows", "unmatched_columns")
 # The code of a row is 1 + its column, 0 if it is unmatched, or -1 if its match is unknown.
 UNKNOWN = -1
-ADVICE = (
-    "An unmatched row is -1. Set ignore_label to another number, such as ignore_label=-2, to "
-    "ignore rows whose match is unknown"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +46,14 @@ class PairSample:
     shape: tuple
     row_features: np.ndarray
     column_features: np.ndarray
+
+    # Words of errors.
+    verb: ClassVar = "matches"
+    unmatched: ClassVar = "unmatched"
+    advice: ClassVar = (
+        "An unmatched row is -1. Set ignore_label to another number, such as ignore_label=-2, to "
+        "ignore rows whose match is unknown"
+    )
 
     def of_rows(self, kept):
         """Return the sample without the other rows; kept: mask of rows."""
@@ -280,7 +285,7 @@ def _codes(name, item, x, ignore_label, partial):
     if not partial:  # pairs would not tell unaligned rows from unknown ones
         columns = x.as_columns(name, columns)
     if columns.ndim == 1 and columns.dtype.kind in ("f", "O"):
-        columns = as_labels(columns, ignore_label, lambda r: f"{name} at row {r}", ADVICE)
+        columns = as_labels(columns, ignore_label, lambda r: f"{name} at row {r}", x.advice)
     if columns.shape != x.shape[:1]:
         raise ValueError(
             f"{name} has shape {columns.shape}, expected {x.shape[:1]}, one column per row"
@@ -295,8 +300,8 @@ def _codes(name, item, x, ignore_label, partial):
         r = wrong[0]
         unknown = "" if ignore_label is None else f", or {ignore_label} if unknown"
         raise ValueError(
-            f"{name} matches row {r} to column {columns[r]}, expected 0 to {x.shape[1] - 1}, -1 if "
-            f"the row is unmatched{unknown}"
+            f"{name} {x.verb} row {r} to column {columns[r]}, expected 0 to {x.shape[1] - 1}, -1 "
+            f"if the row is {x.unmatched}{unknown}"
         )
     codes = np.where(ignored, UNKNOWN, columns.astype(np.int64) + 1).astype(np.int32)
     x.check(name, codes - 1)

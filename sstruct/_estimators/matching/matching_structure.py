@@ -91,7 +91,7 @@ class MatchingStructure(Structure):
         n_known = np.array([(own >= 0).sum() for own in packed.split(known)])
         used = (weights > 0) & (n_known > 0)
         if not used.any():
-            raise NoNodesError("y has no row with a known match in a sample of positive weight")
+            raise NoNodesError("y has no row with a known column in a sample of positive weight")
         weights = weights * used
         packed = self._prepared(packed, used)
         in_loss = known >= 0
@@ -199,7 +199,7 @@ class MatchingStructure(Structure):
     def score(self, model, samples, truth):
         codes, weights = truth
         if not weights.any():
-            raise NoNodesError("y has no row with a known match in a sample of positive weight")
+            raise NoNodesError("y has no row with a known column in a sample of positive weight")
         return float(np.average(self.decode(model, samples) == codes, weights=weights))
 
     def hidden(self, X, y, sample_weight):

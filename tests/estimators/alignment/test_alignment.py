@@ -222,7 +222,7 @@ def test_empty_sequences(rng):
     assert [len(columns) for columns in found[-3:]] == [0, 2, 0]
     assert found[-2].tolist() == [-1, -1]
     assert model.predict([]).shape == (0,)
-    with pytest.raises(ValueError, match="no row with a known match"):
+    with pytest.raises(ValueError, match="no row with a known column"):
         AlignmentSSVM().fit([("", "ab")], [[]])
     alone = AlignmentSSVM().fit([("ab", "")], [[-1, -1]])
     assert alone.predict([("ab", "")])[0].tolist() == [-1, -1]
@@ -329,8 +329,8 @@ INVALID = {
     "lengths": (
         [{"sequences": ("ab", "a"), "features": ONE}], [[0, -1]], r"expected \(2, 1, 'n_features'\)"
     ),
-    "column": ([ONE], [[1]], r"y\[0\] matches row 0 to column 1, expected 0 to 0"),
-    "ignored": ([ONE], [[-2]], r"y\[0\] matches row 0 to column -2"),
+    "column": ([ONE], [[1]], r"y\[0\] aligns row 0 to column 1, .* 0 to 0, -1 if the row is unal"),
+    "ignored": ([ONE], [[-2]], r"y\[0\] aligns row 0 to column -2"),
     "crossing": ([("ab", "ab")], [[1, 0]], "row 0 to column 1 and row 1 to column 0, expected inc"),
     "twice": ([("ab", "ab")], [[1, 1]], "row 0 to column 1 and row 1 to column 1"),
     "crossing pairs": ([("ab", "ab")], [[[0, 1], [1, 0]]], r"pairs \[0, 1\] and \[1, 0\], exp"),
@@ -338,7 +338,7 @@ INVALID = {
     "negative pair": ([("ab", "ab")], [[[-1, 0]]], "negative position"),
     "triples": ([("ab", "ab")], [[[0, 0, 0]]], r"shape \(1, 3\), expected \(n_pairs, 2\)"),
     "length": ([ONE], [[0, 1]], r"y\[0\] has shape \(2,\), expected \(1,\)"),
-    "unknown": ([ONE], [[None]], "An unmatched row is -1. Set ignore_label"),
+    "unknown": ([ONE], [[None]], "An unaligned row is -1. LatentSSVM"),
     "samples": ([ONE], [[0], [0]], "X has 1 samples but y has 2"),
     "text": ([ONE], [["a"]], r"y\[0\] has dtype"),
 }  # fmt: skip

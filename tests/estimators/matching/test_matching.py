@@ -223,7 +223,7 @@ def test_empty_samples(rng):
     assert model.predict([]).shape == (0,)
     alone = MatchingSSVM().fit([np.empty((2, 0, 2))], [[-1, -1]])  # with lam="auto"
     assert alone.predict(X[:1])[0].shape == y[0].shape
-    with pytest.raises(ValueError, match="no row with a known match"):
+    with pytest.raises(ValueError, match="no row with a known column"):
         MatchingSSVM().fit([np.empty((0, 3, 2))], [[]])
 
 
