@@ -64,8 +64,10 @@ class ChangePointSSVM(BaseSSVM):
         Variances are at least 1e-4 times the squared noise level of the signal.
     duration_bins : array-like of int of shape (n_bins,), "auto" or None, default="auto"
         Durations of segments that share a weight: the smallest duration of each bin, increasing,
-        the first one 1. The last bin also contains all longer durations. ``"auto"``: 1, 2, 4, 8,
-        16, 32. None: durations have no weights. Decoding time is proportional to the last one.
+        the first one 1. The last bin also contains all longer durations. ``"auto"``: 1, and the
+        shortest duration of a segment in training and the 10 %, 25 % and 50 % quantiles; with a
+        prior, or if a fit continues, those of the earlier fit. None: durations have no weights.
+        Decoding compares all starts of a segment up to the last bin.
     min_duration : int, default=1
         Minimum duration of a segment, in nodes. Segments in training must satisfy it.
     max_duration : int or None, default=None
@@ -205,7 +207,7 @@ class ChangePointSSVM(BaseSSVM):
     Notes
     -----
     Costs are computed in constant time from cumulative sums. The decoder compares all starts of
-    the last segment that can still be optimal (PELT [6]_); costs that it prunes cannot be optimal,
+    the last segment that can still be optimal (PELT [7]_); costs that it prunes cannot be optimal,
     since weights of costs are nonnegative and pruning waits until weights of durations are equal.
     It takes O(L) time for signals of L nodes with changes in proportion to L, O(L^2) without
     changes and O(L D) with ``max_duration=D``; and O(L) memory.
@@ -226,6 +228,8 @@ class ChangePointSSVM(BaseSSVM):
        Machine Learning 77, 2009.
     .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
        arXiv:1510.06002, 2015.
+    .. [7] R. Killick, P. Fearnhead, I. A. Eckley. Optimal Detection of Changepoints With a Linear
+       Computational Cost. Journal of the American Statistical Association 107, 2012.
 
     Examples
     --------

@@ -27,9 +27,11 @@ from sstruct._problems.segment._change_problem import ChangePointProblem
 from sstruct._problems.segment.change_arguments import COSTS, ChangePointModel
 from sstruct._problems.segment.segment_arguments import windows_of
 
-# Decoding compares all durations up to the last bin, so that few and short ones are fast.
-AUTO_BINS = 2 ** np.arange(6, dtype=np.int64)
+# Decoding compares all durations up to the last bin.
 MOST_DURATION = 2**20
+# The bins of "auto" start at these quantiles of the durations in training. Segments that are
+# shorter than all of these are one bin: they occur in wrong change points only.
+QUANTILES = (0, 0.1, 0.25, 0.5)
 
 
 class ChangePointStructure(Structure):
@@ -64,9 +66,9 @@ class ChangePointStructure(Structure):
         return np.array([COSTS.index(name) for name in names], dtype=np.int32)
 
     def bins(self):
-        """Return the smallest duration of each bin with a weight, or None."""
+        """Return the smallest duration of each bin with a weight, None, or "auto"."""
         if isinstance(self.duration_bins, str) and self.duration_bins == "auto":
-            return AUTO_BINS.copy()
+            return "auto"
         bins = duration_bins(self.duration_bins)
         if bins is not None and bins[-1] > MOST_DURATION:
             raise ValueError(
@@ -74,6 +76,18 @@ class ChangePointStructure(Structure):
                 "compares all segments up to the last bin"
             )
         return bins
+
+    def chosen_bins(self, changes, lengths, weights, model):
+        """Return the bins of a fit; model: a FittedModel with the weights of its bins, or None."""
+        bins = self.bins()
+        if not isinstance(bins, str):
+            return bins
+        model = self.last_fit if model is None else model
+        if model is not None:
+            return model.get("duration_bins_")
+        durations = [np.diff(places, prepend=0, append=L) for places, L in zip(changes, lengths)]
+        weights = np.repeat(weights, [len(own) for own in durations])
+        return automatic_bins(np.concatenate(durations), weights)
 
     def limits(self):
         """Return the minimum and the maximum duration of a segment, (2, 1)."""
@@ -86,15 +100,16 @@ class ChangePointStructure(Structure):
         signals = self.pack(X, model)
         nodes, lengths = signals.nodes, signals.nodes.lengths
         intervals = pack_changes(y, "y", lengths, intervals=True)
-        changes = [of_one.sum(axis=1) // 2 for of_one in intervals]
+        annotated = changes = [of_one.sum(axis=1) // 2 for of_one in intervals]
         if completion is not None:
             changes = changes_of_codes(completion.codes, lengths)
         weights = check_weights(sample_weight, len(signals))
-        kinds, limits, bins = self.kinds(), self.limits(), self.bins()
+        kinds, limits = self.kinds(), self.limits()
         _check_durations(changes, lengths, limits)
         used = (weights > 0) & (lengths > 0)
         if not used.any():
             raise NoNodesError("X has no nodes in a sample of positive weight", nodes.empty)
+        bins = self.chosen_bins(annotated, lengths, weights * used, model)
         attributes = {
             "n_features_in_": nodes.n_features,
             "feature_names_in_": nodes.feature_names,
@@ -205,6 +220,16 @@ class ChangePointStructure(Structure):
         bins = model.get("duration_bins_")
         values = {"cost": [COSTS[kind] for kind in model._costs]}
         return values | super().axis_values(model) | ({} if bins is None else {"duration": bins})
+
+
+def automatic_bins(durations, weights):
+    """Return bins of durations that start at quantiles of given durations with weights."""
+    order = np.argsort(durations)
+    total = np.cumsum(weights[order])
+    # Rounding errors of sums do not change the result.
+    at = np.searchsorted(total, np.array(QUANTILES) * total[-1] + 1e-9 * total[-1])
+    starts = durations[order][np.minimum(at, len(order) - 1)]
+    return np.unique(np.minimum([1, *starts], MOST_DURATION)).astype(np.int64)
 
 
 def _check_durations(changes, lengths, limits):

@@ -183,12 +183,39 @@ def test_weights_frame_and_bounds():
     assert (w[:4] >= 0).all()
 
 
+def test_automatic_bins_are_quantiles_of_durations(rng):
+    X, y = make_change_points(12, random_state=0)
+    durations = [np.diff([0, *places, len(x)]) for x, places in zip(X, y, strict=True)]
+    options = {"costs": "mean", "lam": 0.1, "max_iter": 1}
+    ignored = pytest.warns(ConvergenceWarning)
+    with ignored:
+        model = ChangePointSSVM(**options).fit(X, y)
+    expected = np.quantile(np.concatenate(durations), [0, 0.1, 0.25, 0.5], method="inverted_cdf")
+    assert model.duration_bins_.tolist() == np.unique([1, *expected]).tolist()
+
+    weights = rng.integers(0, 4, len(X))
+    copies = np.repeat(np.arange(len(X)), weights)
+    with ignored:
+        weighted = ChangePointSSVM(**options).fit(X, y, weights)
+        copied = ChangePointSSVM(**options).fit([X[i] for i in copies], [y[i] for i in copies])
+    assert weighted.duration_bins_.tolist() == copied.duration_bins_.tolist()
+
+    # A fit that continues has the bins of its weights, and so has one with a prior.
+    online = ChangePointSSVM(costs="mean", solver="perceptron").partial_fit(X, y)
+    online.partial_fit([x[:9] for x in X], [[4]] * len(X))
+    assert online.duration_bins_.tolist() == model.duration_bins_.tolist()
+    with ignored:
+        adapted = ChangePointSSVM(prior=model, **options).fit([x[:9] for x in X], [[4]] * len(X))
+    assert adapted.duration_bins_.tolist() == model.duration_bins_.tolist()
+
+
 def test_warm_start_checkpoint_and_path(rng, tmp_path):
     X, y = make(rng)
     options = {"costs": "mean", "lam": 0.1, "random_state": 0}
     model = ChangePointSSVM(warm_start=True, **options).fit(X[:6], y[:6])
     assert model.solver_ == "mp-bcfw"
     model.set_params(tol=1e-6).fit(X, y)
+    options["duration_bins"] = model.duration_bins_  # of the first fit
     cold = ChangePointSSVM(tol=1e-6, **options).fit(X, y)
     assert model.objective_ == pytest.approx(cold.objective_, rel=1e-5)
     for change in ({"tolerance": 1}, {"duration_bins": None}, {"scale": None}):
