@@ -28,6 +28,10 @@ SAYS = {
     "plot_hidden_snakes.py": "3 * errors['cells and pictures'][0] < errors['independent'][0]",
     "plot_label_sets.py": "scores[0] + 4 < scores[1] and broken.sum() == 0",
     "plot_large_data.py": "errors == sorted(errors, reverse=True)",
+    "plot_learn_penalty.py": "simple.score(X[test], y[test]) + 0.1 < model.score(X[test], y[test])"
+    " and scores['four costs'][0] > 0.8 and scores['cost \"normal\"'][0] > 0.8",
+    "plot_match_detections.py": "scores['nearest'] + 0.2 < scores['learned']"
+    " and (model.w_ < 0).all() and after + n_corrected < before",
     "plot_multilabel_text.py": "scores['independent'][1] + 0.05 < scores['pairs'][1]",
     "plot_own_structure.py": "scores[3] > 1 - noise - 0.01",
     "plot_read_dates.py": "2 * errors['chain'].sum() < errors['single images'].sum()",
