@@ -135,7 +135,7 @@ class DependencySSVM(BaseSSVM):
     coef_ : ndarray of shape (n_features,)
         Weights of the features of arcs.
     label_coef_ : ndarray of shape (n_labels, n_label_features)
-        Weights of the label features of arcs for each label. Only available if ``labeled=True``.
+        Weights of the label features of arcs for each label; of shape (0, 0) without labels.
     classes_ : ndarray of shape (n_labels,)
         The sorted labels of arcs. Only available if ``labeled=True``.
     n_features_in_ : int

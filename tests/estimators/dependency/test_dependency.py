@@ -163,6 +163,14 @@ def test_listed_arcs_are_the_same_as_an_array(rng):
         assert np.isneginf(a[np.arange(len(x)), np.arange(1, len(x) + 1)]).all()
 
 
+def test_without_labels_there_are_no_weights_of_labels(rng):
+    X, y = make(rng)
+    model = DependencySSVM(lam=0.1, random_state=0).fit(X, y)
+    assert model.label_coef_.shape == (0, 0)
+    assert model.to_frame().kind.unique().tolist() == ["coef"]
+    assert all(hasattr(model, name) for name in dir(model) if name.endswith("_coef_"))
+
+
 @pytest.mark.parametrize("labeled", [False, True])
 def test_known_heads_are_kept(rng, labeled):
     X, y = make(rng, labeled=labeled, listed=True)
