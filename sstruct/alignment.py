@@ -363,6 +363,29 @@ class AlignmentSSVM(BaseSSVM):
         structure, model = self._fitted()
         return PerSample.of(structure.columns_of(*structure.decoded(model, X, y_partial)))
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of all pairs.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sample, an array (n_rows, n_columns): the score of each pair
+            of positions, without gaps. :func:`sstruct.inference.align` finds the predicted
+            alignment from it and the scores of gaps.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data are invalid; the message names the sample.
+        """
+        structure, model = self._fitted()
+        return PerSample.of(structure.pair_scores(model, structure.pack(X, model)))
+
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over all rows with a known column.
 

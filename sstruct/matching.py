@@ -334,6 +334,29 @@ class MatchingSSVM(BaseSSVM):
         structure, model = self._fitted()
         return PerSample.of(structure.columns_of(*structure.decoded(model, X, y_partial)))
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of all pairs.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sample, an array (n_rows, n_columns): the score of each pair
+            minus the scores of its row and column if these are unmatched; ``-inf`` for pairs that
+            are not candidates. The predicted matching has the highest sum.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data are invalid; the message names the sample.
+        """
+        structure, model = self._fitted()
+        return PerSample.of(structure.pair_scores(model, structure.pack(X, model)))
+
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over all rows with a known match.
 

@@ -30,7 +30,12 @@ from sstruct._estimators.core.fitted_state import (
     of_format,
     parameter_names,
 )
-from sstruct._estimators.core.missing_methods import AvailableIf, Missing, no_probabilities
+from sstruct._estimators.core.missing_methods import (
+    AvailableIf,
+    Missing,
+    no_probabilities,
+    only_of_sequences,
+)
 from sstruct._estimators.core.online import check_settled, structure_of_part
 from sstruct._estimators.core.partitions import parted_score
 from sstruct._estimators.core.preparation import check_given, prepared
@@ -327,6 +332,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     predict_proba = Missing(no_probabilities)
     predict_log_proba = Missing(no_probabilities)
+    predict_top_k = Missing(only_of_sequences)
 
     @property
     def w_(self) -> np.ndarray:

@@ -59,13 +59,22 @@ class Missing:
 def no_probabilities(owner):
     """Return the reason for the missing ``predict_proba``."""
     text = "a support vector machine does not estimate probabilities"
-    if not hasattr(owner, "decision_function"):
-        return text
     # Meta-estimators have no structure of their own.
-    inner = f"{owner.__name__}(...)" if hasattr(owner, "_structure_class") else "estimator"
+    structure = getattr(owner, "_structure_class", None)
+    if not hasattr(owner, "decision_function") or not getattr(structure, "has_distribution", True):
+        return text
+    inner = "estimator" if structure is None else f"{owner.__name__}(...)"
     return (
         f"{text}. decision_function returns the score of each label. CalibratedSSVM({inner}) of "
         "sstruct.calibration has predict_proba (how_to/confidence in the manual)"
+    )
+
+
+def only_of_sequences(owner):
+    """Return the reason for the missing ``predict_top_k``."""
+    return (
+        "the k best outputs are computed only for ChainSSVM and SegmentSSVM. predict returns the "
+        "best output"
     )
 
 

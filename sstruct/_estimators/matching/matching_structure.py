@@ -1,5 +1,6 @@
 """MatchingStructure: rows that are matched to columns."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -68,6 +69,15 @@ def extended(sample, codes, is_known):
         return best_columns(gain.reshape(sample.shape), False, columns) + 1
     except ValueError:  # the known codes allow too few, an error with the name of the sample
         return codes
+
+
+@contextmanager
+def named_sample(i):
+    """Add the name of sample i to a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"X[{i}]: {error}") from None
 
 
 class MatchingStructure(Structure):
@@ -171,17 +181,22 @@ class MatchingStructure(Structure):
             )
 
     def decode(self, model, samples, known=None):
-        oracle, w = self._oracle(vars(model)), model._w
+        oracle = self._oracle(vars(model))
         parts = [None] * len(samples) if known is None else samples.split(known)
         out = [np.empty(0, dtype=np.int32)]
         for i, (x, codes) in enumerate(zip(samples.samples, parts, strict=True)):
             columns = None if codes is None else np.asarray(codes) - 1
-            try:
-                found = oracle.best(oracle.gains(x, w), w, columns)
-            except ValueError as error:
-                raise ValueError(f"X[{i}]: {error}") from None
-            out.append(found + 1)
+            with named_sample(i):
+                out.append(oracle.best(oracle.gains(x, model._w), model._w, columns) + 1)
         return np.concatenate(out)
+
+    def pair_scores(self, model, samples):
+        """Return the output of ``decision_function``."""
+        oracle, out = self._oracle(vars(model)), []
+        for i, x in enumerate(samples.samples):
+            with named_sample(i):
+                out.append(oracle.gains(x, model._w))
+        return out
 
     def columns_of(self, samples, codes):
         """Return the column of each row of each sample, -1 if unmatched."""

@@ -274,6 +274,15 @@ def test_parameters_set_after_fit_do_not_change_predictions(rng):
         np.testing.assert_array_equal(restored.gap_open_coef_, gaps)
 
 
+@pytest.mark.parametrize("method", ["global", "local"])
+def test_scores_of_pairs_determine_the_alignment(method):
+    X, y = make_alignments(30, random_state=0)
+    model = AlignmentSSVM(method=method, random_state=0).fit(X[:20], y[:20])
+    gaps = tuple(model.gap_open_coef_), tuple(model.gap_extend_coef_)
+    for scores, columns in zip(model.decision_function(X[20:]), model.predict(X[20:]), strict=True):
+        np.testing.assert_array_equal(align(scores, *gaps, method=method)[0], columns)
+
+
 def test_later_samples_continue(rng):
     X, y = make(rng, n=12)
     one = AlignmentSSVM(solver="perceptron").partial_fit(X, y)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from sstruct import LatentSSVM, MatchingSSVM, PathCV, ssvm_path
 from sstruct._estimators.matching.matching_oracle import best_columns
@@ -247,6 +248,31 @@ def test_learns_to_match():
     assert search.score(X[60:], y[60:]) > 0.95
     path = ssvm_path(MatchingSSVM(random_state=0), X[:20], y[:20], lam_min=0.01)
     assert path.guarantee_ == "certified"
+
+
+@pytest.mark.parametrize("max_distance", [None, 0.3])
+def test_scores_of_pairs_determine_the_matching(max_distance):
+    X, y = make_matchings(40, max_distance=max_distance, random_state=0)
+    model = MatchingSSVM(random_state=0).fit(X[:20], y[:20])
+    found = model.decision_function(X[20:])
+    for x, gain, columns in zip(X[20:], found, model.predict(X[20:]), strict=True):
+        rows, best = linear_sum_assignment(np.maximum(gain, 0), maximize=True)
+        matched = gain[rows, best] > 0
+        expected = np.full(len(gain), -1)
+        expected[rows[matched]] = best[matched]
+        np.testing.assert_array_equal(columns, expected)
+        if max_distance is None:
+            np.testing.assert_allclose(gain, x @ model.coef_ - model.intercept_)
+        else:
+            assert np.isfinite(gain).sum() == len(x["pairs"])
+
+
+def test_methods_that_are_missing_name_alternatives():
+    with pytest.raises(AttributeError, match=r"MatchingSSVM has no predict_top_k: .* ChainSSVM"):
+        MatchingSSVM().predict_top_k([], 2)
+    with pytest.raises(AttributeError, match=r"does not estimate probabilities$"):
+        MatchingSSVM().predict_proba([])
+    assert not hasattr(MatchingSSVM(), "predict_top_k")
 
 
 def test_results_do_not_depend_on_n_jobs(rng):
