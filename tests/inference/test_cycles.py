@@ -1,6 +1,6 @@
 """Linear programs with odd-cycle inequalities against enumeration."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from sstruct.inference import MRF, map_mrf
 from sstruct.inference._methods import cycles, exact
-from sstruct.inference._methods.cycles import cycle_polytope, has_two_labels, short_cycles
+from sstruct.inference._methods.cycles import CyclePolytope, has_two_labels, short_cycles
 from sstruct.inference._model.map_result import Record
 
 
@@ -23,6 +23,38 @@ def random_model(rng, n_nodes, density):
     return MRF(rng.normal(size=(n_nodes, 2)), edges, list(tables), rng.normal(size=len(edges)))
 
 
+def labelings(model):
+    """Return all points [x, y] of labelings and their energies."""
+    x = np.array(list(product((0, 1), repeat=model.n_nodes)))
+    points = np.hstack([x, x[:, model.edges[:, 0]] * x[:, model.edges[:, 1]]]).astype(float)
+    return points, np.array([model.energy(labels.astype(np.int32)) for labels in x])
+
+
+def relaxation(polytope):
+    """Return the result of `linprog`, with the constant included."""
+    found = linprog(polytope.costs, A_ub=polytope.matrix, b_ub=polytope.most, bounds=(0, 1))
+    found.fun += polytope.constant
+    return found
+
+
+def odd_cycle_violation(model, point):
+    """Return the largest violation of an inequality of any cycle, by enumeration."""
+    u, v = model.edges.T
+    z = point[u] + point[v] - 2 * point[model.n_nodes :]
+    at = {frozenset(ends): e for e, ends in enumerate(model.edges.tolist())}
+    worst = 0.0
+    for size in range(3, model.n_nodes + 1):
+        for nodes in permutations(range(model.n_nodes), size):
+            sides = [frozenset(side) for side in zip(nodes, [*nodes[1:], nodes[0]], strict=True)]
+            if nodes[0] == min(nodes) and all(side in at for side in sides):
+                on = z[[at[side] for side in sides]]
+                chosen = on > 0.5
+                if chosen.sum() % 2 == 0:
+                    chosen[np.abs(on - 0.5).argmin()] ^= True
+                worst = max(worst, 1 - np.where(chosen, 1 - on, on).sum())
+    return worst
+
+
 @settings(max_examples=100)
 @given(
     n_nodes=st.integers(2, 7),
@@ -33,16 +65,12 @@ def test_labelings_satisfy_the_inequalities(n_nodes, density, seed, new_rng):
     model = random_model(new_rng(seed), n_nodes, density)
     if model.n_edges == 0:
         return
-    constant, costs, matrix, most = cycle_polytope(model)
-    energies = []
-    for labels in product((0, 1), repeat=n_nodes):
-        x = np.array(labels, dtype=float)
-        point = np.concatenate([x, x[model.edges[:, 0]] * x[model.edges[:, 1]]])
-        assert (matrix @ point <= most + 1e-12).all()
-        energies.append(model.energy(np.array(labels)))
-        assert constant + costs @ point == pytest.approx(energies[-1], abs=1e-12)
-    least = min(energies)
-    bound = constant + linprog(costs, A_ub=matrix, b_ub=most, bounds=(0, 1)).fun
+    points, energies = labelings(model)
+    polytope = CyclePolytope(model)
+    assert polytope.constant + points @ polytope.costs == pytest.approx(energies, abs=1e-12)
+    assert (polytope.matrix @ points.T <= polytope.most[:, None] + 1e-12).all()
+    least = energies.min()
+    bound = relaxation(polytope).fun
     assert bound <= least + 1e-7
     if n_nodes == 3:  # all facets of three nodes are triangle inequalities
         assert bound == pytest.approx(least, abs=1e-7)
@@ -51,6 +79,35 @@ def test_labelings_satisfy_the_inequalities(n_nodes, density, seed, new_rng):
     assert record.energy == pytest.approx(least, abs=1e-9)
     assert record.is_closed()
     assert record.lower_bound <= least + 1e-6 * (1 + abs(least))
+
+
+@settings(max_examples=100)
+@given(
+    n_nodes=st.integers(4, 7),
+    density=st.sampled_from([0.4, 0.6]),
+    seed=st.integers(0, 10**6),
+)
+def test_violated_cycles_are_added(n_nodes, density, seed, new_rng):
+    model = random_model(new_rng(seed), n_nodes, density)
+    if model.n_edges == 0:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cycles, "MOST_PATHS", -1)  # start without cycles
+        polytope = CyclePolytope(model)
+    record = Record(model, np.zeros(n_nodes, dtype=np.int32), 1e-6, None)
+    points, energies = labelings(model)
+    before = -np.inf
+    for _ in range(100):
+        found = relaxation(polytope)
+        assert found.fun >= before - 1e-7
+        assert polytope.bound(-found.ineqlin.marginals) == pytest.approx(found.fun, abs=1e-6)
+        before = found.fun
+        if not polytope.separate(found.x, record):
+            break
+        assert (polytope.matrix @ points.T <= polytope.most[:, None] + 1e-12).all()
+    assert odd_cycle_violation(model, found.x) <= 2e-3
+    multipliers = new_rng(seed).exponential(size=len(polytope.most))
+    assert polytope.bound(multipliers) <= energies.min() + 1e-9
 
 
 def test_cycles_are_found_once(monkeypatch):

@@ -7,11 +7,14 @@ differ. Along a cycle C, labels change an even number of times: for each F of od
 
 For planar models without node costs, these inequalities of all cycles describe the convex hull of
 the labelings [1]. Those of triangles and of cycles of four edges, the faces of a grid, are few.
+Others are added if a solution violates them: they correspond to paths that are shorter than 1, with
+length z_e for an edge between equal copies of two nodes, and 1 - z_e between different ones, from a
+node to its other copy.
 
 [1] F. Barahona, A. R. Mahjoub. On the cut polytope. Mathematical Programming 36, 1986.
 """
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +22,12 @@ from scipy import sparse
 # Limits on the paths of two edges, all of which are visited, and on the cycles.
 MOST_PATHS = 2**18
 MOST_CYCLES = 2**13
+# Inequalities are added if they are violated by more than this.
+LEAST_VIOLATION = 1e-3
+# Inequalities of cycles are dropped if they hold with a larger slack.
+MOST_SLACK = 1e-3
+# Limit on the edges visited between two looks at the time.
+MOST_VISITS = 2**20
 
 
 def has_two_labels(model):
@@ -51,56 +60,124 @@ def short_cycles(model):
     return sorted(cycles)
 
 
-def cycle_polytope(model):
-    """Return a linear program over a model of two labels.
+class CyclePolytope:
+    """A linear program over a model of two labels: the edges and the odd cycles.
 
-    Returns
-    -------
+    Parameters
+    ----------
+    model : MRF
+        A model for which `has_two_labels` is True.
+
+    Attributes
+    ----------
     constant : float
     costs : ndarray of shape (V + E,)
         The energy is ``constant + costs @ [x, y]``.
     matrix : scipy.sparse.csr_array of shape (m, V + E)
     most : ndarray of shape (m,)
-        ``matrix @ [x, y] <= most`` for all labelings, and x and y are between 0 and 1.
+        ``matrix @ [x, y] <= most`` for all labelings, and x and y are between 0 and 1. Initially,
+        the cycles are those of `short_cycles`.
     """
-    V, E = model.n_nodes, model.n_edges
-    node = model.node_costs.reshape(V, 2)
-    table = np.array([model.edge_cost(e) for e in range(E)]).reshape(E, 2, 2)
-    u, v = model.edges.T
-    costs = np.concatenate([
-        node[:, 1] - node[:, 0],
-        table[:, 1, 1] - table[:, 1, 0] - table[:, 0, 1] + table[:, 0, 0],
-    ])  # fmt: skip
-    np.add.at(costs, u, table[:, 1, 0] - table[:, 0, 0])
-    np.add.at(costs, v, table[:, 0, 1] - table[:, 0, 0])
-    eye = sparse.csr_array(sparse.identity(E))
-    of_u = sparse.csr_array((np.ones(E), (np.arange(E), u)), shape=(E, V))
-    of_v = sparse.csr_array((np.ones(E), (np.arange(E), v)), shape=(E, V))
-    # y <= x_u, y <= x_v, x_u + x_v - 1 <= y
-    rows = [
-        sparse.hstack([-of_u, eye]),
-        sparse.hstack([-of_v, eye]),
-        sparse.hstack([of_u + of_v, -eye]),
-    ]
-    most = [np.zeros(2 * E), np.ones(E)]
-    differs = sparse.hstack([of_u + of_v, -2 * eye]).tocsr()
-    signs, bounds = _odd_sets(short_cycles(model), E)
-    matrix = sparse.vstack([*rows, signs @ differs]).tocsr()
-    matrix.eliminate_zeros()
-    # Old versions of SciPy pass the indices to HiGHS unchanged, which expects 32 bits.
-    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    return node[:, 0].sum() + table[:, 0, 0].sum(), costs, matrix, np.concatenate([*most, bounds])
 
+    def __init__(self, model):
+        self.model = model
+        V, E = model.n_nodes, model.n_edges
+        node = model.node_costs.reshape(V, 2)
+        table = np.array([model.edge_cost(e) for e in range(E)]).reshape(E, 2, 2)
+        u, v = model.edges.T
+        costs = np.concatenate([
+            node[:, 1] - node[:, 0],
+            table[:, 1, 1] - table[:, 1, 0] - table[:, 0, 1] + table[:, 0, 0],
+        ])  # fmt: skip
+        np.add.at(costs, u, table[:, 1, 0] - table[:, 0, 0])
+        np.add.at(costs, v, table[:, 0, 1] - table[:, 0, 0])
+        self.constant, self.costs = node[:, 0].sum() + table[:, 0, 0].sum(), costs
+        eye = sparse.csr_array(sparse.identity(E))
+        of_u = sparse.csr_array((np.ones(E), (np.arange(E), u)), shape=(E, V))
+        of_v = sparse.csr_array((np.ones(E), (np.arange(E), v)), shape=(E, V))
+        # y <= x_u, y <= x_v, x_u + x_v - 1 <= y
+        rows = [
+            sparse.hstack([-of_u, eye]),
+            sparse.hstack([-of_v, eye]),
+            sparse.hstack([of_u + of_v, -eye]),
+        ]
+        self.matrix = sparse.vstack(rows).tocsr()
+        self.most = np.concatenate([np.zeros(2 * E), np.ones(E)])
+        self.differs = sparse.hstack([of_u + of_v, -2 * eye]).tocsr()
+        self._append([
+            (cycle, chosen)
+            for cycle in short_cycles(model)
+            for size in range(1, len(cycle) + 1, 2)
+            for chosen in combinations(cycle, size)
+        ])  # fmt: skip
 
-def _odd_sets(cycles, n_edges):
-    """Return the coefficients of z for each cycle and each odd set of its edges, and the bounds."""
-    row, column, value, most = [], [], [], []
-    for cycle in cycles:
-        for size in range(1, len(cycle) + 1, 2):
-            for chosen in combinations(cycle, size):
-                row += [len(most)] * len(cycle)
-                column += cycle
-                value += [1.0 if e in chosen else -1.0 for e in cycle]
-                most.append(size - 1.0)
-    shape = (len(most), n_edges)
-    return sparse.csr_array((value, (row, column)), shape=shape), np.array(most)
+    def _append(self, odd_sets):
+        """Add the inequality of each cycle and odd set of its edges."""
+        row = np.repeat(np.arange(len(odd_sets)), [len(cycle) for cycle, _ in odd_sets])
+        column = [e for cycle, _ in odd_sets for e in cycle]
+        sign = [1.0 if e in chosen else -1.0 for cycle, chosen in odd_sets for e in cycle]
+        shape = len(odd_sets), self.model.n_edges
+        rows = sparse.csr_array((sign, (row, column)), shape=shape) @ self.differs
+        matrix = sparse.vstack([self.matrix, rows]).tocsr()
+        matrix.eliminate_zeros()
+        # Old versions of SciPy pass the indices to HiGHS unchanged, which expects 32 bits.
+        matrix.indices = matrix.indices.astype(np.int32)
+        matrix.indptr = matrix.indptr.astype(np.int32)
+        self.matrix = matrix
+        self.most = np.append(self.most, [len(chosen) - 1.0 for _, chosen in odd_sets])
+
+    def bound(self, multipliers):
+        """Return a lower bound on all energies from multipliers (m,) >= 0 of the inequalities."""
+        reduced = self.costs + self.matrix.T @ multipliers
+        return float(self.constant - self.most @ multipliers + np.minimum(reduced, 0).sum())
+
+    def separate(self, point, record):
+        """Add inequalities that a point violates, drop cycles that it satisfies with a slack.
+
+        Returns
+        -------
+        changed : bool
+            False if no violated inequality is found before the time limit of the record; the
+            program is then unchanged.
+        """
+        odd_sets = self._violated(point, record)
+        if odd_sets:
+            kept = self.most - self.matrix @ point <= MOST_SLACK
+            kept[: 3 * self.model.n_edges] = True
+            self.matrix, self.most = self.matrix[np.flatnonzero(kept)], self.most[kept]
+            self._append(odd_sets)
+        return bool(odd_sets)
+
+    def _violated(self, point, record):
+        """Return up to one violated cycle and odd set for each node with a fractional label."""
+        V, (u, v) = self.model.n_nodes, self.model.edges.T
+        z = np.clip(self.differs @ point, 0, 1)
+        # The copies of node v are v and V + v. Edges of length 0 would be missing.
+        length = np.tile(np.repeat([z, 1 - z], 2, axis=0).ravel() + 1e-9, 2)
+        one = np.concatenate([u, u + V, u, u + V])
+        other = np.concatenate([v, v + V, v + V, v])
+        ends = np.concatenate([one, other]), np.concatenate([other, one])
+        graph = sparse.coo_array((length, ends), shape=(2 * V, 2 * V)).tocsr()
+        edge = {ends: e for e, (a, b) in enumerate(self.model.edges.tolist())
+                for ends in ((a, b), (b, a))}  # fmt: skip
+        x = point[:V]
+        sources = np.flatnonzero(np.minimum(x, 1 - x) > LEAST_VIOLATION)
+        found, n_together = {}, max(1, MOST_VISITS // len(length))
+        for first in range(0, len(sources), n_together):
+            if record.is_late():
+                return []
+            some = sources[first : first + n_together]
+            distance, before = sparse.csgraph.dijkstra(
+                graph, indices=some, return_predecessors=True, limit=1 - LEAST_VIOLATION
+            )
+            for i in np.flatnonzero(distance[np.arange(len(some)), some + V] < np.inf):
+                path = [some[i] + V]
+                while path[-1] != some[i]:
+                    path.append(before[i, path[-1]])
+                steps = [(a, b, edge[a % V, b % V]) for a, b in pairwise(path)]
+                cycle = sorted(e for _, _, e in steps)
+                # A path that visits a node twice contains a shorter cycle.
+                if len({a % V for a, _, _ in steps}) == len(steps):
+                    odd = {e for a, b, e in steps if (a < V) != (b < V)}
+                    found[tuple(cycle)] = cycle, odd
+        return list(found.values())

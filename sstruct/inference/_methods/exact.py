@@ -10,7 +10,7 @@ from sstruct._oracles.mrf._message_passing import MessagePassing
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
 from sstruct._solvers.core.status import Status
 from sstruct.inference._methods import highs
-from sstruct.inference._methods.cycles import cycle_polytope, has_two_labels
+from sstruct.inference._methods.cycles import CyclePolytope, has_two_labels
 from sstruct.inference._methods.message_passing import trivial_bound
 from sstruct.inference._model.auxiliary import pairwise_model
 
@@ -98,19 +98,21 @@ def n_marginals(model):
     return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
 
 
-def _program(model, n_integers):
+def _program(model, n_integers, polytope):
     """Return the constant, the costs and the arguments of HiGHS, and which variables they have.
 
     n_integers : number of initial entries of node_costs that are integers
+    polytope : CyclePolytope or None
+        Replaces the local polytope.
     """
-    if has_two_labels(model):
-        constant, costs, matrix, most = cycle_polytope(model)
+    if polytope is not None:
+        n_variables = len(polytope.costs)
         program = {
-            "integrality": np.arange(len(costs)) < model.n_nodes,
+            "integrality": np.arange(n_variables) < model.n_nodes,
             "bounds": optimize.Bounds(0, 1),
-            "constraints": optimize.LinearConstraint(matrix, -np.inf, most),
+            "constraints": optimize.LinearConstraint(polytope.matrix, -np.inf, polytope.most),
         }
-        return constant, costs, program, np.ones(len(costs), dtype=bool)
+        return polytope.constant, polytope.costs, program, np.ones(n_variables, dtype=bool)
     costs, matrix, sums = local_polytope(model)
     # Variables fixed to 0 or integral without need are slower, and HiGHS has returned a wrong
     # minimum for such a program.
@@ -121,6 +123,33 @@ def _program(model, n_integers):
         "constraints": optimize.LinearConstraint(matrix[:, np.flatnonzero(allowed)], sums, sums),
     }
     return 0.0, costs[allowed], program, allowed
+
+
+def _cut(polytope, record, deadline):
+    """Add violated inequalities of cycles until none is left or the gap is closed.
+
+    deadline : float
+        Time limit in addition to the one of the record, on the clock of ``time.monotonic()``.
+    """
+    exponent = int(np.frexp(np.abs(polytope.costs).max())[1])
+    while not record.is_closed():
+        seconds = min(deadline, record.deadline) - time.monotonic()
+        if seconds <= 0:
+            return
+        program = {"A_ub": polytope.matrix, "b_ub": polytope.most, "bounds": (0, 1)}
+        program["method"] = "highs-ipm"
+        options = {"time_limit": seconds} if seconds < np.inf else {}
+        costs = np.ldexp(polytope.costs, -exponent)
+        status, point, multipliers = highs.solve(costs, program, options, "linprog")
+        if status != 0:
+            return
+        # This bound is valid for all multipliers, so it does not rely on the accuracy of HiGHS.
+        record.bound(polytope.bound(np.ldexp(np.maximum(-multipliers, 0), exponent)))
+        labels = (point[: record.mrf.n_nodes] > 0.5).astype(np.int32)
+        record.offer(labels, PackedMRF(record.mrf).improve(labels, record.mrf.n_nodes))
+        record.row()
+        if record.is_closed() or not polytope.separate(point, record):
+            return
 
 
 def _labels(model, x, kept):
@@ -137,7 +166,7 @@ def _labels(model, x, kept):
 def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     """Solve the integer program over a relaxation with HiGHS; return the status.
 
-    The relaxation is the local polytope, or `cycle_polytope` for two labels without ``+inf``.
+    The relaxation is the local polytope, or a CyclePolytope for two labels without ``+inf``.
 
     most_branches : int, optional
         Limit on the nodes of the search tree.
@@ -150,7 +179,13 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     if bound == np.inf:
         return Status.INFEASIBLE
     # The labels of the nodes determine those of the auxiliary nodes.
-    constant, costs, program, kept = _program(model, len(mrf.node_costs))
+    polytope = CyclePolytope(model) if has_two_labels(model) else None
+    end = time.monotonic() + seconds
+    if polytope is not None and most_branches is None:
+        _cut(polytope, record, end)
+        if record.is_closed():
+            return Status.CONVERGED
+    constant, costs, program, kept = _program(model, len(mrf.node_costs), polytope)
     # HiGHS ignores cost differences below 1e-7. Scaling by a power of two is exact.
     exponent = min(0, int(np.frexp(np.abs(costs).max())[1]))
     options = {"mip_rel_gap": record.tol}
@@ -158,7 +193,7 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         # The gap of HiGHS is relative to the energy without the constant, which may be larger.
         ratio = (1 + abs(record.energy)) / max(abs(record.energy - constant), 1.0)
         options["mip_rel_gap"] *= min(ratio, 1.0)
-    seconds = min(seconds, record.deadline - time.monotonic())
+    seconds = min(end, record.deadline) - time.monotonic()
     if seconds <= 0:
         return Status.TIME_LIMIT
     if seconds < np.inf:
