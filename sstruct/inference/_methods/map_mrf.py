@@ -17,6 +17,7 @@ from sstruct._problems.map._user_terms import UserTerms
 from sstruct._problems.map.term_calls import TermCalls
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent
+from sstruct.inference._methods.combilp import combilp
 from sstruct.inference._methods.combination import combine
 from sstruct.inference._methods.cycles import has_two_labels
 from sstruct.inference._methods.elimination import (
@@ -41,6 +42,7 @@ from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.terms import ModelWithTerms
+from sstruct.inference._model.triangles import merge_triangles
 
 # Limit on the table entries of models whose labelings are improved by moves of two nodes, which
 # visit eight times as many entries repeatedly.
@@ -53,6 +55,10 @@ MOST_PROPAGATIONS = 100
 FIRST_WORK = 2**26
 SECOND_WORK = 2**28
 ALL_WORK = 2**32
+# Limit on the iterations of TRW-S with merged triangles, and their fraction of the remaining time.
+# On detections of 60 nodes, an iteration takes 0.02 seconds, and most of the gain takes 100.
+MOST_WITH_TRIANGLES = 300
+SHARE_OF_TRIANGLES = 0.5
 # Time limit in seconds of HiGHS after the other methods of "auto", without `max_time`.
 SECONDS_OF_BRANCHING = 10.0
 # Fraction of the remaining time for branch and bound, before HiGHS.
@@ -352,7 +358,7 @@ class _Run:
             )
         is_open = status in (Status.STALLED, Status.MAX_ITER)
         if proves and is_open:
-            found = self._search_soon()
+            found = self._search_soon(sweeps)
             if found in (Status.CONVERGED, Status.INFEASIBLE):
                 return found
         if self.method == "fwmap" or (proves and is_open):
@@ -365,9 +371,28 @@ class _Run:
             return Status.INFEASIBLE
         if record.energy < np.inf:
             self._improve(0 if self.method == "bp" else max_iter)
+        if proves and not (record.is_closed() or record.is_late()):
+            self._tighten()
         if record.is_late():
             return Status.TIME_LIMIT
         return self._branch(status) if proves and not record.is_closed() else status
+
+    def _tighten(self):
+        """Run TRW-S on the model with merged triangles, whose bound is higher."""
+        record, merged = self.record, merge_triangles(self.mrf)
+        if merged is None:
+            return
+        end, now = record.deadline, time.monotonic()
+        if end < np.inf:
+            record.deadline = now + SHARE_OF_TRIANGLES * (end - now)
+        most = min(self.ascent.max_iter, MOST_WITH_TRIANGLES)
+        before = record.lower_bound
+        message_passing(merged, record, most, averaged=True)
+        record.deadline = end
+        if record.lower_bound > before:
+            self.method = "trws"
+        if not (record.is_closed() or record.is_late()) and record.energy < np.inf:
+            self._improve(0)
 
     def _search_locally(self, most_visits):
         """Offer the best labeling after local search."""
@@ -417,9 +442,17 @@ class _Run:
         """Return the BranchAndBound of the model, or None if the model is too large."""
         return searcher(self.mrf)
 
-    def _search_soon(self):
-        """Run branch and bound with little work, and a long elimination; return the status."""
+    def _search_soon(self, sweeps):
+        """Run branch and bound with little work, and a long elimination; return the status.
+
+        sweeps : MessagePassing
+            State of TRW-S.
+        """
         found = self._search(FIRST_WORK)
+        if found is Status.STALLED:
+            found = combilp(self.mrf, self.record, sweeps, self._search_part)
+            if found is Status.CONVERGED:
+                self.method = "exact"
         order = None
         if found is Status.STALLED and self.small is not None:
             order = self.small.plan_along_band()
@@ -434,6 +467,16 @@ class _Run:
             self._combine(self.ascent.max_iter)
             found = self._search(SECOND_WORK)
         return found
+
+    def _search_part(self, model, record):
+        """Minimize a part of the model by fast exact methods or with little work."""
+        run = _Run(model, record, "exact", self.ascent)
+        if run._exactly() is None:
+            status, _ = message_passing(
+                model, record, self.ascent.max_iter, averaged=True, is_first=True
+            )
+            if status is not Status.INFEASIBLE:
+                run._search(FIRST_WORK)
 
     def _search(self, most_work, deadline=np.inf):
         """Run branch and bound with limits; return the status."""
