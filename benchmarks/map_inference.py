@@ -240,7 +240,8 @@ def plot(results, file):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10)
-    known = [method for method in METHODS if method not in ("auto", "graph-cut", "alpha-expansion")]
+    others = "auto", "graph-cut", "alpha-expansion", "toulbar2"
+    known = [method for method in METHODS if method not in others]
     known += ["fwmap-zero", "fwmap-published", "subgradient", "matching"]
     known += ["toulbar2"] if find_spec("pytoulbar2") else []
     parser.add_argument("--methods", nargs="+", default=known)

@@ -19,7 +19,7 @@ from sstruct.inference import (
     map_mrf,
     viterbi,
 )
-from sstruct.inference._methods import elimination, highs
+from sstruct.inference._methods import elimination, highs, separate_process
 from sstruct.inference._methods.exact import _parents_first
 from sstruct.inference._methods.message_passing import trivial_bound
 from sstruct.inference._model.auxiliary import pairwise_model
@@ -513,7 +513,7 @@ def test_highs_finds_the_same_in_another_process(rng, monkeypatch):
     )  # fmt: skip
     np.testing.assert_array_equal(apart.labels, here.labels)
     # Where no process can be started, it runs here; one that dies is an error.
-    monkeypatch.setattr(highs.spawn, "get_executable", lambda: "/nowhere/python")
+    monkeypatch.setattr(separate_process.spawn, "get_executable", lambda: "/nowhere/python")
     assert map_mrf(model, "exact").energy == here.energy
     monkeypatch.undo()
     monkeypatch.setattr(elimination, "MOST_TERMS", 0)

@@ -38,6 +38,7 @@ from sstruct.inference._methods.fwmap import LOOKS, fwmap
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._methods.moves import cut, expansion, no_cut
 from sstruct.inference._methods.search import check_size, search, searcher
+from sstruct.inference._methods.toulbar2 import check_toulbar2, toulbar2
 from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF
@@ -75,7 +76,9 @@ VALID_OPTIONS = {
     "schedule": ("work", "clock"),
     "start": ("trws", "zero"),
 }
-METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
+METHODS = (
+    "auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact", "toulbar2"
+)  # fmt: skip
 
 
 def map_mrf(
@@ -115,16 +118,22 @@ def map_mrf(
           Exact.
         * ``"auto"``: max-sum on forests, a cut if it is exact, or variable elimination if its
           tables have at most 2^23 entries in total. Otherwise ``"trws"`` and then, while a gap
-          remains, a short branch and bound, variable elimination with at most 2^30 entries along
-          the bandwidth of the graph (2^21 in one table, such as grids of 20 rows with two labels),
-          ``"fwmap"``, moves that improve the labeling, a longer
-          branch and bound, and HiGHS for at most 10 seconds. With `max_time`, the last two share
-          the remaining time. HiGHS solves integer programs of at most 2^18 variables (labels of
-          nodes and entries of tables), up to differences of about 1e-7, in a separate process if it
-          takes long. Branch and bound supports 2^23 variables, with at most 2^26 table entries at
-          all depths of the search (512 MB). Models of two labels without ``+inf`` are left to HiGHS
-          before ``"fwmap"``, with odd-cycle inequalities [3].
-        * ``"exact"``: as ``"auto"``, without limits other than `max_time`.
+          remains, a short branch and bound, CombiLP [4] if the relaxation is not tight for at most
+          half of the nodes, variable elimination with at most 2^30 entries along the bandwidth of
+          the graph (2^21 in one table, such as grids of 20 rows with two labels), ``"fwmap"``,
+          moves that improve the labeling, ``"trws"`` with triangles of edges merged into factors, a
+          longer branch and bound, and HiGHS for at most 10 seconds. With `max_time`, the last three
+          share the remaining time. HiGHS solves integer programs of at most 2^18 variables (labels
+          of nodes and entries of tables), up to differences of about 1e-7, in a separate process if
+          it takes long. Branch and bound supports 2^23 variables, with at most 2^26 table entries
+          at all depths of the search (512 MB); merged triangles have at most 2^25 (256 MB). Models
+          of two labels without ``+inf`` are left to HiGHS before ``"fwmap"``, with the odd-cycle
+          inequalities [3] that its solutions violate.
+        * ``"exact"``: as ``"auto"``, without limits other than `max_time` and the sizes above.
+        * ``"toulbar2"``: branch and bound of the package pytoulbar2 (the extra ``exact``), in a
+          separate process that ends at `max_time` or at Ctrl-C. Supports models of at most 2^23
+          variables. ``"auto"`` never uses it, so that results do not depend on the installed
+          packages.
     tol : float, default=1e-6
         Stop when energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
@@ -179,6 +188,8 @@ def map_mrf(
     TypeError
         If `mrf` is not an MRF, a parameter has the wrong type, `evidence` is not a dict, or a term
         lacks an attribute or returns values that are not numbers or labels.
+    ImportError
+        If `method` is ``"toulbar2"`` and pytoulbar2 is not installed.
     ValueError
         If the method does not support the model, a parameter is out of range, `evidence` has a node
         or a label that does not exist, or a term returns labels that have the wrong shape, are out
@@ -231,6 +242,9 @@ def map_mrf(
 
     [3] F. Barahona, A. R. Mahjoub. On the cut polytope. Mathematical Programming 36, 1986.
 
+    [4] S. Haller, P. Swoboda, B. Savchynskyy. Exact MAP-inference by confining combinatorial search
+    with LP relaxation. AAAI 2018.
+
     Examples
     --------
     >>> import numpy as np
@@ -248,6 +262,8 @@ def map_mrf(
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     if evidence is not None:
         mrf = mrf._with_evidence(evidence)
+    if method == "toulbar2":
+        check_toulbar2(mrf)
     energies, own_terms = mrf, None
     terms = [] if terms is None else listed(terms, "terms", "a list of terms or None")
     if terms:
@@ -312,6 +328,8 @@ class _Run:
             self._search_locally(2**62 if self.method == "icm" else mrf.n_nodes)
         if self.method == "icm":
             return Status.CONVERGED
+        if self.method == "toulbar2":
+            return toulbar2(mrf, record)
         return self._iterate(start, proves)
 
     def _exactly(self):

@@ -58,9 +58,12 @@ def _edge_disjoint_triangles(mrf):
         around[u][v] = around[v][u] = e
     if sum(len(around[u]) for u in mrf.edges[:, 0].tolist()) > MOST_VISITS:
         return []
-    spread = np.array([_range(mrf.edge_cost(e)) for e in range(mrf.n_edges)])
+    in_one = [
+        e for e, (u, v) in enumerate(mrf.edges.tolist()) if around[u].keys() & around[v].keys()
+    ]
+    spread = {e: _range(mrf.edge_cost(e)) for e in in_one}
     found = []
-    for e in np.argsort(-spread, kind="stable").tolist():
+    for e in sorted(in_one, key=lambda e: -spread[e]):
         u, v = mrf.edges[e].tolist()
         third = around[u].keys() & around[v].keys()
         if v in around[u] and third:
