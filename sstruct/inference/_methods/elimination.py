@@ -248,15 +248,6 @@ def eliminator(mrf):
     return Elimination(mrf) if n_entries <= ALL_TABLES else None
 
 
-def minimize(elimination, record):
-    """Find a minimum by eliminating all nodes; return the status, or None if it is too large.
-
-    elimination : Elimination or None
-    """
-    order = None if elimination is None else elimination.plan()
-    return None if order is None else minimize_in_order(elimination, order, record)
-
-
 def minimize_in_order(elimination, order, record):
     """Find a minimum by eliminating all nodes in the given order; return the status."""
     labels = elimination.run(order, record.labels, record)

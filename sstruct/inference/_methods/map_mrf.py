@@ -22,7 +22,6 @@ from sstruct.inference._methods.combination import combine
 from sstruct.inference._methods.cycles import has_two_labels
 from sstruct.inference._methods.elimination import (
     eliminator,
-    minimize,
     minimize_in_order,
     move,
 )
@@ -51,6 +50,10 @@ MOST_ENTRIES = 2**23
 # Iterations of belief propagation after other methods. Its labelings are better if pairs are
 # frustrated: by 3 to 5 % on Ising models, before combination.
 MOST_PROPAGATIONS = 100
+# Limits on the size of models that branch and bound searches before message passing, and on this
+# work. It proves matchings of ten nodes in a millisecond, after up to six of message passing.
+SMALL = 2**16
+WORK_OF_SMALL = 2**20
 # Limits on the work of branch and bound in "auto": after message passing, after belief propagation
 # and moves of two nodes, and after all other methods. A second is about 2^29.
 FIRST_WORK = 2**26
@@ -118,17 +121,17 @@ def map_mrf(
           Exact.
         * ``"auto"``: max-sum on forests, a cut if it is exact, or variable elimination if its
           tables have at most 2^23 entries in total. Otherwise ``"trws"`` and then, while a gap
-          remains, a short branch and bound, CombiLP [4] if the relaxation is not tight for at most
-          half of the nodes, variable elimination with at most 2^30 entries along the bandwidth of
-          the graph (2^21 in one table, such as grids of 20 rows with two labels), ``"fwmap"``,
-          moves that improve the labeling, ``"trws"`` with triangles of edges merged into factors, a
-          longer branch and bound, and HiGHS for at most 10 seconds. With `max_time`, the last three
-          share the remaining time. HiGHS solves integer programs of at most 2^18 variables (labels
-          of nodes and entries of tables), up to differences of about 1e-7, in a separate process if
-          it takes long. Branch and bound supports 2^23 variables, with at most 2^26 table entries
-          at all depths of the search (512 MB); merged triangles have at most 2^25 (256 MB). Models
-          of two labels without ``+inf`` are left to HiGHS before ``"fwmap"``, with the odd-cycle
-          inequalities [3] that its solutions violate.
+          remains, a short branch and bound (before ``"trws"`` on small models), CombiLP [4] if the
+          relaxation is not tight for at most half of the nodes, variable elimination with at most
+          2^30 entries along the bandwidth of the graph (2^21 in one table, such as grids of 20 rows
+          with two labels), ``"fwmap"``, moves that improve the labeling, ``"trws"`` with triangles
+          of edges merged into factors, a longer branch and bound, and HiGHS for at most 10 seconds.
+          With `max_time`, the last three share the remaining time. HiGHS solves integer programs of
+          at most 2^18 variables (labels of nodes and entries of tables), up to differences of about
+          1e-7, in a separate process if it takes long. Branch and bound supports 2^23 variables,
+          with at most 2^26 table entries at all depths of the search (512 MB); merged triangles
+          have at most 2^25 (256 MB). Models of two labels without ``+inf`` are left to HiGHS before
+          ``"fwmap"``, with the odd-cycle inequalities [3] that its solutions violate.
         * ``"exact"``: as ``"auto"``, without limits other than `max_time` and the sizes above.
         * ``"toulbar2"``: branch and bound of the package pytoulbar2 (the extra ``exact``), in a
           separate process that ends at `max_time` or at Ctrl-C. Supports models of at most 2^23
@@ -348,13 +351,16 @@ class _Run:
         With a time limit, half of the time is used for a short search for an allowed labeling,
         which is the result if the elimination takes too long.
         """
+        order = None if self.small is None else self.small.plan()
+        if order is None:
+            return None
         record, spare = self.record, None
-        if self.small is not None and record.energy == np.inf and record.deadline < np.inf:
+        if record.energy == np.inf and record.deadline < np.inf:
             spare = Record(self.mrf, record.labels, record.tol, None)
             spare.deadline = (time.monotonic() + record.deadline) / 2
             if not find_feasible(self.mrf, spare, FIRST_REVISIONS):
                 return Status.INFEASIBLE
-        status = minimize(self.small, record)
+        status = minimize_in_order(self.small, order, record)
         if spare is not None and record.energy == np.inf and record.is_late():
             record.offer(spare.labels, spare.energy)
         return status
@@ -368,6 +374,10 @@ class _Run:
         mrf, record, max_iter = self.mrf, self.record, self.ascent.max_iter
         if not self._make_feasible(FIRST_REVISIONS):
             return Status.INFEASIBLE
+        if proves and n_marginals(pairwise_model(mrf)[0]) <= SMALL:
+            found = self._search(WORK_OF_SMALL)
+            if found in (Status.CONVERGED, Status.INFEASIBLE):
+                return found
         status, sweeps = Status.STALLED, None
         if self.method != "fwmap":
             averaged = self.method == "trws"
