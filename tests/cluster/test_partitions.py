@@ -708,7 +708,7 @@ def test_errors_name_partition_and_sample(client, data):
     X, y = data
     wrong = [*y[:55], y[55][:-1], *y[56:]]
     with pytest.raises(ValueError, match=r"partition 3: X\[5\] has"):
-        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y))
+        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(wrong))
     wrong = [*X[:31], X[31] * np.nan, *X[32:]]
     with pytest.raises(ValueError, match=r"partition 2: X\[1\]"):
         ChainSSVM(**PARAMETERS).fit(partitions(wrong), partitions(y))
@@ -719,7 +719,7 @@ def test_errors_name_partition_and_sample(client, data):
         ChainSSVM(**PARAMETERS).fit(partitions(wrong), partitions(y))
     wrong = [*y[:40], 7, *y[41:]]
     with pytest.raises(TypeError, match=r"partition 2: y\[10\]"):
-        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y))
+        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(wrong))
     with pytest.raises(ValueError, match="sample_weight"):
         ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y), np.ones(3))
 

@@ -79,7 +79,7 @@ def test_calls_are_as_large_as_what_changes(client, rng, monkeypatch):
         "lam": 0.01,
         "tol": 0.0,
         "max_iter": passes,
-        "solver": MPBCFW(cache=False),
+        "solver": MPBCFW(cache=False, max_approximate_passes=0),
         "random_state": 0,
     }
     with joblib.parallel_config(backend="dask"):

@@ -61,8 +61,10 @@ def no_probabilities(owner):
     text = "a support vector machine does not estimate probabilities"
     # Meta-estimators have no structure of their own.
     structure = getattr(owner, "_structure_class", None)
-    if not hasattr(owner, "decision_function") or not getattr(structure, "has_distribution", True):
+    if not hasattr(owner, "decision_function"):
         return text
+    if not getattr(structure, "has_distribution", True):
+        return f"{text}. decision_function returns scores (how_to/confidence in the manual)"
     inner = "estimator" if structure is None else f"{owner.__name__}(...)"
     return (
         f"{text}. decision_function returns the score of each label. CalibratedSSVM({inner}) of "

@@ -93,6 +93,8 @@ class FrankWolfeFit(Solver):
             except ValueError as error:
                 raise ValueError(f"cannot continue from the previous fit: {error}") from error
         self.state = state
+        # Whether the last pass visited all blocks without a step.
+        self.stalled = False
         # Drawing by gaps requires that all gaps are known.
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
@@ -163,7 +165,8 @@ class FrankWolfeFit(Solver):
         options, state = self.options, self.state
         if self._spent():  # resumed after the last pass
             self._certify_unscheduled()
-            return Status.CONVERGED if self._converged() else Status.MAX_ITER
+            unfinished = Status.STALLED if self.stalled else Status.MAX_ITER
+            return Status.CONVERGED if self._converged() else unfinished
         n_steps = state.n_steps
         in_time = self._passes()
         self.n_passes += 1
@@ -173,7 +176,7 @@ class FrankWolfeFit(Solver):
             return Status.EARLY_STOPPED
         # If blocks are drawn, a block that was not drawn may still have a gap.
         quiet = in_time and state.n_steps == n_steps
-        stalled = quiet and self.visits_all
+        self.stalled = stalled = quiet and self.visits_all
         self.visits_all = options.sampling in EACH_ONCE or quiet
         last = not in_time or stalled or self._spent()
         every = options.certificate_every
@@ -496,6 +499,7 @@ class FrankWolfeFit(Solver):
             {
                 **notes,
                 "visits_all": bool(self.visits_all),
+                "stalled": self.stalled,
                 "gap_ratio": self.gap_ratio,
                 **self.lag.notes(),
             },
@@ -514,5 +518,6 @@ class FrankWolfeFit(Solver):
         if self.held_out is not None:
             self.held_out.resume(arrays, self.problem, self.state.clip)
         self.visits_all = note(notes, "visits_all", bool)
+        self.stalled = note(notes, "stalled", bool)
         self.gap_ratio = note(notes, "gap_ratio", float)
         self.lag.resume(notes)

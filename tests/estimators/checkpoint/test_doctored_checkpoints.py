@@ -108,6 +108,7 @@ def test_every_field_is_checked_and_named(kept, data, name):
         ("certificate_seconds", None),
         ("n_approximate", -1),
         ("visits_all", 3),
+        ("stalled", 3),
         ("gap_ratio", "x"),
     ],
 )
