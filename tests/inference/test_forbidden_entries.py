@@ -122,12 +122,12 @@ def test_a_model_that_forbids_everything_is_proven_to(most_terms, monkeypatch):
 def test_an_elimination_that_takes_all_of_the_time_leaves_a_labeling(
     method, status, new_rng, monkeypatch
 ):
-    def minimize(small, record):
+    def minimize(small, order, record):
         assert record.energy == np.inf
         record.deadline = 0.0
         return status
 
-    monkeypatch.setattr(module, "minimize", minimize)
+    monkeypatch.setattr(module, "minimize_in_order", minimize)
     for seed in range(5):
         model, _ = planted_model(new_rng(seed), 40, 45, 0.8)
         result = map_mrf(model, method, max_time=1e6)

@@ -224,6 +224,7 @@ def test_auto_goes_on_where_messages_have_stalled(new_rng, monkeypatch):
     monkeypatch.setattr("sstruct.inference._methods.elimination.MOST_TERMS", 0)
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.MOST_VARIABLES", 0)
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.searcher", lambda _: None)
+    monkeypatch.setattr("sstruct.inference._methods.map_mrf.merge_triangles", lambda _: None)
     n_better = 0
     for seed in range(10):
         plain = frustrated_model(new_rng(seed))
