@@ -36,11 +36,10 @@ __all__ = [
 # fewer calls in eleven of thirteen comparisons (benchmarks/notes/solvers.md).
 COSTLY_ORACLE = 20_000
 # With fewer samples than this and a costly, slow oracle, MPBCFW makes passes over cached labelings
-# after each batch of calls, and does not average. On horses (40 and 60 images) and grids (20 and
-# 16), fits to a gap of 0.01 then took 0.6 to 1.1 times the CPU time and 0.7 to 1.0 of the calls,
-# and 0.4 to 0.7 of both with lam=0.001; trackers of ten graphs (benchmarks/tracking.py) need 0.7 to
-# 0.85 of the integer programs. With 600 samples and an oracle in Python, the number of calls hardly
-# fell.
+# after each tenth of the calls, and does not average. On horses (40 images, 60 graphs), fits to a
+# gap of 0.01 then took 0.6 to 0.95 of the CPU time and 0.6 to 0.9 of the calls; trackers of ten
+# graphs (benchmarks/tracking.py) need 0.7 to 0.85 of the integer programs. With 600 samples and an
+# oracle in Python, the number of calls hardly fell.
 FEW_SAMPLES = 100
 # Size of a shard of memory-mapped data, as a share of the working memory. The rest is for data that
 # are read ahead or not yet released.
@@ -199,8 +198,8 @@ class MPBCFW(BlockCoordinate):
     Passes that call the max-oracle, which finds the most violating labeling of each sample,
     alternate with cheap passes over the labelings found before [1]_. With fewer than 100 samples
     and slow calls of the oracle, as for images, graphs and oracles in Python, the cheap passes
-    follow each batch of calls. The options change the speed of a fit, but not its solution; their
-    defaults are suitable for data of all sizes.
+    follow each tenth of the calls. The options change the speed of a fit, but not its solution;
+    their defaults are suitable for data of all sizes.
 
     Parameters
     ----------

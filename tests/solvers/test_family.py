@@ -371,7 +371,7 @@ def test_an_exact_pass_in_parts_has_the_bits_of_a_whole_one(rng, sampling, batch
 
 
 @pytest.mark.parametrize("sampling", ["gap", "permutation"])
-def test_approximate_passes_after_each_batch_save_oracle_calls(rng, sampling):
+def test_approximate_passes_after_each_part_save_oracle_calls(rng, sampling):
     small = Small(rng, n=20, lam=0.02)
     calls = []
     for in_parts in (False, True):

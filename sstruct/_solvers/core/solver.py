@@ -32,7 +32,7 @@ OWN_STATUSES = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)
 class Options:
     """Options of a fit, which estimators set from their parameters.
 
-    in_parts : make approximate passes after each batch of an exact pass
+    in_parts : make approximate passes after each of about ten parts of an exact pass
     average : average the iterates after every visit, as in [S15]
     pass_average : average the iterates after every pass
     rho, parts : of GDMM, the penalty on disagreement ("auto": residual balancing), and the number
