@@ -22,12 +22,12 @@ class LabelConstraint:
     """A constraint of labels, made by a function of :mod:`sstruct.constraints`.
 
     For a set of labels: the number of labels in `labels` that are on, minus the number of labels in
-    `without` that are on, is between two bounds. For graphs, `kind` has the meaning.
+    `without` that are on, is between two bounds. For graphs, the meaning depends on `kind`.
 
     Parameters
     ----------
     name : str
-        How it was made, as it is shown.
+        The call that makes it, which is its ``repr``.
     labels : tuple
         Labels that count 1.
     without : tuple
@@ -254,7 +254,7 @@ def at_most(
     """
     scope = _scope("at_most", nodes, edges)
     labels = _different("at_most", labels)
-    check_number("n", n, least=0, whole=True)
+    check_number("n of at_most", n, least=0, whole=True)
     most = min(int(n), MOST_NODES - 1 if scope.text else len(labels))
     name = f"at_most({n}, {list(labels)!r}{scope.text})"
     return LabelConstraint(name, labels, (), 0, most, "count", scope.nodes, scope.edges)
@@ -302,7 +302,7 @@ def at_least(
     scope = _scope("at_least", nodes, edges)
     labels = _different("at_least", labels)
     below = MOST_NODES if scope.text else len(labels) + 1
-    check_number("n", n, least=0, below=below, whole=True)
+    check_number("n of at_least", n, least=0, below=below, whole=True)
     name = f"at_least({n}, {list(labels)!r}{scope.text})"
     most = None if scope.text else len(labels)
     return LabelConstraint(name, labels, (), int(n), most, "count", scope.nodes, scope.edges)
@@ -356,7 +356,7 @@ def ordinal(
 
 
 class _Scope(NamedTuple):
-    """The nodes or edges of graphs that a constraint is about, and the text of the argument."""
+    """The nodes or edges of graphs that a constraint applies to, and the text of the argument."""
 
     nodes: tuple | None = None
     edges: tuple | None = None
@@ -401,7 +401,10 @@ def _different(function, labels, scope=_Scope()):  # noqa: B008
     for k, label in enumerate(labels):
         check_label(label, f"a label of {function}")
         if label in labels[:k] and not may_be_equal:
-            raise ValueError(f"{name} must differ, found {label!r} twice")
+            hint = ""
+            if function == "excludes" and scope.nodes:
+                hint = f"; at_most(1, [{label!r}], nodes=...) limits a label to one node"
+            raise ValueError(f"{name} must differ, found {label!r} twice{hint}")
     return labels
 
 

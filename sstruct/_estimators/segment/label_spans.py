@@ -130,8 +130,8 @@ def _labels_of(spans, i, length, self_transitions, name):
         end, before = stop, label
     if end != length:
         raise ValueError(
-            f"X[{i}] has {length} nodes, but the spans of y[{i}] do not cover them: the last one "
-            f"stops at {end}"
+            f"X[{i}] has {length} nodes, but the spans of {name}[{i}] stop at {end}; the last span "
+            "must stop at the number of nodes"
         )
     return [label for start, stop, label in spans for _ in range(start, stop)]
 

@@ -191,8 +191,8 @@ def test_invalid_data(rng):
         (lambda: exactly_one("abc"), "must be a sequence of labels"),
         (lambda: excludes([0], [1]), "not hashable and cannot be a label"),
         (lambda: ordinal([0, None]), "a label of ordinal is None"),
-        (lambda: at_most(-1, [0]), "n must be"),
-        (lambda: at_least(3, [0, 1]), "n must be"),
+        (lambda: at_most(-1, [0]), "n of at_most must be"),
+        (lambda: at_least(3, [0, 1]), "n of at_least must be"),
     ],
 )
 def test_invalid_constraints(make, message):

@@ -131,7 +131,7 @@ def test_spans_as_labels():
         ([(0, 4, "a"), (4, 4, "b")], r"y\[0\] has the span \(4, 4, 'b'\) after node 4"),
         ([(0, 2, "a"), (2, 4, "a")], r"y\[0\] has two adjacent spans with label 'a' at node 2"),
         ([(0, 3, "a"), (2, 3, "b")], r"y\[0\] has the span \(2, 3, 'b'\) after node 3"),
-        ([(0, 2, "a"), (2, 3, "b")], r"X\[0\] has 4 nodes, but the spans of y\[0\] do not"),
+        ([(0, 2, "a"), (2, 3, "b")], r"X\[0\] has 4 nodes, but the spans of y\[0\] stop at 3"),
         ([(1, 4, "a")], r"y\[0\] is \[\(1, 4, 'a'\)\], expected 4 labels, or spans: tuples"),
         ([(0.0, 4.0, "a")], r"y\[0\] is .* expected 4 labels, or spans"),
         ([[0, 2, "a"], [2, 4, "b"]], r"y\[0\] is .* expected 4 labels, or spans"),
