@@ -374,9 +374,9 @@ class AlignmentSSVM(BaseSSVM):
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sample, an array (n_rows, n_columns): the score of each pair
-            of positions, without gaps. :func:`sstruct.inference.align` finds the predicted
-            alignment from it and the scores of gaps.
+            For each sample, an array (n_rows, n_columns): the score of each pair of positions,
+            without gaps. :func:`sstruct.inference.align` computes the predicted alignment from
+            these scores and the scores of gaps.
 
         Raises
         ------

@@ -345,9 +345,9 @@ class MatchingSSVM(BaseSSVM):
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sample, an array (n_rows, n_columns): the score of each pair
-            minus the scores of its row and column if these are unmatched; ``-inf`` for pairs that
-            are not candidates. The predicted matching has the highest sum.
+            For each sample, an array (n_rows, n_columns): the score of each pair minus the scores
+            of its row and its column if these are unmatched; ``-inf`` for pairs that are not
+            candidates. The predicted matching has the highest sum of these scores.
 
         Raises
         ------
