@@ -2,7 +2,7 @@
 Learn the penalty for change points
 ===================================
 
-Programs for change-point detection ask for a penalty: the larger it is, the
+Programs for change-point detection require a penalty: the larger it is, the
 fewer changes they find. This tutorial learns it from signals with annotated
 changes, and measures how many of these are needed. It assumes that you know
 estimators in scikit-learn. In addition to sstruct, it requires matplotlib.
@@ -22,7 +22,7 @@ from sstruct.plotting import SignalDisplay
 # Signals with their own units
 # ----------------------------
 #
-# Each signal has its own unit, as sensors do that were never calibrated. At each
+# Each signal has its own unit, like the signals of uncalibrated sensors. At each
 # change, the mean and the spread of the signal change. The shortest period takes
 # 20 steps. ``y`` has the indices of the first steps after the changes.
 
@@ -58,7 +58,7 @@ print(f"F1 {simple.score(X[test], y[test]):.2f}")
 # %%
 # ``score`` is the F1 score of change points within ``tolerance=5`` steps of true
 # ones, which is also what training optimizes: missed changes and false ones count
-# as errors. The certificate says how far the weights are from the best ones:
+# as errors. The certificate bounds the distance of the objective from its minimum:
 
 print(f"gap {simple.dual_gap_ / simple.objective_:.4f} of the objective")
 

@@ -97,8 +97,8 @@ print(f"largest distance {most:.2f}, accuracy {scores['nearest']:.2f}")
 # Learned scores
 # --------------
 #
-# :class:`~sstruct.MatchingSSVM` finds the matching with the highest sum of
-# scores of pairs, too, but learns the scores. Features of a pair are the
+# :class:`~sstruct.MatchingSSVM` also finds the matching with the highest sum
+# of scores of pairs, but learns the scores. Features of a pair are the
 # distance and the differences of size and brightness. Features of an unmatched
 # detection are its distance from the border of the picture, from which a cell
 # may have come or to which it may have gone, up to 0.1.
@@ -145,8 +145,8 @@ print(table[["kind", "feature", "weight"]])
 # ------
 #
 # The first pair of test frames, with the detections of the first frame above
-# those of the second one. Lines are pairs. Errors are often in twos: two cells
-# that have passed each other exchange their partners.
+# those of the second one. Lines are pairs. Errors often occur in pairs: two
+# cells that have passed each other exchange their partners.
 
 found = model.predict(X[test])
 worst = min(range(40), key=lambda i: np.mean(found[i] == y[test][i]))

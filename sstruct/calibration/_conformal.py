@@ -170,9 +170,9 @@ class ConformalSSVM(HeldOutPredictor):
     `ignore_label` of the estimators, agree with every label. Labels not seen in training and
     labelings that the model forbids have infinite scores. Samples without true spans
     have no loss. Unknown labels are outside of spans. The score of a span is the one of the best
-    labeling with it among the k best; it is infinite if there is none. The score of a segment of
-    SegmentSSVM is the one of the best segmentation with it, of all; segments next to unknown
-    labels, which may continue there, do not count.
+    labeling with it among the k best; it is infinite if there is none. For a segment of
+    SegmentSSVM, it is the score of the best of all segmentations with this segment. Segments next
+    to unknown labels, which may continue there, do not count.
 
     **Names** follow MAPIE: `confidence_level`, `predict_set` and `conformity_scores_`; its
     ``conformalize`` is ``fit`` with a FrozenEstimator, and its ``prefit`` and ``cv`` are

@@ -29,7 +29,7 @@ def hard_terms(rows, graphs, types, samples, used=None, codes=None):
     samples : ndarray of int
         Index of each graph in X.
     used : ndarray of bool of shape (n_nodes,), optional
-        Nodes that are left out have any labels, so that constraints hold for some of these.
+        Other nodes may have any labels: constraints must hold for some labels of these nodes.
     codes : ndarray of int of shape (n_nodes,), optional
         Labels that satisfy the constraints.
     """
@@ -102,8 +102,7 @@ def _pair_tables(constraints, tables):
 class _GraphTerms:
     """The hard terms of one graph, in construction.
 
-    Nodes are numbered as in X by the arguments of methods, and without those that are not used by
-    attributes.
+    Arguments of methods number all nodes as in X; attributes number only the nodes that are used.
     """
 
     def __init__(self, tables, label_counts, K, used, sample):
@@ -118,7 +117,7 @@ class _GraphTerms:
         return [len(self.is_forbidden), *map(len, lists)]
 
     def add_of_nodes(self, constraint, types):
-        """Add a constraint of the nodes of types."""
+        """Add a constraint of all nodes of one or two types."""
         of_first, of_second = (np.flatnonzero(types == t) for t in constraint.types)
         if constraint.kind == COUNT:
             self.add_count(constraint, of_first)
@@ -146,7 +145,7 @@ class _GraphTerms:
         elif least > 0 and least == n:
             self.is_forbidden[own] |= ~wanted
         elif least > 0 or most < n:
-            # The same for the other labels may have fewer states.
+            # Counting the other labels may require fewer states.
             if (most if most < n else least) > (n - least if least > 0 else n - most):
                 wanted, least, most = ~wanted, n - most, n - least
             self._count(own, wanted, least, most)
