@@ -85,14 +85,19 @@ def test_rankings_equal_enumeration(seed):
             np.testing.assert_allclose([at[labels] for labels in found], values, atol=1e-12)
 
 
+def random_known_codes(rng, made):
+    """Return a known code, or -1, for each node."""
+    size, K = np.sum(made.problem.code_sizes()), made.problem.n_labels
+    n_known = (3 if made.model.self_transitions else 1) * K
+    return np.where(rng.random(size) < 0.4, rng.integers(0, n_known, size), -1)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_known_codes_clamp_decoding_and_rankings(seed):
     rng = np.random.default_rng(seed)
     for _ in range(10):
         made = Segmentations.random(rng)
-        sizes, K = np.asarray(made.problem.code_sizes()), made.problem.n_labels
-        n_known = (3 if made.model.self_transitions else 1) * K
-        known = np.where(rng.random(sizes.sum()) < 0.4, rng.integers(0, n_known, sizes.sum()), -1)
+        sizes, known = made.problem.code_sizes(), random_known_codes(rng, made)
         found = [made.given(i, own) for i, own in enumerate(np.split(known, np.cumsum(sizes)[:-1]))]
         if not all(len(y) for y, _ in found):
             continue
@@ -111,9 +116,8 @@ def test_known_labels_clamp_the_sum(seed):
     rng = np.random.default_rng(seed)
     for _ in range(10):
         made = Segmentations.random(rng)
-        sizes, K = np.asarray(made.problem.code_sizes()), made.problem.n_labels
-        n_known = (3 if made.model.self_transitions else 1) * K
-        known = np.where(rng.random(sizes.sum()) < 0.4, rng.integers(0, n_known, sizes.sum()), -1)
+        sizes, K = made.problem.code_sizes(), made.problem.n_labels
+        known = random_known_codes(rng, made)
         sums = SegmentSums(made.problem)
         value, found = sum_blocks(sums, made.w, SCALE, known=known, marginals=True)
         parts = zip(np.split(known, np.cumsum(sizes)[:-1]), split(made, found), strict=True)
