@@ -191,8 +191,7 @@ class FrankWolfeFit(Solver):
         elif self.gap_ratio > 1:
             self.gap_ratio = 1 + FADING * (self.gap_ratio - 1)
         certified = due or self._estimate() * self.gap_ratio <= options.tol
-        if certified:
-            self._certify_in_turn(due, loosely=not (stalled or last))
+        has_slack = certified and self._certify_in_turn(due, loosely=not (stalled or last))
         self._record(certified)
         if last and not due and not (certified and self._converged()):
             self._certify_unscheduled()
@@ -200,7 +199,7 @@ class FrankWolfeFit(Solver):
         if certified:
             if self._converged():
                 return Status.CONVERGED
-            bounded = self.problem.bounded and not self.exact
+            bounded = self.problem.bounded and not (self.exact or has_slack)
             if bounded and self._estimate() <= EXHAUSTED * options.tol:
                 return Status.STALLED
         if not in_time:
@@ -390,18 +389,26 @@ class FrankWolfeFit(Solver):
         return True
 
     def _certify_in_turn(self, due, loosely):
-        """Certify; if `loosely`, leave slack first, and none if the fit ends."""
+        """Certify; if `loosely`, leave slack first, and none if the fit ends.
+
+        Return whether oracles may have left slack.
+        """
         self.is_loose = loosely and self.problem.may_be_hasty
         try:
             self._certify(due)
-            if not self.is_loose or self.exact or seconds() >= self.deadline:
-                return
+            if not self.is_loose or self.exact:
+                return False
+            if seconds() >= self.deadline:
+                return True
         finally:
             self.is_loose = False
         if self._converged():
             self._sharpen()
         elif self._estimate() <= EXHAUSTED * self.options.tol:
             self._certify(due)
+        else:
+            return True
+        return False
 
     def _sharpen(self):
         """Compute the primal of the last certificate again, without slack."""

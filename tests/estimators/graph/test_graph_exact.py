@@ -17,6 +17,8 @@ from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph.graph_arguments import GraphRanges
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.frank_wolfe import block_coordinate
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.inference._methods._exact_decoder import ExactDecoder
 from tests.estimators.graph.test_graph import LAM, box, compare, make, terms_of
@@ -113,6 +115,26 @@ def test_certificates_leave_at_most_their_slack(rng, pairwise):
                 n_left += hinge > least + 1e-6
         assert own.memory()["search_multipliers"].size == 0
     assert n_left > 10
+
+
+def test_slack_at_the_time_limit_is_not_a_stall(rng, monkeypatch):
+    certify, n_late = FrankWolfeFit._certify, 0
+
+    def late(self, *arguments):
+        nonlocal n_late
+        certified = certify(self, *arguments)
+        if self.is_loose and not self.exact:
+            self.deadline, n_late = 0.0, n_late + 1
+        return certified
+
+    monkeypatch.setattr(FrankWolfeFit, "_certify", late)
+    monkeypatch.setattr(block_coordinate, "EXHAUSTED", np.inf)
+    X, y = make(rng, pairwise="full", most=6, n=20)
+    model = exact(pairwise="full", certificate_every=1, max_time=1000)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert n_late > 0
+    assert model.status_ == "TIME_LIMIT"
 
 
 @pytest.mark.parametrize("pairwise", [*MODELS, 0.3])
