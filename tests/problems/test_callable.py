@@ -209,3 +209,16 @@ def test_digests_tell_samples_apart():
     digests = [digest(sample) for sample in samples]
     assert len(set(digests)) == len(samples)
     assert digests == [digest(sample) for sample in samples]
+
+
+def test_an_answer_is_below_the_truth_only_if_rounding_does_not_explain_it():
+    class Second(Numbered):
+        def argmax(self, x, w, y_true=None, loss_weight=1.0):
+            return 1, 0.0
+
+    terms = np.array([-0.1, -0.2, 0.3])  # with a sum of -5.6e-17
+    X = [(np.array([np.zeros(3), terms]), np.zeros(2))]
+    problem = CallableProblem(OracleCalls(Second(), X, [(0, 0.0)], [0]))
+    assert -1e-16 < problem.best_code(0, np.ones(3))[1] <= 0
+    with pytest.raises(ValueError, match=r"X\[0\]: argmax returned a labeling whose score plus"):
+        problem.best_code(0, np.array([1.0, 1.0, 0.999]))
