@@ -326,7 +326,8 @@ class BCFW(BlockCoordinate):
     cache : bool or "auto", default="auto"
         Whether a labeling found before may replace a call of the oracle.
     average : bool or "auto", default="auto"
-        Whether to average the weights, as in :class:`MPBCFW`.
+        Whether to average the weights, as in :class:`MPBCFW`, but ``"auto"`` does not depend on the
+        number of samples.
     cache_lifetime : int, default=2
         With `cache`, number of passes that an unused cached labeling is kept.
     max_working_set : int, default=1000

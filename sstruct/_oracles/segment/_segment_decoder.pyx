@@ -262,7 +262,7 @@ cdef class SegmentDecoder(Storage):
             unsigned char* begins) except? -1 nogil:
         """Write the code of the best segmentation, and at which nodes segments begin; return its score.
 
-        Returns -inf if there is no segmentation; then nothing is written. `begins` may be NULL.
+        If no segmentation is allowed, return -inf and write nothing. `begins` may be NULL.
         """
         cdef Py_ssize_t l, k, K = self.n_labels, best = 0
         cdef double score, stay, highest

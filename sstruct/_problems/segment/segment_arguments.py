@@ -210,7 +210,7 @@ def number_of_bins(bins):
 
 
 def labels_of(codes, n_codes, model):
-    """Return the labels of nodes, given codes of at most `n_codes`; -1 where there is none."""
+    """Return the labels of nodes, given codes less than `n_codes`; -1 if unknown."""
     codes = np.asarray(codes)
     if codes.dtype != np.int32 or (codes >= n_codes).any():
         raise ValueError(f"codes must be int32 and less than {n_codes}, found {codes}")

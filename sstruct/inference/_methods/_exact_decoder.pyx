@@ -4,8 +4,8 @@
 # (b) A call is faster if it starts from an earlier call of the same graph with similar costs: from its
 #     labels, if they cost less, and from the multipliers of its root (_graph_root.pyx). Calls of
 #     training store these for each graph. A certificate stores these for its other calls of the
-#     graph, at other weights. Calls of training and other certificates do not read them, so that fits
-#     do not depend on certificates.
+#     graph, at other weights. Calls of training do not read them, so that the steps of fits do not
+#     depend on certificates. A certificate with slack forgets those of earlier certificates.
 # (c) After a limit or a signal, the search returns a valid bound. The limit on the work is counted, so
 #     that results are reproducible; the time limit is optional.
 # (d) A hasty call (`set_hasty` of the problem) is limited to a few sweeps over the multipliers, which
