@@ -288,7 +288,9 @@ class DependencyStructure(Structure):
         return None
 
     def axis_values(self, model):
-        features, others = ([f"x{k}" for k in range(int(vars(model)[name]))] for name in SIZES)
+        # Without labels no weight depends on the number of label features, which is not validated.
+        sizes = model.n_features_in_, model._label_features if model._labeled else 0
+        features, others = ([f"x{k}" for k in range(size)] for size in sizes)
         return {
             "feature": features,
             "label": model.get("classes_"),

@@ -169,6 +169,9 @@ def test_without_labels_there_are_no_weights_of_labels(rng):
     assert model.label_coef_.shape == (0, 0)
     assert model.to_frame().kind.unique().tolist() == ["coef"]
     assert all(hasattr(model, name) for name in dir(model) if name.endswith("_coef_"))
+    # A number from a damaged file, which no weight depends on.
+    model.__setstate__(model.__getstate__() | {"_label_features": 2**60})
+    assert len(model.to_frame()) == len(model.w_)
 
 
 @pytest.mark.parametrize("labeled", [False, True])
