@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from sstruct._checks.arrays import real_array
 from sstruct._checks.shown import shortened
-from sstruct._estimators.segment.label_spans import has_spans, without_spans
+from sstruct._estimators.segment.label_spans import has_spans, labels_of_spans
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._input.labels import label_list
 from sstruct.segmentation import SegmentSSVM
@@ -138,7 +138,7 @@ class SignalDisplay:
         segments, table = {}, LabelCodes(None, False, ())
         for name, given in labels.items():
             if has_spans(given):
-                without_spans([given], [len(signal)], True, f"labels[{name!r}]")
+                labels_of_spans(given, len(signal), True, f"labels[{name!r}]", "the signal")
                 segments[str(name)] = [tuple(span) for span in given]
                 continue
             found = label_list(given, f"labels[{name!r}]")

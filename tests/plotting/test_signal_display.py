@@ -71,6 +71,19 @@ def test_no_labels(ax):
         (np.zeros((2, 2, 2)), {}, ValueError, r"signal has shape \(2, 2, 2\), expected \(L,\)"),
         (3.0, {}, ValueError, r"signal has shape \(\)"),
         (["x"], {}, (ValueError, TypeError), "signal"),
+        (
+            np.zeros(5),
+            {"a": [(0, 2, "x"), (3, 5, "x")]},
+            ValueError,
+            r"labels\['a'\] has the span \(3",
+        ),
+        (np.zeros(5), {"a": [(0, 5, None)]}, ValueError, r"labels\['a'\] at node 0 is None"),
+        (
+            np.zeros(5),
+            {"a": [(0, 2, "x"), (2, 4, "x")]},
+            ValueError,
+            r"the signal has 5 nodes, but the spans of labels\['a'\] stop at 4",
+        ),
     ],
 )
 def test_invalid_arguments(ax, signal, labels, error, message):
@@ -88,7 +101,3 @@ def test_adjacent_segments_with_the_same_label_are_drawn(ax, piped):
     display = SignalDisplay.from_estimator(model, x, y, ax=ax)
     assert display.segments == {"true": y, "predicted": y}
     assert [box.get_width() for box in display.boxes_] == [2, 2, 1] * 2
-    with pytest.raises(ValueError, match=r"labels\['found'\]\[0\] has the span"):
-        SignalDisplay.from_labels(x, {"found": [(0, 2, "a"), (3, 5, "a")]}, ax=ax)
-    with pytest.raises(ValueError, match="5 nodes, but the spans"):
-        SignalDisplay.from_labels(x, {"found": [(0, 2, "a"), (2, 4, "a")]}, ax=ax)

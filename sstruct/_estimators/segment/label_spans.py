@@ -46,7 +46,8 @@ def without_spans(y, lengths, self_transitions=False, name="y"):
                 f"{name}[{i}] has no spans (start, stop, label), but other samples do; found "
                 f"{shortened(item)}"
             )
-        out.append(_labels_of(item, i, lengths[i], self_transitions, name))
+        names = f"{name}[{i}]", f"X[{i}]"
+        out.append(labels_of_spans(item, lengths[i], self_transitions, *names))
     return out
 
 
@@ -112,25 +113,36 @@ def are_triples(item):
     return all(isinstance(part, list | tuple) and len(part) == 3 for part in item)
 
 
-def _labels_of(spans, i, length, self_transitions, name):
-    """Return a list with the label of each node."""
+def labels_of_spans(spans, length, self_transitions, name, sequence):
+    """Return a list with the label of each node, given the spans of one sequence.
+
+    Parameters
+    ----------
+    spans : list of (start, stop, label)
+    length : int
+        Number of nodes.
+    self_transitions : bool
+        Whether adjacent spans may have the same label.
+    name, sequence : str
+        Names of the spans and of the sequence in errors, such as "y[2]" and "X[2]".
+    """
     end, before = 0, None
     for number, (start, stop, label) in enumerate(spans):
         if start != end or stop <= start:
             raise ValueError(
-                f"{name}[{i}] has the span {shortened((start, stop, label))} after node {end}; "
+                f"{name} has the span {shortened((start, stop, label))} after node {end}; "
                 "each span must start where the one before it stops, and stop later"
             )
-        check_label(label, f"{name}[{i}] at node {start}")
+        check_label(label, f"{name} at node {start}")
         if number > 0 and label == before and not self_transitions:
             raise ValueError(
-                f"{name}[{i}] has two adjacent spans with label {shortened(label)} at node "
+                f"{name} has two adjacent spans with label {shortened(label)} at node "
                 f"{start}; join them, or set self_transitions=True if they are two segments"
             )
         end, before = stop, label
     if end != length:
         raise ValueError(
-            f"X[{i}] has {length} nodes, but the spans of {name}[{i}] stop at {end}; the last span "
+            f"{sequence} has {length} nodes, but the spans of {name} stop at {end}; the last span "
             "must stop at the number of nodes"
         )
     return [label for start, stop, label in spans for _ in range(start, stop)]
