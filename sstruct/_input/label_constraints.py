@@ -483,12 +483,19 @@ def check_satisfied(sets, rows, constraints, numbers):
         Index of each sample.
     """
     counts = sets.astype(np.int64) @ rows[:, 2:].T.astype(np.int64)
-    wrong = np.argwhere((counts < rows[:, 0]) | (counts > rows[:, 1]))
-    if len(wrong):
-        i, k = wrong[0]
-        n = len(np.unique(wrong[:, 0]))
+    check_no_violations((counts < rows[:, 0]) | (counts > rows[:, 1]), constraints, numbers)
+
+
+def check_no_violations(is_violated, constraints, numbers):
+    """Raise ValueError if any training sample violates a constraint.
+
+    is_violated : ndarray of bool of shape (n, n_constraints)
+    numbers : index of each sample
+    """
+    if is_violated.any():
+        i, k = np.argwhere(is_violated)[0]
         raise ValueError(
-            f"y[{numbers[i]}] violates constraints[{k}], {constraints[k]!r}; training sets must "
-            f"satisfy all constraints, and {n} of {len(numbers)} do not. Correct them, or leave "
-            "out the constraint"
+            f"y[{numbers[i]}] violates constraints[{k}], {constraints[k]!r}; training samples must "
+            f"satisfy all constraints, and {is_violated.any(axis=1).sum()} of {len(numbers)} do "
+            "not. Correct them, or leave out the constraint"
         )

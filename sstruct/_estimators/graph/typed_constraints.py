@@ -4,6 +4,7 @@ import numpy as np
 
 from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.graph_training import rows_of
+from sstruct._input.label_constraints import check_no_violations
 
 # A constraint is stored as a row of integers: kind, whether it is along edges, two types (equal for
 # a constraint of one type), both bounds (-1: no upper bound), and for each label the sum of FIRST,
@@ -98,16 +99,8 @@ def check_satisfied(rows, constraints, typed, codes, used):
     used : ndarray of bool of shape (n_nodes,)
         Whether a node is used in training; the labels of other nodes are unknown.
     """
-    trained = np.bincount(typed.samples[used], minlength=len(typed)) > 0
-    wrong = np.argwhere(violations(rows, typed, codes, used) & trained[:, np.newaxis])
-    if len(wrong):
-        i, k = wrong[0]
-        n = len(np.unique(wrong[:, 0]))
-        raise ValueError(
-            f"y[{i}] violates constraints[{k}], {constraints[k]!r}; training samples must satisfy "
-            f"all constraints, and {n} of {trained.sum()} do not. Correct them, or leave out the "
-            "constraint"
-        )
+    trained = np.unique(typed.samples[used])
+    check_no_violations(violations(rows, typed, codes, used)[trained], constraints, trained)
 
 
 def violations(rows, typed, codes, used):
