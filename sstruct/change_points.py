@@ -137,6 +137,9 @@ class ChangePointSSVM(BaseSSVM):
         of a different fit raises an error. It is removed when a fit converges. If the file cannot
         be written during the fit, a warning is issued and the fit continues. Concurrent fits
         require different files.
+        With ``solver="auto"``, a checkpoint selects ``"mp-bcfw"`` instead of ``"cutting-plane"``,
+        which does not support checkpoints. Pass ``solver="mp-bcfw"`` for the same result without a
+        checkpoint.
     n_jobs : int or None, default=None
         Number of threads for training and prediction; -1 uses all processors. Results do not depend
         on it.

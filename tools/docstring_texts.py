@@ -238,6 +238,18 @@ class LabelSets:
     """
 
 
+class ChangePoints:
+    """Texts of ``ChangePointSSVM``, appended to the texts with the same names above.
+
+    Parameters
+    ----------
+    checkpoint : added
+        With ``solver="auto"``, a checkpoint selects ``"mp-bcfw"`` instead of ``"cutting-plane"``,
+        which does not support checkpoints. Pass ``solver="mp-bcfw"`` for the same result without a
+        checkpoint.
+    """
+
+
 class Custom:
     """Texts of ``StructuredSVM``, appended to the texts with the same names above.
 

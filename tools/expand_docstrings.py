@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from docstring_texts import (
     Chains,
+    ChangePoints,
     Chunks,
     Common,
     Custom,
@@ -40,7 +41,7 @@ PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
 TARGETS = {
     ("chain.py", "ChainSSVM"): ([Common], Chains),
     ("segmentation.py", "SegmentSSVM"): ([Common], None),
-    ("change_points.py", "ChangePointSSVM"): ([Common], None),
+    ("change_points.py", "ChangePointSSVM"): ([Common], ChangePoints),
     ("multilabel.py", "MultilabelSSVM"): ([Common], LabelSets),
     ("multiclass.py", "MulticlassSSVM"): ([Common], None),
     ("tree.py", "TreeSSVM"): ([Common], None),

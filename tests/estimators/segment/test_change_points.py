@@ -228,6 +228,10 @@ def test_warm_start_checkpoint_and_path(rng, tmp_path):
         ChangePointSSVM(checkpoint=tmp_path / "a", max_iter=2, **options).fit(X, y)
     resumed = ChangePointSSVM(checkpoint=tmp_path / "a", **options).fit(X, y)
     assert resumed.objective_ == pytest.approx(cold.objective_, rel=1e-5)
+    # The solver depends on whether there is a checkpoint, the result of a solver does not.
+    assert (cold.solver_, resumed.solver_) == ("cutting-plane", "mp-bcfw")
+    same = ChangePointSSVM(solver="mp-bcfw", **options).fit(X, y)
+    assert same.w_.tolist() == resumed.w_.tolist()
     path = ssvm_path(ChangePointSSVM(costs="mean", duration_bins=None), X, y, eps=0.01, lam_min=0.1)
     terms = changes.blocks(X, y, ["mean"])
     box = np.array([[0, -np.inf], [np.inf, np.inf]])
