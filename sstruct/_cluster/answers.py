@@ -16,7 +16,14 @@ from sstruct._problems.custom.oracle_calls import OracleCalls
 KNOWN, SPARSE, DENSE, NOTHING = range(4)
 
 
-class OracleActor:
+class Pinged:
+    """Base class of actors, for `WorkerGroup`."""
+
+    def ping(self):
+        """Return after all earlier calls have ended."""
+
+
+class OracleActor(Pinged):
     """Oracle calls about some partitions of the data, on the worker that holds them.
 
     A Dask actor, which runs one method at a time. Exceptions of the oracle are returned instead of

@@ -15,8 +15,9 @@ from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 
 # Time limits in seconds: for the first worker; for a replacement of a lost worker, before the other
-# workers take its partitions; and between checks whether a worker still exists.
-FIRST, REPLACEMENT, LOOK = 60, 5, 1
+# workers take its partitions; between checks whether a worker still exists; and for a message of
+# any size, after which calls without a result are checked.
+FIRST, REPLACEMENT, LOOK, TRANSFER = 60, 5, 1, 60
 # Number of times that the worker of a partition may be lost in one round of calls.
 MOST_LOSSES = 5
 SUSPECT = "does the oracle end its process?"
@@ -117,7 +118,7 @@ class Round(NamedTuple):
 
 
 class WorkerGroup:
-    """Partitions that one worker serves."""
+    """Partitions that one worker serves, in an actor with base class `Pinged`."""
 
     def __init__(self, parts, future, address):
         self.parts, self.future, self.address = parts, future, address
@@ -146,12 +147,21 @@ class WorkerGroup:
 
     def result(self, call):
         """Wait for the result of a call."""
+        later, is_idle, end = None, False, time.monotonic() + TRANSFER
         while call is not None and not self.lost:
             try:
                 return call.result(timeout=LOOK)
             except TimeoutError:
                 if self.future.status != "finished":
                     break
+                # Dask reports only an OSError of the connection. After other errors, such as a
+                # MemoryError of a worker that reads a message, the call never ends. Since the actor
+                # runs its calls in their order, a call that ends long after a later one is lost.
+                if time.monotonic() > end:
+                    if is_idle:
+                        break
+                    later = later or self.call("ping")
+                    is_idle, end = later is None or later.done(), time.monotonic() + TRANSFER
             except Exception:
                 # The methods themselves never raise.
                 break

@@ -3,14 +3,14 @@
 from concurrent.futures import CancelledError
 
 import sstruct
-from sstruct._cluster.answers import sendable
+from sstruct._cluster.answers import Pinged, sendable
 from sstruct._cluster.dask_cluster import Losses, WorkerGroup, WorkerLost
 from sstruct._cluster.partition import lost_for_good
 
 SUSPECT = "do the partitions fit in memory?"
 
 
-class PartitionActor:
+class PartitionActor(Pinged):
     """Actor for an object that represents a partition; errors are returned, not raised.
 
     Raised exceptions therefore always come from the cluster.

@@ -11,7 +11,8 @@ import pytest
 
 from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster
-from sstruct._cluster.dask_cluster import MOST_LOSSES, Cluster, Losses
+from sstruct._cluster.answers import Pinged
+from sstruct._cluster.dask_cluster import MOST_LOSSES, Cluster, Losses, WorkerGroup, WorkerLost
 from sstruct._cluster.partition import Partition
 from tests.estimators.custom.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
 from tests.estimators.custom.test_custom_jobs import OPTIONS, fit
@@ -257,6 +258,35 @@ def test_parts_of_a_lost_worker_go_to_others_while_it_is_listed(monkeypatch):
     assert losses.threads(Listing("a")) == {"a": 1}
     losses.clear()
     assert losses.threads(Listing("ab")) == {"a": 1, "b": 1}
+
+
+class Sleeper(Pinged):
+    def sleep(self, seconds):
+        time.sleep(seconds)
+        return "rested"
+
+
+def unreadable():
+    raise MemoryError
+
+
+class Unreadable:
+    def __reduce__(self):
+        return unreadable, ()
+
+
+def test_a_call_that_a_worker_cannot_read_is_lost(client, monkeypatch):
+    monkeypatch.setattr(dask_cluster, "LOOK", 0.05)
+    monkeypatch.setattr(dask_cluster, "TRANSFER", 0.3)
+    address = min(client.nthreads())
+    future = client.submit(Sleeper, actor=True, workers=[address], pure=False)
+    group = WorkerGroup([], future, address)
+    group.wait(client)
+    with pytest.raises(WorkerLost):
+        group.result(group.call("sleep", Unreadable()))
+    # Long calls are not lost, nor those that wait for them.
+    calls = [group.call("sleep", 1.0), group.call("sleep", 0.0)]
+    assert [group.result(call) for call in calls] == ["rested", "rested"]
 
 
 def test_a_cluster_without_workers_is_named(monkeypatch):
