@@ -18,8 +18,8 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._problems.chain._chain_problem cimport MAX_PAIRS, ChainProblem
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport (
-    FeatureRows, potentials_of_rows, sstruct_add_row, sstruct_padded, sstruct_row_product,
-    sstruct_row_size, sstruct_row_start, sstruct_rows, sstruct_some_potentials)
+    FeatureRows, potentials_of_rows, some_potentials, sstruct_add_row, sstruct_padded,
+    sstruct_row_product, sstruct_row_size, sstruct_row_start, sstruct_rows)
 
 import numpy as np
 
@@ -175,7 +175,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
             if n_pairs == 1:
                 continue
             r = self.edge_start[i] + l - 1
-            sstruct_some_potentials(
+            some_potentials(
                 &self.edge_rows, r, w + self.feature_at, self.TP, &self.pair[0], n_pairs,
                 &self.pair_score[0])
             for k in range(count):

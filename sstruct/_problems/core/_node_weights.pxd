@@ -1,8 +1,8 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._rows cimport (
-    FeatureRows, add_some_scores, collect_scores, sstruct_add_row, sstruct_row_size, sstruct_rows,
-    sstruct_some_potentials)
+    FeatureRows, add_some_scores, collect_scores, some_potentials, sstruct_add_row, sstruct_row_size,
+    sstruct_rows)
 
 
 cdef class NodeWeights:
@@ -37,7 +37,7 @@ cdef inline void some_potentials_of(
     if w == nodes.tracked:
         nodes.some_potentials(r, w, label, count, out)
     else:
-        sstruct_some_potentials(rows, r, w, nodes.KP, label, count, out)
+        some_potentials(rows, r, w, nodes.KP, label, count, out)
     if rows.scores != NULL:
         add_some_scores(rows, r, w, nodes.KP, label, count, out)
 

@@ -105,7 +105,7 @@ cdef class NodeWeights:
             self, Py_ssize_t first, Py_ssize_t count, const double* w, const double* bias,
             const double* cost, const int32_t* truth, double scale, bint decodes,
             double* theta) except -1 nogil:
-        """As `sstruct_potentials`, with checks for signals about every millisecond.
+        """As `row_potentials`, with checks for signals about every millisecond.
 
         decodes : whether only potentials are computed until tracking ends, so that few rows do not
             require a copy. Whether it is used must not depend on other blocks.
@@ -138,7 +138,7 @@ cdef class NodeWeights:
     cdef void some_potentials(
             self, Py_ssize_t r, const double* w, const int32_t* label, Py_ssize_t count,
             double* out) noexcept nogil:
-        """As `sstruct_some_potentials`, for tracked weights."""
+        """As the function `some_potentials`, for tracked weights."""
         sstruct_label_potentials(
             &self.features.rows, r, self.copy_of(w), self.step, label, count, out)
 

@@ -21,13 +21,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
     int64_t sstruct_row_start(const sstruct_rows* rows, int64_t r) noexcept nogil
     int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
     double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
-    void sstruct_potentials(
-        const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
-        const double* bias, const double* cost, const int32_t* truth, double scale,
-        double* theta) noexcept nogil
-    void sstruct_range_potentials(
-        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, int64_t low, int64_t high,
-        double* out) noexcept nogil
+    # For constant arguments, of which the compiler makes use; otherwise some_potentials.
     void sstruct_some_potentials(
         const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
         int64_t count, double* out) noexcept nogil
@@ -36,18 +30,31 @@ cdef extern from "sstruct/_kernels/kernels.h":
         int64_t count, double* w, int64_t KP) noexcept nogil
 
 
+# Kernels of kernels.h that are compiled only in this module: they have up to 50 kB each.
+cdef void row_potentials(
+    const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
+    const double* bias, const double* cost, const int32_t* truth, double scale,
+    double* theta) noexcept nogil
+cdef void range_potentials(
+    const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, int64_t low, int64_t high,
+    double* out) noexcept nogil
+cdef void some_potentials(
+    const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
+    int64_t count, double* out) noexcept nogil
+
+
 cdef inline int potentials_of_rows(
         const sstruct_rows* rows, Py_ssize_t first, Py_ssize_t count, const double* w,
         Py_ssize_t KP, const double* bias, const double* cost, const int32_t* truth, double scale,
         double* theta) except -1 nogil:
-    """Call `sstruct_potentials` in chunks, and check for signals about every millisecond."""
+    """Call `row_potentials` in chunks, and check for signals about every millisecond."""
     cdef Py_ssize_t begin = 0, step, end
     cdef double work = KP * VECTOR_WORK * (
         sstruct_row_start(rows, first + count) - sstruct_row_start(rows, first) + count)
     step = <Py_ssize_t> (count / (1 + 1e-6 * work)) + 1
     while begin < count:
         end = min(begin + step, count)
-        sstruct_potentials(
+        row_potentials(
             rows, first + begin, end - begin, w, KP, bias, cost,
             truth + begin if cost != NULL else NULL, scale, theta + begin * KP)
         look_after(work * (end - begin) / count)

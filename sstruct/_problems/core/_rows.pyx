@@ -32,6 +32,34 @@ ctypedef fused real:
     float
     double
 
+cdef extern from "sstruct/_kernels/kernels.h":
+    void sstruct_potentials(
+        const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
+        const double* bias, const double* cost, const int32_t* truth, double scale,
+        double* theta) noexcept nogil
+    void sstruct_range_potentials(
+        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, int64_t low, int64_t high,
+        double* out) noexcept nogil
+
+
+cdef void row_potentials(
+        const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
+        const double* bias, const double* cost, const int32_t* truth, double scale,
+        double* theta) noexcept nogil:
+    sstruct_potentials(rows, first, count, w, KP, bias, cost, truth, scale, theta)
+
+
+cdef void range_potentials(
+        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, int64_t low, int64_t high,
+        double* out) noexcept nogil:
+    sstruct_range_potentials(rows, r, w, KP, low, high, out)
+
+
+cdef void some_potentials(
+        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
+        int64_t count, double* out) noexcept nogil:
+    sstruct_some_potentials(rows, r, w, KP, label, count, out)
+
 
 def padded_labels(n_labels):
     """Return the length to which the kernels pad rows with one value per label."""

@@ -28,8 +28,8 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.label_set._label_edges cimport add_edges, edge_distance, edge_scores
 from sstruct._problems.core._rows cimport (
-    FeatureRows, add_scores, add_some_scores, collect_scores, sstruct_add_row, sstruct_padded,
-    sstruct_potentials, sstruct_row_product, sstruct_row_size, sstruct_some_potentials)
+    FeatureRows, add_scores, add_some_scores, collect_scores, row_potentials, some_potentials,
+    sstruct_add_row, sstruct_padded, sstruct_row_product, sstruct_row_size)
 
 import numpy as np
 
@@ -163,7 +163,7 @@ cdef class MultilabelProblem(BlockProblem):
 
     cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil:
         """Compute theta = x_i @ W + bias, plus the weighted scores of the labels."""
-        sstruct_potentials(
+        row_potentials(
             &self.rows, i, 1, w, self.KP, w + self.bias_at if self.bias else NULL, NULL, NULL, 0,
             theta)
         if self.rows.scores != NULL:
@@ -372,7 +372,7 @@ cdef class MultilabelProblem(BlockProblem):
         self.compare(codes, count, &n_labels, &n_edges)
         # Single columns are read one value at a time, all columns eight at a time.
         if 8 * n_labels < self.KP:
-            sstruct_some_potentials(&self.rows, i, w, self.KP, label, n_labels, &self.change[0])
+            some_potentials(&self.rows, i, w, self.KP, label, n_labels, &self.change[0])
             if self.rows.scores != NULL:
                 add_some_scores(&self.rows, i, w, self.KP, label, n_labels, &self.change[0])
             for j in range(n_labels):

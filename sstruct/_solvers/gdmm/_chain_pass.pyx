@@ -20,8 +20,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
 from sstruct._problems.chain._chain_problem cimport ChainProblem, node_scale
-from sstruct._problems.core._rows cimport (
-    sstruct_range_potentials, sstruct_row_product, sstruct_some_potentials)
+from sstruct._problems.core._rows cimport range_potentials, some_potentials, sstruct_row_product
 from sstruct._solvers.gdmm._edge_steps cimport edge_steps
 from sstruct._solvers.gdmm._entries cimport Entries, append, drop_zeros
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
@@ -185,7 +184,7 @@ cdef class ChainFactors:
         cdef double scale = node_scale(self.problem, b, r)
         cdef bint is_first = l == 0 and self.problem.starts_here[b]
         cdef bint is_last = l == self.problem.length[b] - 1 and self.problem.ends_here[b]
-        sstruct_some_potentials(
+        some_potentials(
             &self.problem.rows, r, &self.weights[0], self.problem.KP, label, count, out)
         for k in range(count):
             out[k] += scale * self.problem.cost[truth, label[k]]
@@ -210,7 +209,7 @@ cdef class ChainFactors:
         if bias != NULL:
             for k in range(low, high):
                 theta[k] += bias[k]
-        sstruct_range_potentials(&self.problem.rows, r, w, KP, low, high, theta)
+        range_potentials(&self.problem.rows, r, w, KP, low, high, theta)
         if self.problem.starts_here[b] and l == 0:
             for k in range(low, high):
                 theta[k] += self.problem.boundary_penalty[0, k] + (

@@ -30,7 +30,7 @@ from libc.stdlib cimport calloc, free
 
 from sstruct._problems.label_set._multilabel cimport MultilabelProblem
 from sstruct._problems.core._rows cimport (
-    sstruct_add_row, sstruct_range_potentials, sstruct_row_size, sstruct_some_potentials)
+    range_potentials, some_potentials, sstruct_add_row, sstruct_row_size)
 from sstruct._solvers.gdmm._label_block cimport LabelBlock, admit, free_block
 from sstruct._kernels._random cimport random_below, random_seed, random_shuffle
 from sstruct._solvers.core._watch cimport Watch, poll, sstruct_seconds, start_watch
@@ -183,14 +183,14 @@ cdef class LabelFactors:
         self.low, self.high = part * K // self.n_parts, (part + 1) * K // self.n_parts
         for k in range(self.low, self.high):
             self.theta[k] = bias[k] if bias != NULL else 0
-        sstruct_range_potentials(
+        range_potentials(
             &self.problem.rows, i, w, self.problem.KP, self.low, self.high, &self.theta[0])
         for j in range(block.n_labels):
             k = block.label[j]
             if not self.low <= k < self.high:
                 self.wanted[count] = <int32_t> k
                 count += 1
-        sstruct_some_potentials(
+        some_potentials(
             &self.problem.rows, i, w, self.problem.KP, &self.wanted[0], count, &self.found[0])
         for j in range(count):
             k = self.wanted[j]
