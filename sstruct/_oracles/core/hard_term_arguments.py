@@ -1,0 +1,32 @@
+"""Validation of the arguments of GraphConstraints."""
+
+import numpy as np
+
+
+def check_sizes(sizes, is_forbidden, edge_table, n_states, ends, link_table, samples):
+    """Raise ValueError unless arrays have the lengths that `sizes` imply."""
+    expected = [*sizes.sum(axis=0), len(ends), len(sizes)]
+    found = [len(each) for each in (is_forbidden, edge_table, n_states, ends, link_table, samples)]
+    if (sizes < 0).any() or (sizes[:, 0] < 1).any() or found != expected:
+        raise ValueError(f"constraints have arrays of {found} entries, expected {expected}")
+
+
+def check_tables(sizes, firsts, K, edge_table, n_states, ends, link_table, shapes):
+    """Raise ValueError unless ends and tables are valid, and tables have the right shapes."""
+    graph = np.repeat(np.arange(len(sizes)), sizes[:, 3])
+    n_nodes, n_extra = sizes[graph, 0], sizes[graph, 2]
+    u, v = ends.T
+    if ((u < 0) | (u >= v) | (v < n_nodes) | (v >= n_nodes + n_extra)).any():
+        raise ValueError("a link of constraints must join an auxiliary node to an earlier node")
+    if ((np.diff(graph) == 0) & (np.diff(v) < 0)).any():
+        raise ValueError("links of constraints must be sorted by their second ends")
+    tables = np.concatenate([edge_table[edge_table != -1], link_table])
+    if (n_states < 1).any() or (tables < 0).any() or (tables >= len(shapes)).any():
+        raise ValueError("constraints have an invalid table or number of states")
+    first = firsts[2][graph] - n_nodes
+    of_u = np.where(u < n_nodes, K, np.append(n_states, 0)[np.maximum(first + u, 0)])
+    of_v = n_states[first + v]
+    if (shapes[edge_table[edge_table >= 0]] != K).any() or (
+        shapes[link_table] != np.stack([of_u, of_v], axis=1)
+    ).any():
+        raise ValueError("a table of constraints has another shape than the labels of its nodes")
