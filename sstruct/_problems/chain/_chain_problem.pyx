@@ -47,7 +47,7 @@ from sstruct._problems.core.node_arguments import (
 from sstruct._problems.core.shared_nodes import SharedNodes
 from sstruct._problems.chain.chain_arguments import (
     NoLabelingError,
-    check_copies, check_groups, error_counts, number_of_groups, penalties, table_work)
+    check_copies, check_groups, error_counts, number_of_groups, penalties)
 
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil
@@ -61,6 +61,7 @@ cdef Py_ssize_t MOST_ADDED = 84
 # For arrays that a problem does not need.
 cdef double[::1] NO_VALUES = np.empty(0)
 cdef int32_t[::1] NO_COUNTS = np.empty(0, dtype=np.int32)
+cdef int32_t[:, ::1] NO_GROUPS = np.empty((0, 0), dtype=np.int32)
 
 
 cdef class ChainProblem(BlockProblem):
@@ -108,10 +109,10 @@ cdef class ChainProblem(BlockProblem):
         self.n_labels, self.n_features, self.KP = K, features.n_features, sstruct_padded(K)
         self.bias, self.boundaries = model.bias, model.boundaries
         self.transitions, self.masked = model.transitions, model.edge_mask is not None
-        self.tied = model.tied
-        self.group = check_groups(model.groups if self.tied else None, K, self.KP)
-        self.group_count = (
-            np.zeros(number_of_groups(model.groups), dtype=np.int32) if self.tied else NO_COUNTS)
+        self.tied, self.group, self.group_count = False, NO_GROUPS, NO_COUNTS
+        if model.transitions and model.groups is not None:
+            self.tied, self.group = True, check_groups(model.groups, K, self.KP)
+            self.group_count = np.zeros(number_of_groups(model.groups), dtype=np.int32)
         for i in range(n):
             longest, total = max(longest, self.length[i]), total + self.length[i]
         self.max_code_size = longest
@@ -123,7 +124,8 @@ cdef class ChainProblem(BlockProblem):
         if not 1 <= states_per_label <= K or K % states_per_label:
             raise ValueError(f"found {K} states, expected a multiple of states_per_label={states_per_label}")
         self.states_per_label, self.has_known = states_per_label, known is not None
-        self.known = check_known(known, (n_rows,), K // states_per_label)
+        self.known = (
+            check_known(known, (n_rows,), K // states_per_label) if self.has_known else NO_COUNTS)
         if self.has_labels:
             cost = 1.0 - np.eye(K) if cost is None else cost
             self.cost = padded(cost, (K, K), self.KP, "cost")
@@ -132,7 +134,8 @@ cdef class ChainProblem(BlockProblem):
         self.node_weight = check_node_weights(node_weight, n_rows) if self.weighted else NO_VALUES
         self.starts_here, self.ends_here = [
             of_blocks(here, n, np.uint8) for here in (chains.starts_here, chains.ends_here)]
-        self.n_own = check_copies(chains.copies_end, lengths, self.ends_here)
+        self.n_own = (
+            check_copies(chains.copies_end, lengths, self.ends_here) if self.windowed else lengths)
         self.edge_penalty = penalties(
             model.edge_mask, (K if self.masked else 1, K), self.KP, "edge_mask")
         self.boundary_penalty = penalties(model.boundary_mask, (2, K), self.KP, "boundary_mask")
@@ -147,8 +150,9 @@ cdef class ChainProblem(BlockProblem):
             errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
             if errors is not None:
                 self.has_product, self.errors, self.most_errors = True, errors, most
-                self.product_work = self.oracle_work + VECTOR_WORK * table_work(
-                    lengths, most, K, self.KP)
+                # The mean number of multiply-adds over labels for the table of a block.
+                table_work = float((lengths * (most + 1)).mean()) * K * self.KP / 2
+                self.product_work = self.oracle_work + VECTOR_WORK * table_work
 
     def _set_scratch(self):
         # Views of two arrays: allocating each would take half of the time to decode a short chain.

@@ -7,7 +7,7 @@ import numpy as np
 
 from sstruct._checks.arrays import contiguous
 from sstruct._problems.core._rows import padded_labels
-from sstruct._problems.core.node_arguments import filled, of_blocks, padded
+from sstruct._problems.core.node_arguments import of_blocks, padded
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout, label_blocks, label_row
 
 
@@ -104,11 +104,6 @@ class ChainModel:
     boundary_mask: np.ndarray | None = None
     groups: np.ndarray | None = None
 
-    @property
-    def tied(self):
-        """Whether transitions share weights."""
-        return bool(self.transitions) and self.groups is not None
-
     def layout(self, n_features, n_edge_features=0, scored=False):
         """Return the WeightLayout for given numbers of node and transition features."""
         terms = self.bias, self.boundaries, self.transitions
@@ -162,23 +157,19 @@ def weights_of_pairs(weights, groups):
 
 def check_groups(groups, n_labels, width):
     """Return groups as an int32 table with its rows padded by -1 to `width` entries."""
-    if groups is None:
-        return filled((1, width), -1, np.int32)
     groups, shape = np.asarray(groups), (n_labels, n_labels)
     if groups.shape != shape or groups.min() < -1 or groups.max() >= n_labels**2:
         raise ValueError(
             f"groups must have shape {shape} and entries from -1 to {n_labels**2 - 1}, found shape "
             f"{groups.shape} and entries from {groups.min()} to {groups.max()}"
         )
-    out = filled((n_labels, width), -1, np.int32)
+    out = np.full((n_labels, width), -1, np.int32)
     out[:, :n_labels] = groups
     return out
 
 
 def check_copies(copies_end, length, ends_here):
     """Return the number of rows of each block without a copy at its end."""
-    if copies_end is None:
-        return length
     copied = of_blocks(copies_end, len(length), np.uint8).astype(bool)
     if (copied & ((length < 2) | (np.asarray(ends_here) != 0))).any():
         raise ValueError("a block with copies_end must have at least 2 rows and no end term")
@@ -232,8 +223,3 @@ def error_counts(cost, n_labels, labels, start, length):
     if costly or ((most + 1) * length).max() * cost.shape[1] > MOST_ENTRIES:
         return None, None
     return errors, most
-
-
-def table_work(length, most, n_labels, width):
-    """Return the mean number of multiply-adds over labels for the table of a block."""
-    return float((length * (most + 1)).mean()) * n_labels * width / 2

@@ -5,17 +5,12 @@ import numpy as np
 from sstruct._checks.arrays import contiguous
 
 
-def filled(shape, value, dtype=np.float64):
-    """Return an array of equal entries, like `numpy.full`, which takes longer for few entries."""
-    out = np.empty(shape, dtype)
-    out.fill(value)
-    return out
-
-
 def of_blocks(values, n_blocks, dtype, default=1):
     """Return one value per block; None means `default` for all blocks."""
     if values is None:
-        return filled(n_blocks, default, dtype)
+        values = np.empty(n_blocks, dtype)
+        values.fill(default)  # numpy.full takes longer for few blocks
+        return values
     values = contiguous(values, dtype=dtype)
     if values.shape != (n_blocks,):
         raise ValueError(f"found values of shape {values.shape}, expected ({n_blocks},)")
@@ -25,7 +20,7 @@ def of_blocks(values, n_blocks, dtype, default=1):
 def check_node_weights(weights, n_rows):
     """Return the factor of each node's cost as float64; None means ones."""
     if weights is None:
-        return filled(n_rows, 1)
+        return np.ones(n_rows)
     weights = contiguous(weights, dtype=np.float64)
     if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"node_weight must have {n_rows} finite nonnegative entries")
@@ -73,7 +68,7 @@ def check_known(known, shape, sizes):
     sizes : numbers of labels, broadcast against `shape`
     """
     if known is None:
-        return filled((1,) * len(shape), -1, np.int32)
+        return np.full((1,) * len(shape), -1, np.int32)
     known = contiguous(known, dtype=np.int32)
     if known.shape != shape:
         raise ValueError(f"known has shape {known.shape}, expected {shape}")
@@ -85,7 +80,7 @@ def check_known(known, shape, sizes):
 def check_in_loss(in_loss, shape):
     """Return which labels count in the loss as uint8; None means that all do."""
     if in_loss is None:
-        return filled((1,) * len(shape), 1, np.uint8)
+        return np.ones((1,) * len(shape), np.uint8)
     in_loss = contiguous(in_loss, dtype=bool)
     if in_loss.shape != shape:
         raise ValueError(f"in_loss has shape {in_loss.shape}, expected {shape}")
