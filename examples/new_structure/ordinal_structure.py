@@ -63,7 +63,6 @@ class OrdinalStructure(NodeStructure):
                 "classes_": classes,
             },
             features=(X,),
-            bounds=self.bounds_of(problem),
         )
 
     def decode(self, model, samples, known=None):

@@ -120,7 +120,6 @@ class ChainStructure(Windowed, NodeStructure):
             empty=nodes.empty,
             data_warnings=self._data_warnings(nodes),
             whole=problem.joined if problem.windowed else None,
-            bounds=self.bounds_of(problem),
             auto_solver="gdmm" if supported and many else "mp-bcfw",
             alternative="gdmm" if supported and advised else None,
         )

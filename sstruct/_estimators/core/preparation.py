@@ -13,6 +13,7 @@ from sstruct._estimators.core.held_out import train_validation_split
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, pairwise_from_scale, scale_of
 from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.rescaling import check_rescaling, slack_rescaled
+from sstruct._input.class_scores import bounded_weight
 from sstruct._input.threads import check_n_jobs
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core.checkpoint import check_place
@@ -117,11 +118,15 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
 
 
 def packed(structure, samples, completion=None, model=None):
-    """Return the Training for valid parameters, with the chosen rescaling but without lam."""
+    """Return the Training for valid parameters, with bounds and rescaling but without lam."""
     given = samples.X, samples.y, samples.sample_weight
     if model is None:  # the features must be those of the prior
         model = getattr(structure.prior, "model", None)
     training = structure.train(*given, completion=completion, model=model)
+    training.bounds = structure.given_bounds(training.problem)
+    if structure.class_scores is not None:
+        layout = training.problem.layout
+        training.bounds = bounded_weight(structure.class_scores, layout, training.bounds)
     if structure.rescaling == "slack":
         training = slack_rescaled(training, structure)
     return training

@@ -11,7 +11,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.distribution import ObservedLabels
 from sstruct._estimators.core.rescaling import SEARCHES
-from sstruct._input.class_scores import bounded_weight, parsed
+from sstruct._input.class_scores import parsed
 from sstruct._input.labels import (
     as_labels,
     concatenate_labels,
@@ -261,15 +261,11 @@ class Structure:
 
     # ----------------------------------------------------------------------------------------------
 
-    def bounds_of(self, problem):
-        """Return bounds of the weights in the layout of the problem, (2, n_weights), or None."""
-        bounds = self.given_bounds(problem)
-        if self.class_scores is None:
-            return bounds
-        return bounded_weight(self.class_scores, problem.layout, bounds)
-
     def given_bounds(self, problem):
-        """Return the bounds of the weights that the parameters other than `class_scores` imply."""
+        """Return bounds of the weights in the layout of the problem, (2, n_weights), or None.
+
+        These are the bounds that the parameters other than `class_scores` imply.
+        """
         return None if self.bounds is None else problem.layout.padded_bounds(self.bounds)
 
     def expected_input(self, model=None):

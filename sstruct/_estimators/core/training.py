@@ -115,7 +115,8 @@ class Training:
         Returns the problem of whole samples and the index of each sample's first block, if blocks
         are windows of samples.
     bounds : ndarray of shape (2, n_weights) or None
-        Bounds of the weights of a fitted model, in the problem's layout.
+        Bounds of the weights of a fitted model, in the problem's layout. Set after the samples are
+        packed.
     prior : ndarray of shape (n_weights,) or None
         Weights to which the regularizer pulls, in the problem's layout and the units of X. Set
         after the samples are packed.

@@ -60,7 +60,6 @@ class CustomStructure(Structure):
             data,
             Inference("oracle", oracle.quality),
             attributes={},
-            bounds=self.bounds_of(problem),
             n_threads=oracle.n_threads(problem, n_threads(self.n_jobs)),
             conclude=self._conclude,
         )

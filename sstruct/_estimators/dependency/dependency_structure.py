@@ -138,7 +138,6 @@ class DependencyStructure(Structure):
             Inference(decoder),
             attributes,
             features=(packed.features, *others),
-            bounds=self.bounds_of(problem),
         )
 
     def _known(self, packed, y, sample_weight):

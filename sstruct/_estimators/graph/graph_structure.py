@@ -135,7 +135,6 @@ class GraphStructure(NodeStructure):
             features=_scalable(graphs, settings["pairwise"]),
             empty=graphs.nodes.empty,
             whole=None if data.image is None else lambda: data.whole_problem(*given()),
-            bounds=self.bounds_of(explicit),
         )
 
     def _with_planes(self, problem):

@@ -124,7 +124,6 @@ class TypedGraphStructure(Structure):
             },
             features=(typed.graphs.nodes.flat,),
             empty=typed.graphs.nodes.empty,
-            bounds=self.bounds_of(problem),
         )
 
     def distinct_labels(self, y):

@@ -185,7 +185,6 @@ class MultilabelTraining:
                 "_class_scores": self.class_scores,
             },
             features=(self.flat,),
-            bounds=structure.bounds_of(problem),
         )
 
     def _data(self, common):

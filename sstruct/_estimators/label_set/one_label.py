@@ -81,7 +81,6 @@ def one_label_training(structure, rows, y, sample_weight, cost_of):
             "_bias": bias,
         },
         features=(flat,),
-        bounds=structure.bounds_of(problem),
     )
 
 

@@ -140,7 +140,6 @@ class MatchingStructure(Structure):
             Inference(self.decoder),
             attributes,
             features=(packed.features,) if packed.features.shape[1] else (),
-            bounds=self.bounds_of(problem),
             n_threads=oracle.n_threads(problem, self.n_jobs),
         )
 

@@ -154,7 +154,6 @@ class ChangePointStructure(Structure):
             Inference("pruned optimal partitioning"),
             attributes,
             empty=nodes.empty,
-            bounds=self.bounds_of(problem),
             auto_solver="mp-bcfw" if keeps else "cutting-plane",
         )
 

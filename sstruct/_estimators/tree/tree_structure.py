@@ -91,7 +91,6 @@ class TreeStructure(Structure):
                 "_pair_scores": tree_model.pair_scores,
             },
             features=(trees.rows,),
-            bounds=self.bounds_of(problem),
         )
 
     def given_bounds(self, problem):
