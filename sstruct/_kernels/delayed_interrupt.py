@@ -13,8 +13,7 @@ class DelayedInterrupt:
     ignored or not handled by Python.
     """
 
-    def __init__(self):
-        self.entered, self.handler, self.arrived = False, None, None
+    entered, handler, arrived = False, None, None
 
     def __enter__(self):
         self.entered = True

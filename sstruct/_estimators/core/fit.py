@@ -18,7 +18,6 @@ from sstruct._estimators.core.training import Samples
 from sstruct._input.class_scores import parsed
 from sstruct._input.threads import n_threads
 from sstruct._kernels._storage import return_freed_memory
-from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.progress import progress
@@ -124,7 +123,7 @@ class Fit:
         structure, training, setup = self.structure, self.training, self.setup
         if setup.problem.n_weights >= MANY_WEIGHTS:
             return_freed_memory()
-        with DelayedInterrupt() as setup.delay:
+        with setup.delay:
             run_class = structure.solvers[self.solver]
             if isinstance(training.problem, PartitionedBlocks):
                 run_class = DistributedFit
