@@ -31,16 +31,11 @@ def _not(kind, name, error):
     return named(f"{name} must be {kind}: {brief(error)}")
 
 
-def aligned(array):
-    """Return an array with aligned entries, as compiled code requires: the same one or a copy.
+def contiguous(values, dtype=None):
+    """Return values as a C-contiguous and aligned array, as compiled code requires.
 
     Views of bytes may be unaligned.
     """
-    return array if array.flags.aligned else array.copy()
-
-
-def contiguous(values, dtype=None):
-    """Return values as a C-contiguous and aligned array, as compiled code requires."""
     array = np.ascontiguousarray(values, dtype)
     return array if array.flags.aligned else array.copy()
 
@@ -54,7 +49,8 @@ def array_of(values, name, kind="an array"):
         raise TypeError(f"{name} must be {kind}, found a sparse matrix ({values.format})")
     check_unmasked(values, name)
     try:
-        return aligned(np.asarray(values))
+        array = np.asarray(values)
+        return array if array.flags.aligned else array.copy()
     except NO_ARRAY as error:
         raise _not(kind, name, error) from None
 

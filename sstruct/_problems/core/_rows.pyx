@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks._scans import in_range, rises
-from sstruct._checks.arrays import aligned, contiguous
+from sstruct._checks.arrays import contiguous
 from sstruct._problems.core.node_arguments import padded
 
 # Below this share of nonzeros, a CSR row is faster than a dense one, whose products vectorize.
@@ -251,7 +251,7 @@ def _as_stored(array, dtype=None):
     memory that mapping saves, and the supported machines can read unaligned values.
     """
     array = np.ascontiguousarray(array, dtype)
-    return array if is_mapped(array) else aligned(array)
+    return array if is_mapped(array) else contiguous(array)
 
 
 def is_mapped(array):
