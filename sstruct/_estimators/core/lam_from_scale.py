@@ -84,7 +84,7 @@ class Scale:
 
 def scale_of(nodes, total_weight):
     """Return the Scale of TrainedNodes, given the total weight of the samples."""
-    moments = _moments(nodes.features, nodes.weight)
+    moments = _joined(_chunk_moments(nodes.features, nodes.weight), nodes.features.shape[1])
     return Scale(moments, total_weight, replace(nodes, features=None, weight=None))
 
 
@@ -94,8 +94,7 @@ def joined(scales):
     weights = np.array([scale.total_weight for scale in scales])
     nodes = weights * [part.n_nodes for part in parts]
     costs = nodes * [part.mean_cost for part in parts]
-    with np.errstate(over="ignore", invalid="ignore"):
-        moments = _joined(scale.moments for scale in scales)
+    moments = _joined(scale.moments for scale in scales)
     spread = 1.0
     if any(part.cost_spread != 1 for part in parts):
         squares = costs @ [part.mean_cost * part.cost_spread for part in parts]
@@ -219,7 +218,7 @@ def feature_spread(features, weights, bias):
     float
         Infinite if squares of features overflow.
     """
-    return _spread(_moments(features, weights), bias)
+    return _spread(_joined(_chunk_moments(features, weights), features.shape[1]), bias)
 
 
 def _spread(moments, bias):
@@ -243,12 +242,7 @@ def _spread(moments, bias):
         return float(max(present * typical**3, least))
 
 
-def _moments(features, weights):
-    """Return the weight of all rows, and for each feature the result of `_sums`."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _joined(_moments_of_chunks(features, weights), features.shape[1])
-
-
+@np.errstate(over="ignore", invalid="ignore")
 def _joined(sums, n_features=None):
     """Combine the moments of disjoint subsets of the rows."""
     total, out = 0.0, None
@@ -265,7 +259,7 @@ def _joined(sums, n_features=None):
     return (total, *(np.zeros((3, n_features)) if out is None else out))
 
 
-def _moments_of_chunks(features, weights):
+def _chunk_moments(features, weights):
     """Yield the moments of chunks of rows, since features may be on disk."""
     if sparse.issparse(features):
         at = np.arange(0, features.nnz, max(AT_ONCE, features.shape[1]))
