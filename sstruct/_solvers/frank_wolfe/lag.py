@@ -44,9 +44,10 @@ class Lag:
         Largest lag; 0 for sequential visits.
     """
 
+    loss, n_seen = 0.0, 0
+
     def __init__(self, state, most=MOST):
-        self.state, self.most = state, most
-        self._set(min(1, most))
+        self.state, self.most, self.now = state, most, min(1, most)
 
     def begin(self):
         """Set the reference for gains to the current dual, which must be exact."""
