@@ -51,6 +51,7 @@ def test_contract_of_chains(rng, switches, masked):
     for K, lengths in [(1, (2, 1)), (3, (4, 1, 3)), (5, (1, 3)), (9, (3, 1))]:
         for G in (0, 2):
             made = make_chains(rng, K, lengths, switches=switches, masked=masked, G=G)
+            made.problem.prepare_product()
             assert made.problem.has_product
             check_against_definition(rescaled(made), rng)
 
@@ -83,6 +84,7 @@ def test_what_has_no_direct_maximum(rng):
     unlabeled = chain_problem(**{**made.arguments, "labels": None, "cost": None})
     long = ChainProblem(np.zeros((300, 1)), ChainRanges([0], [300]), ChainModel(2), np.zeros(300))
     for problem in (real, unlabeled, long):
+        problem.prepare_product()
         assert not problem.has_product
     with pytest.raises(ValueError, match="requires an oracle that ChainProblem does not have"):
         SlackProblem(real, "angular")

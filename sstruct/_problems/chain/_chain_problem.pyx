@@ -146,13 +146,19 @@ cdef class ChainProblem(BlockProblem):
         self.oracle_work = VECTOR_WORK * (<double> total / n) * (work + self.KP * self.n_added)
         self.batch_size = 1 if self.oracle_is_quick else batch_size(n, self.oracle_work)
         self.bounded = True
-        if self.has_labels and not self.weighted and not self.windowed:
-            errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
-            if errors is not None:
-                self.has_product, self.errors, self.most_errors = True, errors, most
-                # The mean number of multiply-adds over labels for the table of a block.
-                table_work = float((lengths * (most + 1)).mean()) * K * self.KP / 2
-                self.product_work = self.oracle_work + VECTOR_WORK * table_work
+
+    def prepare_product(self):
+        """Tabulate the numbers of errors, if costs are integers and a table by them is affordable."""
+        cdef Py_ssize_t K = self.n_labels
+        if not self.has_labels or self.weighted or self.windowed:
+            return
+        lengths = np.asarray(self.length)
+        errors, most = error_counts(self.cost, K, self.labels, np.asarray(self.start), lengths)
+        if errors is not None:
+            self.has_product, self.errors, self.most_errors = True, errors, most
+            # The mean number of multiply-adds over labels for the table of a block.
+            table_work = float((lengths * (most + 1)).mean()) * K * self.KP / 2
+            self.product_work = self.oracle_work + VECTOR_WORK * table_work
 
     def _set_scratch(self):
         # Views of two arrays: allocating each would take half of the time to decode a short chain.

@@ -73,7 +73,6 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         work = VECTOR_WORK * self.TP * n_edges.mean() * (
             1 + features.n_stored / max(features.n_rows, 1))
         self.oracle_work += work
-        self.product_work += work * self.has_product
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
 
     @property

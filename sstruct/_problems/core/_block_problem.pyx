@@ -291,6 +291,12 @@ cdef class BlockProblem:
     def begin_fit(self):
         """Reset state that previous oracle calls have left, at the start of a fit; here none."""
 
+    def prepare_product(self):
+        """Prepare ``maximize_product``, and set `has_product` and `product_work`.
+
+        Called before these are read. By default they are constants.
+        """
+
     cpdef remember(self, bint kept):
         """Set whether oracle calls may store state for later calls; by default none does.
 

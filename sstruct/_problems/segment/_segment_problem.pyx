@@ -109,7 +109,6 @@ cdef class SegmentProblem(ChainProblem):
         self.duration = NULL
         self.n_differ = np.zeros(self.max_code_size + 1, dtype=np.int32)
         self.bin_count = np.zeros(max(K * self.n_bins, 1), dtype=np.int32)
-        self.has_product, self.product_work = False, 0
         self._set_terms(model, given, segment_loss)
         # A step of the decoder takes about 5 scalar operations for each label and bin.
         length = np.asarray(self.length).mean()
@@ -172,6 +171,9 @@ cdef class SegmentProblem(ChainProblem):
 
     def with_chains(self, blocks, **arguments):
         return SegmentProblem(**(self.arguments | arguments))
+
+    def prepare_product(self):
+        """Do nothing: chains maximize the product with a loss of nodes, not with one of segments."""
 
     @property
     def oracle_is_quick(self):

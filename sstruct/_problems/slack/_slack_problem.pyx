@@ -65,6 +65,7 @@ cdef class SlackProblem(WrappedProblem):
     """
 
     def __init__(self, BlockProblem problem not None, search="auto", memory=None):
+        problem.prepare_product()
         if search == "auto":
             search = (
                 "product" if problem.has_product
