@@ -79,16 +79,17 @@ class ChainStructure(Windowed, NodeStructure):
     def train(self, X, y, sample_weight, completion=None, model=None):
         nodes = self.pack(X, model)
         data = self.labeled(self, nodes, y, sample_weight, completion)
-        if self.solver_name == "gdmm" and nodes.n_edge_features:
-            raise ValueError(
-                "edge features are not supported by solver='gdmm', which searches one table of "
-                "transitions for all steps; use solver='mp-bcfw' or 'bcfw'"
-            )
-        if self.solver_name == "gdmm" and data.groups is not None:
-            raise ValueError(
-                "transitions that share weights are not supported by solver='gdmm'; use "
-                "transitions=True, or solver='mp-bcfw' or 'bcfw'"
-            )
+        if self.solver_name == "gdmm":
+            if nodes.n_edge_features:
+                raise ValueError(
+                    "edge features are not supported by solver='gdmm', which searches one table of "
+                    "transitions for all steps; use solver='mp-bcfw' or 'bcfw'"
+                )
+            if data.groups is not None:
+                raise ValueError(
+                    "transitions that share weights are not supported by solver='gdmm'; use "
+                    "transitions=True, or solver='mp-bcfw' or 'bcfw'"
+                )
         problem = data.problem(self)
         many = has_many_labels(problem.n_labels, data.rows)
         advised = problem.n_labels >= LEAST_ADVISED_LABELS

@@ -215,8 +215,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             structure.last_fit = self._model_of_fit()
         if training is None:
             training = training_of(structure, samples, Samples(*validation))
-        fit = Fit.of(structure, training, warm)
-        return self._solve(fit, (X, y, sample_weight))
+        return self._solve(Fit(structure, training, warm), (X, y, sample_weight))
 
     @with_callbacks
     def _fit_part(self, X, y, classes, sample_weight):
@@ -228,8 +227,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         structure = structure_of_part(with_prior(structure), model, y, classes)
         training = prepared(structure, Samples(X, y, sample_weight), model=model)
         warn_of_empty(training.empty)
-        fit = Fit(structure, training, structure.chosen_solver, sampling="given", max_iter=1)
-        fit.setup.online = True
+        fit = Fit(structure, training, online=True)
         if model is not None:
             check_settled(model, training)
             # Parts without feature names keep the names of the first part.

@@ -56,9 +56,10 @@ class Fit:
     ----------
     structure : Structure
     training : Training
-    solver : BaseSolver
-    **changes : dict
-        Options that replace those of the solver object.
+    warm_state : dict or None
+        The dual state of ``structure.last_fit`` to start from.
+    online : bool
+        Whether to make one step per sample, in the given order, as ``partial_fit`` does.
 
     Attributes
     ----------
@@ -67,7 +68,8 @@ class Fit:
         Returns all fitted attributes of a Solution.
     """
 
-    def __init__(self, structure, training, solver, **changes):
+    def __init__(self, structure, training, warm_state=None, online=False):
+        solver = structure.chosen_solver or SOLVER_OF_NAME[training.auto_solver]()
         self.structure, self.training, self.solver = structure, training, solver.name
         if training.alternative == self.solver:
             training.alternative = None
@@ -75,44 +77,33 @@ class Fit:
         # keep all data in memory.
         self.fitted_attributes = partial(_attributes_of, structure, training, solver.name)
         options = chosen_options(structure, solver, training.problem, training.n_threads)
-        options = replace(options, **changes)
-        self.setup = Setup(
+        if online:
+            options = replace(options, sampling="given", max_iter=1)
+        self.setup = setup = Setup(
             training.problem,
             training.solver_lam,
             training.block_weight,
             options,
             training.solver_weights(training.bounds),
             training.solver_weights(training.prior),
+            online=online,
         )
-        self.setup.step_weight = training.sample_weight.copy()
+        setup.step_weight = training.sample_weight.copy()
+        if not online and structure.solvers[self.solver].has_objective:
+            setup.step_weight *= training.problem.n_blocks / training.total_weight
         self._data = {}
         if structure.warm_start:  # before calls of user code, which could change the data
             data = training.data
             self._data = {"fingerprint": data.fingerprint(), "n_samples": data.n_samples}
         if structure.verbose:
-            self.setup.progress = progress(
-                structure.verbose, self.solver, options.tol, options.max_iter
-            )
-
-    @classmethod
-    def of(cls, structure, training, warm_state=None):
-        """Return the Fit of all samples.
-
-        warm_state : the dual state of ``structure.last_fit`` to start from, or None
-        """
-        solver = structure.chosen_solver or SOLVER_OF_NAME[training.auto_solver]()
-        fit = cls(structure, training, solver)
-        setup = fit.setup
-        if structure.solvers[fit.solver].has_objective:
-            setup.step_weight *= training.problem.n_blocks / training.total_weight
+            setup.progress = progress(structure.verbose, self.solver, options.tol, options.max_iter)
         if training.held_out is not None:
-            scorer = Scorer(structure, training, fit.fitted_attributes)
+            scorer = Scorer(structure, training, self.fitted_attributes)
             setup.held_out = BestWeights(scorer, structure.n_iter_no_change)
         if structure.checkpoint is not None:
-            setup.checkpoint = _checkpoint(structure, training, setup.options)
+            setup.checkpoint = _checkpoint(structure, training, options)
         if warm_state is not None:
             setup.warm = _warm(structure, training, warm_state)
-        return fit
 
     def solve(self, publish):
         """Run the solver and return its Solution, with the weights in the units of X.
@@ -252,7 +243,7 @@ def training_of(structure, samples, validation):
 def fitted_model(structure, samples):
     """Fit a model to samples without an estimator; return the FittedModel."""
     training, kept = training_of(structure, samples, Samples(None, None)), {}
-    fit = Fit.of(structure, training)
+    fit = Fit(structure, training)
     fit.end(fit.solve(kept.update))
     return FittedModel(structure.state, {k: v for k, v in kept.items() if v is not None})
 

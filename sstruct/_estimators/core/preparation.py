@@ -146,15 +146,15 @@ def strengths(structure, total_weight, scale=None, model=None):
         As in `prepared`.
     """
     scale = None if scale is None else cache(scale)
-    lam, size = structure.lam, structure.pairwise_scale
+    lam, size, has_objective = structure.lam, structure.pairwise_scale, structure.has_objective
     proportional = isinstance(size, str)
     if proportional and model is not None:  # as in earlier calls of partial_fit
         size = model.pairwise_scale_
     elif proportional:
-        size = pairwise_from_scale(scale()) if structure.has_objective else 1.0
+        size = pairwise_from_scale(scale()) if has_objective else 1.0
     elif size is not None:
         size = float(size)
-    if not structure.has_objective:
+    if not has_objective:
         lam = 0.0
     elif not isinstance(lam, str):
         lam = float(lam)

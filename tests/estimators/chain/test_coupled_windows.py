@@ -48,7 +48,7 @@ class Problem:
         estimator = clone(estimator).set_params(solver=MPBCFW(couple_windows=True))
         structure = estimator._structure()
         self.training = prepared(structure, Samples(X, y, sample_weight))
-        self.setup = Fit(structure, self.training, MPBCFW(couple_windows=True)).setup
+        self.setup = Fit(structure, self.training).setup
 
     def public(self, w):
         """Return weights in the order of the terms' vectors."""
