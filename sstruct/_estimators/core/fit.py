@@ -144,7 +144,9 @@ class Fit:
                 solution = replace(solution, remarks=())
             del run
             solution = replace(solution, w=training.user_weights(solution.w, in_place=True))
-            attributes = _attributes(structure, training, self.solver, solution)
+            attributes = fitted_attributes(
+                structure, solution, training.lam, self.solver, training.known
+            )
             publish({**attributes, "_warm_state": warm, "_steps": steps})
         return solution
 
@@ -185,11 +187,6 @@ def prior_digest(training):
 
 def _attributes_of(structure, training, solver, solution):
     solution = replace(solution, w=training.user_weights(solution.w))
-    return _attributes(structure, training, solver, solution)
-
-
-def _attributes(structure, training, solver, solution):
-    """As `_attributes_of`, for weights in the units of X."""
     return fitted_attributes(structure, solution, training.lam, solver, training.known)
 
 
