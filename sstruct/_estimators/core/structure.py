@@ -142,6 +142,8 @@ class Structure:
     def train(self, X, y, sample_weight, completion=None, model=None):
         """Validate the data of a fit and return its Training, with margin rescaling.
 
+        The bounds of the weights are added by the caller.
+
         Parameters
         ----------
         X, y, sample_weight : as passed to ``fit``
