@@ -190,9 +190,9 @@ cdef class GraphDecoder:
         return {}
 
     def begin_certificate(self, slack):
-        """Begin a certificate whose bounds may be lower than the costs found by `slack`; 0: end it.
+        """Begin a certificate whose bounds may be lower than the costs found by `slack`, or end it.
 
-        Also applies to forks. It has an effect only on decoders that are bounded and not exact.
+        See ``BlockProblem.set_slack``. Only decoders with a bound that may be inexact use it.
         """
 
     def memory(self, n_graphs):

@@ -305,11 +305,12 @@ cdef class BlockProblem:
         """
 
     def set_slack(self, slack):
-        """Begin a certificate, whose oracle calls may leave a slack; 0: end it. No effect by default.
+        """Begin a certificate whose oracle calls may be inexact by `slack`, or end it with 0.
 
-        A call may stop if its bound exceeds the value of its labeling by at most the slack. With a
-        slack, it may use the state of other calls of the same certificate, but not of other
-        certificates. Also applies to forks.
+        A call may stop if its bound exceeds the value of its labeling by at most the slack. It may
+        start from the state of other calls of the same certificate, but not of other certificates.
+        A change from a slack to 0 does not begin another certificate. Also applies to forks. By
+        default, this has no effect.
         """
 
     def counts(self):

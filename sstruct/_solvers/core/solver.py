@@ -241,6 +241,8 @@ class Solver:
         # Value of the objective before the first certificate.
         self.unknown = math.inf if self.certifies else math.nan
         self.primal, self.exact = self.unknown, True
+        # Whether `primal` would be smaller if oracles did not stop before they are exact.
+        self.has_slack = False
         # The threads that run the oracles.
         self.pool = ThreadPool(problem, options.n_jobs) if self.runs_oracles else None
 
@@ -424,7 +426,7 @@ class Solver:
 
         if not self.callback(info, solution) or status is not None:
             return status
-        if self.held_out is None and math.isnan(primal):
+        if self.held_out is None and (self.has_slack or math.isnan(primal)):
             self._certify_unscheduled()
         return self._restore_best(Status.STOPPED_BY_CALLBACK)
 

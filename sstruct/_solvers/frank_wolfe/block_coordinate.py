@@ -191,15 +191,15 @@ class FrankWolfeFit(Solver):
         elif self.gap_ratio > 1:
             self.gap_ratio = 1 + FADING * (self.gap_ratio - 1)
         certified = due or self._estimate() * self.gap_ratio <= options.tol
-        has_slack = certified and self._certify_in_turn(due, loosely=not (stalled or last))
+        self.has_slack = certified and self._certify_in_turn(due, in_time and not stalled)
         self._record(certified)
-        if last and not due and not (certified and self._converged()):
+        if last and (self.has_slack or not due) and not (certified and self._converged()):
             self._certify_unscheduled()
             certified = True
         if certified:
             if self._converged():
                 return Status.CONVERGED
-            bounded = self.problem.bounded and not (self.exact or has_slack)
+            bounded = self.problem.bounded and not (self.exact or self.has_slack)
             if bounded and self._estimate() <= EXHAUSTED * options.tol:
                 return Status.STALLED
         if not in_time:
@@ -388,10 +388,15 @@ class FrankWolfeFit(Solver):
             self.problem.set_slack(0.0)
         return True
 
-    def _certify_in_turn(self, due, loosely):
-        """Certify; if `loosely`, leave slack first, and none if the fit ends.
+    def _certify_unscheduled(self):
+        super()._certify_unscheduled()
+        self.has_slack = False
 
-        Return whether oracles may have left slack.
+    def _certify_in_turn(self, due, loosely):
+        """Certify; if `loosely`, with slack first, and again without it if the gap is small enough.
+
+        Return whether the bounds of oracles may include slack. The limit of the passes must have no
+        effect: later passes use the gaps of blocks at a certificate.
         """
         self.is_loose = loosely and self.problem.may_be_hasty
         try:
@@ -491,6 +496,7 @@ class FrankWolfeFit(Solver):
     def _evaluate_at(self, w):
         """Replace the current weights, and compute the primal against rebuilt dual weights."""
         self.averaged, self.primal, self.exact = w, math.inf, True
+        self.problem.set_slack(0.0)
         self._rebuild()
         self.primal, self.exact = self._primal_at(w, self.state)
 

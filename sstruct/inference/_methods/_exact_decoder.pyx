@@ -5,7 +5,7 @@
 #     labels, if they cost less, and from the multipliers of its root (_graph_root.pyx). Calls of
 #     training store these for each graph. A certificate stores these for its other calls of the
 #     graph, at other weights. Calls of training do not read them, so that the steps of fits do not
-#     depend on certificates. A certificate with slack forgets those of earlier certificates.
+#     depend on certificates. Nor do other certificates, so that a resumed fit has the same bits.
 # (c) After a limit or a signal, the search returns a valid bound. The limit on the work is counted, so
 #     that results are reproducible; the time limit is optional.
 # (d) A hasty call (`set_hasty` of the problem) is limited to a few sweeps over the multipliers, which
@@ -65,8 +65,11 @@ cdef class GraphSearchMemory:
         self.searches, self.proofs = {}, {}
 
     def begin_certificate(self, slack):
-        """Set `slack`; if it is positive, forget the calls of the last certificate."""
-        if slack > 0:
+        """Set `slack`, and forget the calls of the last certificate.
+
+        They are kept when a slack ends, because the same certificate may continue without it.
+        """
+        if slack > 0 or self.slack == 0:
             self.certified.clear()
         self.slack = slack
 

@@ -21,7 +21,9 @@ from sstruct._solvers.frank_wolfe import block_coordinate
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.inference._methods._exact_decoder import ExactDecoder
+from sstruct.solvers import MPBCFW
 from tests.estimators.graph.test_graph import LAM, box, compare, make, terms_of
+from tests.estimators.same_bits import assert_same_bits
 from tests.estimators.typed_graph import test_typed_graph as typed
 from tests.reference import brute_force, dual_qp, graphs, typed_graphs
 
@@ -135,6 +137,39 @@ def test_slack_at_the_time_limit_is_not_a_stall(rng, monkeypatch):
         model.fit(X, y)
     assert n_late > 0
     assert model.status_ == "TIME_LIMIT"
+
+
+WAYS = {
+    "cache": {"solver": MPBCFW(sampling="gap", cache=True), "tol": 0.03, "lam": 0.1},
+    "average": {"solver": MPBCFW(average=True), "certificate_every": 3, "lam": 0.1},
+    "many": {"tol": 0.1},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_certificate_at_an_end_changes_no_later_bit(tmp_path, way):
+    rng = np.random.default_rng(1)
+    X, y = [], []
+    for _ in range(110 if way == "many" else 30):
+        y.append(rng.integers(4, size=rng.integers(3, 8)))
+        noise = 1.2 * rng.standard_normal((len(y[-1]), 4))
+        X.append((np.eye(4)[y[-1]] + noise, graphs.random_edges(rng, len(noise), 0.6)))
+    defaults = {"pairwise": "full", "lam": 0.01, "tol": 0.01, "max_iter": 12}
+    parameters = defaults | {"certificate_every": 2, **WAYS[way]}
+    whole = exact(**parameters).fit(X, y)
+    for last in range(1, 8):
+        limited, stopped = (
+            exact(**parameters, checkpoint=tmp_path / f"{end}{last}")
+            for end in ("limited", "stopped")
+        )
+        limited.set_params(max_iter=last).fit(X, y)
+        passes = limited.history_["passes"][-1]
+        stopped.set_callbacks(lambda info, passes=passes: info["passes"] == passes).fit(X, y)
+        assert limited.objective_ == stopped.objective_  # neither has slack
+        for short in (limited, stopped):
+            if not short.converged_:
+                assert_same_bits(short.set_params(max_iter=12).set_callbacks().fit(X, y), whole)
 
 
 @pytest.mark.parametrize("pairwise", [*MODELS, 0.3])
