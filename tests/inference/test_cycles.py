@@ -110,6 +110,19 @@ def test_violated_cycles_are_added(n_nodes, density, seed, new_rng):
     assert polytope.bound(multipliers) <= energies.min() + 1e-9
 
 
+def test_cycles_are_dropped_only_after_an_increase(monkeypatch):
+    # Otherwise, two solutions with equal costs might be separated again and again.
+    edges = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]])
+    model = MRF(np.zeros((4, 2)), edges, np.zeros((2, 2)))
+    monkeypatch.setattr(cycles, "MOST_PATHS", -1)
+    polytope = CyclePolytope(model)
+    record, rows = Record(model, np.zeros(4, dtype=np.int32), 1e-6, None), set()
+    for z in ([0.9, 0.9, 0.6, 0.6, 0.7], [0.6, 0.6, 0.9, 0.9, 0.7]):  # one triangle each
+        assert polytope.separate(np.append(np.full(4, 0.5), (1 - np.array(z)) / 2), record)
+        before, rows = rows, set(map(tuple, polytope.matrix.toarray()))
+        assert before < rows
+
+
 def test_cycles_are_found_once(monkeypatch):
     square = MRF(np.zeros((4, 2)), [[0, 1], [1, 2], [2, 3], [3, 0]], np.eye(2))
     assert short_cycles(square) == [(0, 1, 2, 3)]

@@ -24,9 +24,11 @@ MOST_PATHS = 2**18
 MOST_CYCLES = 2**13
 # Inequalities are added if they are violated by more than this.
 LEAST_VIOLATION = 1e-3
-# Inequalities of cycles are dropped if they hold with a larger slack.
+# Inequalities of cycles may be dropped if they hold with a larger slack, and if the minimum has
+# increased by more than this fraction of the sum of all costs.
 MOST_SLACK = 1e-3
-# Limit on the edges visited between two looks at the time.
+LEAST_INCREASE = 1e-7
+# Limit on the edges visited between two checks of the time limit.
 MOST_VISITS = 2**20
 
 
@@ -92,6 +94,7 @@ class CyclePolytope:
         np.add.at(costs, u, table[:, 1, 0] - table[:, 0, 0])
         np.add.at(costs, v, table[:, 0, 1] - table[:, 0, 0])
         self.constant, self.costs = node[:, 0].sum() + table[:, 0, 0].sum(), costs
+        self.least = -np.inf
         eye = sparse.csr_array(sparse.identity(E))
         of_u = sparse.csr_array((np.ones(E), (np.arange(E), u)), shape=(E, V))
         of_v = sparse.csr_array((np.ones(E), (np.arange(E), v)), shape=(E, V))
@@ -132,7 +135,15 @@ class CyclePolytope:
         return float(self.constant - self.most @ multipliers + np.minimum(reduced, 0).sum())
 
     def separate(self, point, record):
-        """Add inequalities that a point violates, drop cycles that it satisfies with a slack.
+        """Add the inequalities of cycles that a solution of the program violates.
+
+        If the minimum of the program has increased, inequalities of cycles that are not tight are
+        dropped. If it has not, dropped ones might be added again and again.
+
+        Parameters
+        ----------
+        point : ndarray of shape (V + E,)
+        record : Record
 
         Returns
         -------
@@ -142,9 +153,12 @@ class CyclePolytope:
         """
         odd_sets = self._violated(point, record)
         if odd_sets:
-            kept = self.most - self.matrix @ point <= MOST_SLACK
-            kept[: 3 * self.model.n_edges] = True
-            self.matrix, self.most = self.matrix[np.flatnonzero(kept)], self.most[kept]
+            value = self.costs @ point
+            if value > self.least + LEAST_INCREASE * np.abs(self.costs).sum():
+                kept = self.most - self.matrix @ point <= MOST_SLACK
+                kept[: 3 * self.model.n_edges] = True
+                self.matrix, self.most = self.matrix[np.flatnonzero(kept)], self.most[kept]
+                self.least = value
             self._append(odd_sets)
         return bool(odd_sets)
 
