@@ -46,9 +46,9 @@ void sstruct_free(sstruct_model *model);
 int sstruct_kind(const sstruct_model *model);
 size_t sstruct_n_classes(const sstruct_model *model);
 size_t sstruct_n_features(const sstruct_model *model);
-/* Text of class k < n_classes; classes that are numbers or booleans: their JSON text. */
+/* Text of class k < n_classes. For numbers and booleans, it is their JSON text. */
 const char *sstruct_class(const sstruct_model *model, size_t k);
-/* Column of a feature by name, such as "word:Paris"; -1: no such feature, which has no weight. */
+/* Column of a feature by name, such as "word:Paris"; -1 if the model has no weights for it. */
 int32_t sstruct_column(const sstruct_model *model, const char *name);
 
 /* Predict the labels of one sequence, or of rows that are independent: the numbers of classes, n_rows
@@ -86,7 +86,7 @@ typedef struct { double *items; size_t count, capacity; } sstruct_doubles;
 typedef struct { int32_t *items; size_t count, capacity; } sstruct_ints;
 typedef struct { char *items; size_t count, capacity; } sstruct_bytes;
 typedef struct { size_t *items; size_t count, capacity; } sstruct_sizes;
-/* Strings with a final zero, one after the other, and where each starts. */
+/* Consecutive strings, each with a final zero, and their starts. */
 typedef struct { sstruct_bytes bytes; sstruct_sizes at; } sstruct_strings;
 
 /* Rows of numbers: dense (starts.items == NULL), or the nonzero entries of each row. */
@@ -410,7 +410,7 @@ static int sstruct_object(sstruct_parser *p, sstruct_member member, void *out)
     for (;;) {
         char key[32] = "";
         p->key.count = 0;
-        /* Until then, an error names the last member. Longer names are unknown. */
+        /* Until the name is read, errors name the previous member. Longer names are unknown fields. */
         if (sstruct_string(p, &p->key)) return -1;
         strncpy(key, p->key.items, sizeof key - 1);
         if (sstruct_take(p, ':', "expected ':' after the next name")) return -1;
@@ -601,7 +601,7 @@ static int sstruct_read_table(sstruct_parser *p, sstruct_table *table)
     return status;
 }
 
-/* Read a string and return which of two or three it is, or -1. */
+/* Read a string and return its index among two or three strings, or -1. */
 static int sstruct_choice(sstruct_parser *p, const char *a, const char *b, const char *c)
 {
     p->key.count = 0;

@@ -29,7 +29,7 @@ class StreamingViterbi:
         Largest number of later positions that a label waits for. With None a label is returned only
         when it is final.
     classes, mask, start, end : optional
-        As in :func:`viterbi`. A model has its own.
+        As in :func:`viterbi`. Must be None if a model is given.
 
     Raises
     ------
@@ -49,11 +49,12 @@ class StreamingViterbi:
     -----
     For each label of the last position there is one best labeling of the positions so far. A label
     is final if all of these agree on it; no later position can change it. A label that is not final
-    after `lag` later positions is decided: it is the label of the best labeling so far, and of the
-    best labelings for each last label, those with another label are given up, even if their last
-    label could follow the decided one. Returned labels are therefore always an allowed path, but a
-    short `lag` may exclude better ones. Without `lag`, the labels are those of :func:`viterbi`
-    or, given a model, of its ``predict``, unless two labelings differ by rounding errors only.
+    after `lag` later positions is decided: it is the label of the best labeling so far. Best
+    labelings for other last labels that have another label at this position are discarded, even if
+    their last label could follow the decided one. Returned labels are therefore always an allowed
+    path, but a short `lag` may exclude better ones. Without `lag`, the labels are those of
+    :func:`viterbi` or, given a model, of its ``predict``, unless two labelings differ by rounding
+    errors only.
 
     A position takes O(n_labels^2) time, or O(nnz + n_labels) with nnz stored transitions, plus
     O(lag n_labels) if a label has to be decided. The memory is O(lag n_labels), or O(n_labels) for

@@ -61,7 +61,8 @@ class HeldOutScores:
         if allowed < 0:
             return np.inf
         values, first = np.unique(self.scores, return_index=True)
-        # The sum of shares with at least a score; missed[k] are those above values[k - 1].
+        # tail[j] is the sum of the shares of scores from j on, and missed[k] that of scores above
+        # values[k - 1].
         tail = np.append(np.cumsum(self.shares[::-1])[::-1], 0.0)
         missed = np.append(tail[first], 0.0)
         values = np.append(least, values)  # below the smallest score, all are missed

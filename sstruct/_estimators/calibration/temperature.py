@@ -10,7 +10,7 @@ from scipy.optimize import brentq, minimize_scalar
 LARGEST = 60  # limit on |t|
 PERFECT = 0.01  # total loss below which every sample is predicted without an error
 TOLERANCE = 1e-6  # of t, the relative error of the temperature
-LEAST_GAIN = 1e-9  # relative decrease of the loss that scores with any information exceed
+LEAST_GAIN = 1e-9  # smallest relative decrease of the loss by informative scores
 
 
 def fit_temperature(loss):

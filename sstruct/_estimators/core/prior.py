@@ -89,7 +89,8 @@ def _vector(prior):
     w = real_array(prior, "prior")
     if w.ndim != 1:
         raise ValueError(
-            f"prior has shape {w.shape}, expected (n_weights,), as w_ is ordered, or a fitted model"
+            f"prior has shape {w.shape}, expected (n_weights,), in the order of w_, or a fitted "
+            "model"
         )
     wrong = np.flatnonzero(~(np.abs(w) <= LARGEST))
     if len(wrong):
@@ -100,12 +101,12 @@ def _vector(prior):
 
 
 def prior_weights(structure, training):
-    """Return the weights of the prior in the layout of the problem; None if there is none, or 0.
+    """Return the weights of the prior in the layout of the problem, or None if all are 0.
 
     Raises
     ------
     ValueError
-        If the data or the parameters define other weights than those of the prior.
+        If the weights that the data and the parameters define differ from those of the prior.
     """
     prior = structure.parameters.get("prior")
     if prior is None:

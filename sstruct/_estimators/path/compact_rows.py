@@ -79,7 +79,7 @@ class CompactRows(CheckedState):
     _fitted_state = FittedState({"_rows": StoredRows()}, rules=(last_is_kept,))
 
     def __new__(cls) -> Self:
-        """Create an empty list, which is also the result of a file without a state."""
+        """Create an empty list. Files without a state also result in an empty list."""
         self = super().__new__(cls)
         self._rows = []  # arrays, or pairs of indices and values
         self._last = None

@@ -9,8 +9,8 @@
 #     predecessors of the three states. Gaps of the second sequence depend on the same row and have a
 #     separate loop, so that the compiler can vectorize the other one.
 # (d) A local alignment (Smith and Waterman, 1981) starts and ends with a pair; other positions are free.
-# (e) -inf forbids a pair. Ties: a pair, then a gap of the first sequence; the start of a local alignment
-#     precedes both, and its end is the first one.
+# (e) -inf forbids a pair. If scores are equal, a pair is preferred, and then a gap of the first sequence.
+#     A local alignment starts as late and ends as early as possible.
 """The best alignments of two sequences, with affine costs of gaps."""
 
 from libc.math cimport INFINITY, fabs
@@ -26,12 +26,12 @@ from sstruct._checks.shown import shortened
 from sstruct._kernels._interruption cimport look_after
 
 METHODS = ("global", "local")
-# Largest number of pairs of positions: a byte for each is a gibibyte, beside 8 for the scores.
+# Largest number of pairs of positions. With one byte for each, they need 1 GiB, and their scores 8 GiB.
 MOST_PAIRS = 2**30
 cdef double LIMIT = LARGEST
 
-# Bits of the byte of a place: the predecessors of its three states. A pair comes from a pair if no bit
-# is set; others replace it in this order.
+# Bits of the byte of a place: the predecessors of its three states. The predecessor of a pair is a pair
+# unless one of the first bits is set; later bits take precedence.
 cdef enum:
     AFTER_FIRST = 1      # a gap of the first sequence
     AFTER_SECOND = 2     # a gap of the second sequence
@@ -138,7 +138,8 @@ cdef double best_path(
     row.pair, row.first, row.second = scratch, scratch + m + 1, scratch + 2 * (m + 1)
     last.pair, last.first = scratch + 3 * (m + 1), scratch + 4 * (m + 1)
     last.second = scratch + 5 * (m + 1)
-    # Rows least to most: the first and the last one that must be aligned, counted from 1; 0: none.
+    # `least` and `most` are the first and the last row that must be aligned, counted from 1. If there
+    # are none, `least` is 0.
     for i in range(n):
         columns[i] = -1
         if known != NULL and known[i] >= 0:
@@ -294,7 +295,7 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
         Score of the first position of a gap, usually negative, for both sequences; or for gaps of
         unaligned positions of the first, and of the second sequence.
     gap_extend : float or pair of floats, default=None
-        Score of each further position of a gap. None: as `gap_open`.
+        Score of each further position of a gap. If None, it is `gap_open`.
     method : {"global", "local"}, default="global"
         ``"global"``: the alignment of the whole sequences (Needleman and Wunsch). ``"local"``: the
         best alignment of a part of each (Smith and Waterman), where positions before the first pair

@@ -17,8 +17,8 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows, rows_of, stored_forward
 from sstruct._oracles.chain._viterbi cimport lowest_argmax, pruned_forward, viterbi_forward
 
-# Largest number of padded scores of a chain that is one stretch, 20 bytes each; and of a stretch of a
-# longer chain, unless its square root is larger.
+# Limits on the padded scores, of 20 bytes each, of a chain that is one stretch, and of a stretch of a
+# longer chain. Stretches of very long chains have as many positions as the square root of the length.
 cdef Py_ssize_t LARGEST_WHOLE = 2**22, LARGEST_STRETCH = 2**16
 
 

@@ -112,7 +112,7 @@ cdef double sparse_viterbi_labels(
     """Maximize sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
-    beam : number of predecessors visited per position, at least 1; K or more: all, exact
+    beam : number of predecessors visited per position, at least 1; if it is K or more, all are visited
     Returns the maximum. Time O(L (nnz + K log K)), less if (c) applies; memory O(L K). Ties and
     rounding are those of `viterbi_labels`: the lowest last label, then the lowest predecessor.
     """

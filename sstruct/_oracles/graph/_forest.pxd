@@ -9,8 +9,8 @@ cdef class Forest(Storage):
     cdef int32_t* arc            # (2 n_edges,) edge of an arc
     cdef int32_t* order          # (n_nodes,) every node after its parent
     cdef int32_t* parent_edge    # (n_nodes,) -1 at a root
-    cdef double* least           # (n_nodes, K) cost of the best subtree of a node with a label
-    cdef int32_t* choice         # (n_nodes, K) its label in the best subtree of the parent with a label
+    cdef double* least           # (n_nodes, K) least cost of the subtree of a node, given its label
+    cdef int32_t* choice         # (n_nodes, K) its best label, given the label of its parent
     cdef double* table           # (K, K) scratch
     cdef double* sent            # (n_nodes, K) of min-marginals: messages to the parents
     cdef double* row             # (K,) scratch for a message

@@ -1,9 +1,10 @@
 # Design:
 # (a) Depth-first search. A node of the tree is a reduced model (_reduced_model.pyx): sweeps raise its
-#     bound, labels are removed by a look-ahead, connected components are searched one after the other,
-#     and otherwise one node of the model takes each of its labels in turn, lowest bound first.
-# (b) The node of the model with the smallest estimate of the total size of its subtrees is chosen, for
-#     which the size decreases exponentially with the remaining gap.
+#     bound, labels are removed by a look-ahead, and connected components are searched one after the
+#     other. If there is one component, a subtree is searched for each label of one node of the model,
+#     in the order of their bounds.
+# (b) This is the node whose subtrees have the smallest estimated total size. The estimated size of a
+#     subtree decreases exponentially with the fraction of the gap that its bound closes.
 # (c) A subtree is not searched if its bound is `upper - slack` or more, where `upper` is the best energy
 #     found so far. Therefore, min(energy, upper - slack, bounds of subtrees that were left out) is a
 #     lower bound at every moment: after a limit or a signal, the recursion returns it without further
@@ -23,8 +24,8 @@ cdef extern from "sstruct/_kernels/clock.h":
 cdef extern from "sstruct/_kernels/interruption.h":
     bint sstruct_is_look_due(double work) noexcept nogil
 
-# Sweeps go on while one closes this fraction of the gap. Before the first branching, further sweeps
-# go on while one closes the second fraction.
+# Sweeps are repeated while each closes this fraction of the gap. Before the first branching, they are
+# repeated while each closes the second fraction.
 cdef double LEAST_GAIN = 0.05
 cdef double LEAST_FIRST_GAIN = 0.002
 # Decrease of the logarithm of the estimated size of a subtree if the whole gap is closed.
@@ -270,10 +271,10 @@ cdef class BranchAndBound:
     lower : float
         A lower bound on all energies; +inf if no labeling is allowed.
     only : ndarray of shape (V,), dtype int32
-        If a labeling has a lower energy than the first `upper`, an optimal one has these labels; -1:
-        more than one is possible.
+        Labels of an optimal labeling, if any labeling has a lower energy than the first `upper`; -1
+        for nodes that may have more than one label.
     error : BaseException or None
-        Raised by a signal during the last search, for the caller to raise.
+        Exception of a signal handler during the last search, which the caller must raise.
     n_visits : int
         Number of nodes of the search tree.
     """

@@ -7,8 +7,8 @@
 #     forest of n nodes visit O(n^2) pairs (d, e) for each label. Roots are merged in the same way.
 # (c) The merge of child c stores e for each (d, s of its parent) in `share`, and a message stores the
 #     child's label in `origin`. Backtracking visits parents first, and the last merged child first.
-# (d) A table has a row of labels for each d, allocated for n + 1 rows: that of node v starts at
-#     (n + 1) start[v], those of its edge at (n + 1) origin_at[v]. Nodes without labels are ignored.
+# (d) A table has a row of labels for each d; n + 1 rows are allocated. The table of node v starts at
+#     (n + 1) start[v], the tables of its edge at (n + 1) origin_at[v]. Nodes without labels are ignored.
 """Best scores of trees and forests by number of errors."""
 
 from libc.math cimport INFINITY
@@ -44,7 +44,11 @@ cdef class TreeErrorTable:
 
     cdef int reserve(
             self, Py_ssize_t n_labels, Py_ssize_t most, Py_ssize_t n_origins) except -1 nogil:
-        """Allocate memory for nodes, labels, the most labels of a node, and the labels of all parents."""
+        """Allocate memory.
+
+        n_labels : of all nodes    most : largest number of labels of a node
+        n_origins : number of labels of the parents of all nodes
+        """
         cdef Py_ssize_t n = self.n_nodes, rows = n + 1
         self.grow(<void**> &self.best, rows, sizeof(double))
         self.grow(<void**> &self.root_share, n * rows, sizeof(uint16_t))

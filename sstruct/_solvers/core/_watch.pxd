@@ -1,4 +1,4 @@
-# What passes check between two visits: signals, every 50 ms, and a deadline. Header only.
+# Checks of passes between two visits: for signals, every 50 ms, and for a deadline. Header only.
 from sstruct._kernels._interruption cimport look as look_for_signals, sstruct_seconds
 
 # A visit may take microseconds: the clock is read only after this many visits or units of work.

@@ -17,8 +17,8 @@
 #     largest gain is found by branch and bound over v, with an upper bound for BLOCK edges each; bounds
 #     are raised if v increases and corrected by searches. For a label that is not admitted the slack is
 #     smallest. An exhaustive search, for comparison, scans every edge.
-# (e) Labels that such searches miss (which gain only three at a time) are found by the oracles of the
-#     certificates (_label_bounds.pyx).
+# (e) These searches miss labels that are a gain only if three or more of them are turned on together.
+#     The oracles of the certificates (_label_bounds.pyx) find these.
 # (f) A visit works on a copy of the sample's edges in the layout of outcomes.h, and adds its changes to
 #     shared data once, at its end; the scores of its labels are updated after each step, using |x|^2.
 # [Y16], Algorithm 3 and Appendix C-2
@@ -290,7 +290,8 @@ cdef class LabelFactors:
                 alpha = min(max(block.alpha[at] - gradient / curvature, low), high)
             else:
                 alpha = low if gradient > 0 else high
-            # Distance of a label that is off from entering; 0 if the label is partly on.
+            # For a label that is off, how much its score must increase until it enters, with a minus
+            # sign; 0 if the label is partly on.
             self.slack[at] = min(gradient, 0) if at >= block.n_true and alpha == 0 else 0
             # From here on, `total` is the step.
             total[at] = alpha - block.alpha[at]
