@@ -45,8 +45,8 @@ class AlignmentSSVM(BaseSSVM):
         Whether weights do not depend on the order of the sequences: exchanging two symbols does not
         change the weight of their pair, and gaps of both sequences have the same weights.
     fit_intercept : bool, default=True
-        Whether pairs have a bias, which is regularized like all weights. If there are symbols, it
-        would be redundant, and there is none.
+        Whether pairs have a bias, which is regularized like all weights. With symbols, pairs have
+        no bias, because it would be redundant.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
         Weights of gaps are at most 0 in any case.

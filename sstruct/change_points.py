@@ -64,19 +64,19 @@ class ChangePointSSVM(BaseSSVM):
         Variances are at least 1e-4 times the squared noise level of the signal.
     duration_bins : array-like of int of shape (n_bins,), "auto" or None, default="auto"
         Durations of segments that share a weight: the smallest duration of each bin, increasing,
-        the first one 1. The last bin also contains all longer durations. ``"auto"``: 1, and the
-        shortest duration of a segment in training and the 10 %, 25 % and 50 % quantiles; with a
-        prior, or if a fit continues, those of the earlier fit. None: durations have no weights.
-        Decoding compares all starts of a segment up to the last bin.
+        the first one 1. The last bin also contains all longer durations. ``"auto"``: 1, the
+        shortest duration of a segment in training, and the 10 %, 25 % and 50 % quantiles of these
+        durations; with a prior, or if a fit continues, the bins of the earlier fit. If None,
+        durations have no weights. Decoding compares all starts of a segment up to the last bin.
     min_duration : int, default=1
         Minimum duration of a segment, in nodes. Segments in training must satisfy it.
     max_duration : int or None, default=None
-        Maximum duration of a segment. None: no maximum.
+        Maximum duration of a segment. If None, there is no maximum.
     scale : "noise" or None, default="noise"
         With ``"noise"``, each feature of each signal is divided by its noise level, so that
         predictions do not depend on its unit: the median absolute difference of neighboring nodes
-        divided by 0.954, which is the standard deviation of Gaussian noise. None: signals are used
-        as they are.
+        divided by 0.954, which is the standard deviation of Gaussian noise. If None, signals
+        are not scaled.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. Weights
         of costs are nonnegative in any case.

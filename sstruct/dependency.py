@@ -253,9 +253,9 @@ class DependencySSVM(BaseSSVM):
         Parameters
         ----------
         X : list of n arrays of shape (n_tokens, n_tokens + 1, n_features), or list of n dicts
-            Features of all arcs: ``X[i][t - 1, h]`` are those of the arc from head h to token t, of
-            tokens numbered from 1 to n_tokens, where head 0 is the root. Entries with h = t are
-            ignored. Or dicts with the keys:
+            Features of all arcs: ``X[i][t - 1, h]`` has the features of the arc from head h to
+            token t. Tokens are numbered from 1 to n_tokens, and head 0 is the root. Entries with
+            h = t are ignored. Or dicts with the keys:
 
             features : array of shape (n_tokens, n_tokens + 1, n_features) or (n_arcs, n_features)
                 Features of all arcs or, with ``arcs``, of the listed ones, which may be a sparse

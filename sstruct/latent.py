@@ -403,7 +403,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         state = super()._stored_state()
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
             attributes, n = vars(self.estimator_), self._n_states
-            if n > 1:  # masks and groups of transitions are those of states
+            if n > 1:  # masks and groups of transitions refer to states
                 edges, boundaries = attributes.get("_masks", (None, None))
                 groups = attributes.get("transition_groups_")
                 attributes = {

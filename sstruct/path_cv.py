@@ -113,7 +113,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator, Generic[Estimator]
         scorer of :mod:`sstruct.metrics`; scikit-learn's names require one label per sample.
     rule : {"best", "one-se"}, default="best"
         ``"best"``: the highest mean score; ``"one-se"``: the largest lambda whose mean score is
-        within one standard error (over folds) of it. Of equal scores, the largest lambda.
+        within one standard error (over folds) of it. Among equal scores, the largest lambda.
     refit : bool, default=True
         Whether to fit the estimator, with the best lambda and its `tol`, to all samples.
     n_jobs : int or None, default=None

@@ -53,13 +53,13 @@ class SegmentSSVM(LabelingSSVM):
     duration_bins : array-like of int of shape (n_bins,), "auto" or None, default="auto"
         Durations that share a weight for each label: the smallest duration of each bin, increasing,
         the first one 1. The last bin also contains all longer durations. ``"auto"``: 1, 2, 4, ...,
-        1024. None: durations have no weights.
+        1024. If None, durations have no weights.
     min_duration : int, list of K int or dict, default=1
         Minimum duration of a segment, in nodes: for all labels, for each in the order of
         ``classes_``, or by label; labels that a dict does not contain have the minimum 1. Labels in
         training must satisfy it.
     max_duration : int, None, list of K such or dict, default=None
-        Maximum duration of a segment, as `min_duration`. None: no maximum.
+        Maximum duration of a segment, as `min_duration`. If None, there is no maximum.
     segment_features : str, callable, list of these or None, default=None
         Features of whole segments, in addition to those of nodes. Each feature has a weight for
         each label:
@@ -84,10 +84,10 @@ class SegmentSSVM(LabelingSSVM):
         for such transitions, unless `transitions` is False. `transition_mask` forbids them if it
         forbids two neighboring nodes with this label. The scores of nodes do not depend on the
         position of such a boundary: use `segment_features`, such as ``"contrast"``, weights of
-        durations, or both. With ``solver="perceptron"`` and ``"pa"``, only the losses
-        ``"segments"`` and ``"boundaries"`` learn them. The value is not inferred from y, because
-        the model would then depend on whether the samples of a fold, or of the first batch of
-        ``partial_fit``, contain such spans. Not supported by :class:`LatentSSVM`.
+        durations, or both. With ``solver="perceptron"`` and ``"pa"``, they are learned only
+        with the losses ``"segments"`` and ``"boundaries"``. The value is not inferred from y,
+        because the model would then depend on whether the samples of a fold, or of the first batch
+        of ``partial_fit``, contain such spans. Not supported by :class:`LatentSSVM`.
     transitions : bool, array-like of int of shape (K, K) or callable, default=True
         Weights of the pairs of labels of neighboring nodes. True: one for each pair. False: none.
         Otherwise groups of pairs, which share a weight: an array with the group of each pair, from
@@ -170,8 +170,8 @@ class SegmentSSVM(LabelingSSVM):
 
         - ``"segments"``: the number of true segments without a match plus the number of predicted
           segments without a match. A true and a predicted segment match if they have the same label
-          and an intersection over union above 1/2. Of n segments, true and predicted, the loss is
-          n (1 - F1) for their F1 score, see :func:`~sstruct.metrics.segment_f1_score`.
+          and an intersection over union above 1/2. For n segments, true or predicted, the loss is
+          n (1 - F1) with their F1 score, see :func:`~sstruct.metrics.segment_f1_score`.
         - ``"boundaries"``: the number of true boundaries between segments that have no predicted
           one, plus the number of predicted boundaries that are wrong. A predicted boundary belongs
           to the nearest true one, the later of two, if it is at most `tolerance` nodes away. It is
@@ -180,7 +180,7 @@ class SegmentSSVM(LabelingSSVM):
 
         Arrays are in the order of ``classes_``. Nodes without a known label do not count; segments
         and boundaries are then those of the labeled parts. The last two losses do not support
-        `class_weight` and weights of nodes, and take the time of `segment_features` in training.
+        `class_weight` and weights of nodes, and make training as slow as `segment_features` do.
         Only they count boundaries between segments with the same label, see `self_transitions`.
     tolerance : int, default=5
         Largest distance, in nodes, of a boundary from the true one, for ``loss="boundaries"``.
@@ -440,9 +440,9 @@ class SegmentSSVM(LabelingSSVM):
             recording, as a list of one array: ``fit([X], [y])``.
         y : list of label sequences, or list of lists of spans
             The label of each node, as in :class:`ChainSSVM`; a segment is a longest run of equal
-            labels. Or the spans of each sequence, a list of tuples ``(start, stop, label)``, each
-            starting where the one before it stops. Adjacent spans have different labels, unless
-            `self_transitions` is True.
+            labels. Alternatively, the spans of each sequence: a list of tuples
+            ``(start, stop, label)``, each of which starts where the previous one stops. Adjacent
+            spans have different labels, unless `self_transitions` is True.
         sample_weight : array-like of shape (n,), or list of n arrays (L_i,), optional
             Nonnegative weights of samples, or of nodes in the loss, as in :class:`ChainSSVM`.
         X_val, y_val : as X and y, optional
@@ -558,7 +558,7 @@ class SegmentSSVM(LabelingSSVM):
             to ties. m is k, or the number of allowed segmentations, if that is smaller; an empty
             sequence has one, empty segmentation. With `self_transitions`, several segmentations can
             have the same labels. With ``spans=True``, a list of m segmentations for each sequence,
-            as of :meth:`predict_spans`.
+            in the format of :meth:`predict_spans`.
         scores : ndarray of shape (n,), dtype object
             For each sequence, an array (m,) of the scores ``<w_, phi(x, y)>``.
 

@@ -262,7 +262,7 @@ class Sequences:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (n, n_features) of features, where lengths differ, or (n,) of labels."""
+        """Shape (n, n_features) of features, without the lengths, or (n,) of labels."""
         # Two entries, since scikit-learn's FeatureUnion only accepts 2-D output.
         return (len(self), *self.flat.shape[1:])
 

@@ -43,8 +43,8 @@ train, test = slice(0, 40), slice(40, 100)
 print(len(X[0]), y[0])
 
 # %%
-# A penalty of one cost
-# ---------------------
+# One cost and a penalty
+# ----------------------
 #
 # With one cost and no weights of durations, :class:`~sstruct.ChangePointSSVM` is
 # the model of other programs: it minimizes the squared error around the mean of
@@ -76,7 +76,7 @@ print(weights[weights.kind == "coef"][["cost", "weight"]].round(3))
 print(f"F1 {model.score(X[test], y[test]):.2f}")
 
 # %%
-# A test signal, with its true and its predicted segments. Lines mark the
+# The first test signal, with its true and its predicted segments. Lines mark the
 # predicted changes.
 
 

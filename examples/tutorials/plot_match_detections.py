@@ -144,9 +144,10 @@ print(table[["kind", "feature", "weight"]])
 # Errors
 # ------
 #
-# The first pair of test frames, with the detections of the first frame above
-# those of the second one. Lines are pairs. Errors often occur in pairs: two
-# cells that have passed each other exchange their partners.
+# The pair of test frames with the lowest accuracy. The detections of the first
+# frame are above the detections of the second one, and lines are matches.
+# Errors often occur in pairs: two cells that have passed each other exchange
+# their partners.
 
 found = model.predict(X[test])
 worst = min(range(40), key=lambda i: np.mean(found[i] == y[test][i]))
@@ -155,8 +156,8 @@ MatchingDisplay.from_predictions(
 )
 
 # %%
-# The same pairs in the picture: circles are detections of the first frame,
-# crosses those of the second one.
+# The same matches in the picture: circles are detections of the first frame,
+# crosses are those of the second one.
 
 (a, b), _ = pairs[40 + worst]
 _, ax = plt.subplots(figsize=(5, 5), layout="constrained")

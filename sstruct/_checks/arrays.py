@@ -210,8 +210,8 @@ def check_depth(values, name):
 def listed_samples(X, kind, noun="sample", fitted=False):
     """Return X as a list, tuple or array of samples; raise if it is empty, unless fitted.
 
-    kind : what X must be, in errors
-    noun : what one item of it is, in errors
+    kind : description of a valid X, for errors
+    noun : name of an item of X, for errors
     """
     X = _items_listed(X, "X", kind)
     if len(X) == 0 and not fitted:
@@ -222,7 +222,7 @@ def listed_samples(X, kind, noun="sample", fitted=False):
 def listed_targets(y, n_samples, kind, name="y"):
     """Return y as a list, tuple or array with an item for each sample, or raise.
 
-    kind : what y must be, in errors
+    kind : description of a valid y, for errors
     """
     if y is None:
         raise ValueError(f"requires {name} to be passed, but the target {name} is None")
@@ -233,7 +233,7 @@ def listed_targets(y, n_samples, kind, name="y"):
 
 
 def sample_dict(item, i, keys):
-    """Return X[i] as a dict with "features" and no unknown keys; other items are its features."""
+    """Return an item X[i] as a dict with valid keys; other objects become its "features"."""
     if not isinstance(item, Mapping):
         item = {"features": item}
     unknown = [key for key in item if key not in keys]
@@ -275,7 +275,7 @@ def items_of(values):
         return np.asarray(values)
     if is_tensor(values):
         return array_of_tensor(values)
-    # Of the type, since a missing attribute of Sequences raises an error in Python.
+    # The type is checked: a missing attribute of a Sequences object raises an error in Python code.
     if not hasattr(kind, "to_list") or hasattr(values, "columns"):
         return values
     if len(values) == 0:

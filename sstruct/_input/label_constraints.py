@@ -27,7 +27,7 @@ class LabelConstraint:
     Parameters
     ----------
     name : str
-        The call that makes it, which is its ``repr``.
+        The call that made the constraint. It is also the ``repr`` of the constraint.
     labels : tuple
         Labels that count 1.
     without : tuple
@@ -35,8 +35,8 @@ class LabelConstraint:
     least, most : int
         The bounds. `most` is None for graphs if there is no upper bound.
     kind : {"count", "implies", "excludes"}
-        The function that made it; ``"count"`` for :func:`exactly_one`, :func:`at_most` and
-        :func:`at_least`.
+        The function that made the constraint; ``"count"`` for :func:`exactly_one`, :func:`at_most`
+        and :func:`at_least`.
     nodes : tuple of int or None
         For graphs: the types of the nodes of a sample that are constrained.
     edges : (int, int) or None
@@ -114,7 +114,8 @@ def implies(
     >>> model.fit(X, Y).predict([[1.0, 0.0]]).tolist()
     [[1, 1]]
 
-    In graphs, the documents (type 1) of a word (type 0):
+    In graphs, if a word (type 0) has the label "goal", all documents that contain it (type 1) have
+    the label "sports":
 
     >>> implies("goal", "sports", edges=(0, 1))
     implies('goal', 'sports', edges=(0, 1))
@@ -332,7 +333,7 @@ def ordinal(
     -------
     list of LabelConstraint
         ``implies(labels[1], labels[0])``, and so on; with `edges`, ``excludes(labels[1],
-        labels[0], edges=edges)``, and so on, for all pairs. Add it to a list of constraints.
+        labels[0], edges=edges)``, and so on, for all pairs. Add them to a list of constraints.
 
     Raises
     ------
@@ -429,8 +430,8 @@ def check_constraints_parameter(constraints, of_graphs=False):
             )
         if of_graphs and not each.is_of_graphs:
             raise ValueError(
-                f"constraints[{k}], {each!r}, is for sets of labels; for graphs, pass nodes=t, "
-                "the nodes of type t of a sample, or edges=(t, u), neighbors of types t and u"
+                f"constraints[{k}], {each!r}, is for sets of labels; for graphs, pass nodes=t to "
+                "constrain the nodes of type t, or edges=(t, u) to constrain their neighbors"
             )
 
 

@@ -761,7 +761,7 @@ class LabeledNodes:
     weights : ndarray of shape (n_samples,)
         Sample weights; 0 for samples without a labeled node of positive weight.
     node_weights : ndarray of shape (n_nodes,) or None
-        Weights of the nodes in the loss of their sample. None: all weights are 1.
+        Weights of the nodes in the loss of their sample; None if all weights are 1.
     sample : ndarray of shape (n_nodes,)
         Sample index of each node.
     used : ndarray of bool of shape (n_nodes,)

@@ -3,8 +3,8 @@
 #     base class stores their pointers and allocated sizes, and frees them.
 # (b) A field is identified by its address, which is constant during the life of the object. There are
 #     few fields, and they are requested once per problem, so that a linear search is sufficient.
-# (c) The C library keeps freed arrays of up to 32 MB for later ones, which a large vector does not fit
-#     into. `return_freed_memory` gives them back to the system.
+# (c) The C library keeps the memory of freed arrays of up to 32 MB for later arrays, but larger vectors
+#     cannot use it. `return_freed_memory` returns it to the system.
 """Workspaces with arrays that grow without the GIL."""
 
 from libc.stdlib cimport free, realloc
@@ -14,7 +14,7 @@ cdef extern from "sstruct/_kernels/trim.h":
 
 
 def return_freed_memory():
-    """Return freed memory to the system, which takes some milliseconds; does nothing without glibc."""
+    """Return freed memory to the system, in some milliseconds; has no effect without glibc."""
     with nogil:
         sstruct_trim()
 

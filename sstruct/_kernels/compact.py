@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# Bytes of a changed weight with its index, and of a weight among all.
+# Bytes of a nonzero, or of a changed weight, with its index, and of an entry of a whole vector.
 CHANGED, WHOLE = 12, 8
 
 

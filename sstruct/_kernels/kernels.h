@@ -6,7 +6,7 @@
  * (b) A wheel is built for baseline x86-64. With gcc, wide_kernels.h is also compiled for AVX-512
  * and AVX2, each with vectors of its native width (arrays of 64-byte vectors would be kept in
  * memory on AVX2 machines, thirty times slower), and the best variant for the machine is selected
- * when the module is loaded. Elsewhere (MSVC, clang, Arm) there is only the baseline.
+ * when the module is loaded. Other compilers and machines (MSVC, clang, Arm) use the baseline.
  * (c) The environment variable SSTRUCT_INSTRUCTIONS, read at that time, sets an upper limit on the
  * instruction set, so that every variant can be tested on one machine.
  * (d) No relaxed floating-point options: sums over features are written with several partial sums

@@ -1,4 +1,4 @@
-/* Returns freed memory to the system. glibc keeps freed arrays of up to 32 MB for later ones. */
+/* Returns freed memory to the system. glibc keeps the memory of freed arrays of up to 32 MB. */
 #ifndef SSTRUCT_TRIM_H
 #define SSTRUCT_TRIM_H
 

@@ -172,7 +172,7 @@ class ConformalSSVM(HeldOutPredictor):
     have no loss. Unknown labels are outside of spans. The score of a span is the one of the best
     labeling with it among the k best; it is infinite if there is none. For a segment of
     SegmentSSVM, it is the score of the best of all segmentations with this segment. Segments next
-    to unknown labels, which may continue there, do not count.
+    to unknown labels are ignored, because they may continue there.
 
     **Names** follow MAPIE: `confidence_level`, `predict_set` and `conformity_scores_`; its
     ``conformalize`` is ``fit`` with a FrozenEstimator, and its ``prefit`` and ``cv`` are

@@ -135,8 +135,8 @@ class CalibratedSSVM(HeldOutPredictor):
     threads of the estimator. The temperature takes about 20 passes over the held-out samples.
 
     Approximate probabilities compare each label of a node with its best labeling instead of all.
-    They say nothing about whole labelings, and are as good as the max-marginals, see
-    ``decision_function`` of the estimator.
+    They do not provide probabilities of whole labelings. Their quality depends on the
+    max-marginals, see ``decision_function`` of the estimator.
 
     References
     ----------

@@ -35,9 +35,9 @@ def segment_f1_score(
     ----------
     y_true, y_pred : list of n label sequences, or of n lists of spans
         True and predicted labels, as a list, an object array or Sequences. Labels may be of any
-        hashable type. Or the segments: spans (start, stop, label), each starting where the one
-        before it stops, as of :meth:`SegmentSSVM.predict_spans
-        <sstruct.SegmentSSVM.predict_spans>`; adjacent ones may have the same label.
+        hashable type. Alternatively, segments as returned by :meth:`SegmentSSVM.predict_spans
+        <sstruct.SegmentSSVM.predict_spans>`: spans (start, stop, label), each of which starts where
+        the previous one stops. Adjacent spans may have the same label.
     iou : float, default=0.5
         The smallest intersection over union, in frames, of a predicted segment and the true segment
         of the same label that it matches, in (0, 1]. Usual values are 0.1, 0.25 and 0.5.
@@ -113,9 +113,9 @@ def segment_edit_score(
     ----------
     y_true, y_pred : list of n label sequences, or of n lists of spans
         True and predicted labels, as a list, an object array or Sequences. Labels may be of any
-        hashable type. Or the segments: spans (start, stop, label), each starting where the one
-        before it stops, as of :meth:`SegmentSSVM.predict_spans
-        <sstruct.SegmentSSVM.predict_spans>`; adjacent ones may have the same label.
+        hashable type. Alternatively, segments as returned by :meth:`SegmentSSVM.predict_spans
+        <sstruct.SegmentSSVM.predict_spans>`: spans (start, stop, label), each of which starts where
+        the previous one stops. Adjacent spans may have the same label.
     background : iterable of labels, default=()
         Labels whose segments do not count.
     sample_weight : array-like of shape (n,), default=None

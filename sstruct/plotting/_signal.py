@@ -122,8 +122,8 @@ class SignalDisplay:
             The values to draw.
         labels : dict of str to array of shape (L,) or list of (start, stop, label)
             The label of each node, by the name of the strip; a segment is a longest run of equal
-            labels. Or the segments, each starting where the one before it stops; adjacent ones may
-            have the same label.
+            labels. Alternatively, segments, each of which starts where the previous one stops.
+            Adjacent segments may have the same label.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
 

@@ -154,7 +154,7 @@ class ArcVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_out
         X : list of sentences, lists of pairs (word, tag) of str
             Sentences.
         y : list of int arrays of heads, or of pairs (heads, labels), default=None
-            Their trees, as for :class:`~sstruct.DependencySSVM`. None: all arcs are candidates.
+            Their trees, as for :class:`~sstruct.DependencySSVM`. If None, all arcs are candidates.
 
         Returns
         -------

@@ -24,7 +24,7 @@ def codes_of_dicts(sequence, dict seen, find):
     ----------
     sequence : list
     seen : dict of dicts
-        Codes by name and by value, of names that are strings and values that are strings or numbers.
+        Codes by name and by value. Names are strings, values are strings or numbers.
     find : callable
         ``find(name, value)`` returns the code of any other entry, or None if it is not supported.
 

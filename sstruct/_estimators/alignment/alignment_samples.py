@@ -27,13 +27,13 @@ ADVICE = "All symbols must be known"
 
 @dataclass(frozen=True, eq=False)
 class AlignmentSample:
-    """Two sequences: rows are positions of the first, columns those of the second one.
+    """Two sequences: rows are positions in the first one, columns are positions in the second one.
 
     Attributes
     ----------
     features : ndarray of shape (n_rows, n_columns, n_features)
     first, second : ndarray
-        Symbols; their codes, -1 if unknown, once a model knows them. Empty if there are none.
+        Symbols, or their codes in a model, -1 if unknown. Empty without symbols.
     shape : tuple of int
         Number of rows and of columns.
     """
@@ -43,7 +43,7 @@ class AlignmentSample:
     second: np.ndarray
     shape: tuple
 
-    # Words of errors.
+    # Used in error messages.
     verb: ClassVar = "aligns"
     unmatched: ClassVar = "unaligned"
     advice: ClassVar = (

@@ -90,7 +90,7 @@ def labels_within(scores, threshold):
 
 
 class SpanGaps:
-    """Gaps of spans: those of the best labeling with a span among the k best ones.
+    """Gaps of spans: the gap of the best labeling with a span, among the k best labelings.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class ChainStructure(Windowed, NodeStructure):
     spans_are_segments = False
     # The class of the training data, and the name of the decoder.
     labeled, decoder = LabeledChains, "viterbi"
-    # Returns the problem of chains; arguments as of `chain_problem`.
+    # Function that returns the problem of chains, with the arguments of `chain_problem`.
     new_problem = staticmethod(chain_problem)
     # Beginning of the error for a sequence without an allowed labeling.
     nothing_allowed = "transition_mask forbids every labeling of"
@@ -248,7 +248,10 @@ class ChainStructure(Windowed, NodeStructure):
         return model.classes_[codes[:, 0] if nodes.form == "rows" else codes]
 
     def ranked(self, model, X, k, **options):
-        """Return the output of ``predict_top_k``; options : of `labelings`"""
+        """Return the output of ``predict_top_k``.
+
+        options : keyword arguments of `labelings`
+        """
         check_number("k", k, least=1, whole=True)
         nodes = self.pack(X, model)
         labels, scores = np.empty((2, len(nodes)), dtype=object)

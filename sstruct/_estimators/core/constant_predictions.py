@@ -25,7 +25,8 @@ def constant_prediction(structure, training, w):
     structure : Structure
     training : Training
     w : ndarray of shape (n_weights,)
-        The weights of the fit, in the units of X. The features of the problem are reset to X.
+        The weights of the fit, in the units of X. The features of the problem are scaled back to
+        these units.
     """
     problem, classes = training.problem, training.attributes.get("classes_")
     if isinstance(problem, PartitionedBlocks) or not isinstance(classes, np.ndarray):

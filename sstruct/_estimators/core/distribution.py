@@ -22,8 +22,8 @@ class ObservedLabels:
     n_nodes : ndarray of int of shape (n,)
         Number of nodes of each sample.
     of_labelings : ndarray of int32 of shape (n_nodes,)
-        Known codes for the distribution of labelings: `codes`, or those that also fix what labels
-        of nodes leave open.
+        Known codes for the distribution of labelings, by default `codes`. They may contain more
+        than the labels of nodes, such as boundaries between segments with the same label.
     """
 
     codes: np.ndarray
@@ -113,8 +113,8 @@ class BlockDistribution:
 class IndependentNodes:
     """Probabilities proportional to ``exp(scale * score)`` of the labels of each node.
 
-    Every node is a distribution of its own: exact for rows with one label each, and approximate
-    for max-marginals of larger structures.
+    Nodes are independent. This is exact for rows with one label each, and approximate for
+    max-marginals of larger structures.
 
     Parameters
     ----------

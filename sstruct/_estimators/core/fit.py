@@ -30,7 +30,8 @@ from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 from sstruct.solvers import SOLVER_OF_NAME
 
-# Vectors of this many weights (8 MB) are larger than the other memory of most fits.
+# Freed memory is returned to the system before fits with at least this many weights, whose vectors
+# (8 MB) need more memory than most other arrays.
 MANY_WEIGHTS = 2**20
 # Parameters and options of solvers that a fit may change when it continues from a checkpoint.
 FREE = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggressiveness")

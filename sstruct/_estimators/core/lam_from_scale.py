@@ -166,10 +166,10 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
 
     Notes
     -----
-    O(nnz) time. Form and constant were chosen by cross-validation on about thirty data sets
-    (``benchmarks/defaults.py``). Of the sums of squares and of variances, with and without the
-    bias, and powers of these, the variance predicts the best lam n. The numbers of nodes and labels
-    add little; the power of the number of nodes makes fits faster.
+    O(nnz) time. The form and the constants were chosen by cross-validation on about thirty data
+    sets (``benchmarks/defaults.py``). Among sums of squares and of variances, with and without the
+    bias, and their powers, the sum of variances predicts the best lam n. The numbers of nodes and
+    labels hardly improve the prediction; the power of the number of nodes makes fits faster.
     """
     nodes, total_weight = scale.nodes, scale.total_weight
     spread = _spread(scale.moments, nodes.bias * pairwise_scale**2)

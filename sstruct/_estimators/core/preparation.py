@@ -40,7 +40,7 @@ def check_parameters(structure):
 
 
 def _check_solver(structure, chosen):
-    """Raise an error unless the options of a solver go with each other and with the structure."""
+    """Raise an error if options of a solver conflict with each other or with the structure."""
     parameters, solver = structure.parameters, structure.solvers[chosen.name]
     chosen._check()
     solver.check_installed()

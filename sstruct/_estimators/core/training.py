@@ -198,7 +198,7 @@ class Training:
     def solver_weights(self, w):
         """Convert weights of a fitted model, their bounds or a prior to the units of the solver.
 
-        Returned without a copy if nothing changes, and if they are None.
+        None remains None, and weights are not copied if the units are equal.
         """
         if w is None or self.pairwise_scale == 1:
             return w

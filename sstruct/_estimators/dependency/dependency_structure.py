@@ -165,7 +165,8 @@ class DependencyStructure(Structure):
     def _trees(self, attributes, packed, codes, is_known):
         """Return completions that are trees.
 
-        Initial completions, by another estimator, may be none. Known codes are kept.
+        The codes, such as initial completions by another estimator, may not be trees. Known codes
+        remain unchanged.
         """
         codes = codes.copy()
         problem = self._problem(attributes, packed)

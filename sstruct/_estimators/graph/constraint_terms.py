@@ -72,7 +72,7 @@ def hard_terms(rows, graphs, types, samples, used=None, codes=None):
 
 
 class _Tables:
-    """Different tables of forbidden pairs."""
+    """The distinct tables of forbidden pairs."""
 
     def __init__(self):
         self.tables, self._index = [], {}
@@ -94,15 +94,16 @@ def _pair_tables(constraints, tables):
         t, u = constraint.types
         second = constraint.second if constraint.kind == EXCLUDES else ~constraint.second
         own = np.outer(constraint.first, second)
-        for pair, table in {(u, t): own.T, (t, u): own}.items():  # the second one if t == u
+        for pair, table in {(u, t): own.T, (t, u): own}.items():  # only `own` if t == u
             forbidden[pair] = forbidden.get(pair, False) | table
     return {pair: tables.index(table) for pair, table in forbidden.items()}
 
 
 class _GraphTerms:
-    """The hard terms of one graph, in construction.
+    """The hard terms of one graph, to which constraints are added.
 
-    Arguments of methods number all nodes as in X; attributes number only the nodes that are used.
+    In arguments of methods, nodes are numbered as in X; in attributes, only the nodes that are used
+    are numbered.
     """
 
     def __init__(self, tables, label_counts, K, used, sample):
@@ -128,11 +129,11 @@ class _GraphTerms:
             self._add_exclusion(constraint, self._used(of_first), self._used(of_second))
 
     def _used(self, nodes):
-        """Return the places of the nodes that are used."""
+        """Return the numbers of the nodes that are used, among these nodes."""
         return self.place[nodes[self.used[nodes]]]
 
     def add_count(self, constraint, nodes):
-        """Bound the number of nodes with one of the labels; no bound without nodes."""
+        """Bound the number of nodes with one of the labels; has no effect without nodes."""
         own = self._used(nodes)
         n, n_free = len(own), len(nodes) - len(own)
         least = max(constraint.least - n_free, 0)
@@ -162,19 +163,20 @@ class _GraphTerms:
         return v
 
     def _count(self, nodes, wanted, least, most):
-        """Count the nodes with wanted labels; return the last node and the number for its states.
+        """Add counters of the nodes with wanted labels; return the last one and the counts.
 
-        Each auxiliary node has a state for each number of earlier nodes and value of its own node.
-        Numbers above `least` are not distinguished if `most` is the number of nodes.
+        A state of a counter combines the count before its node, the second one or a later one, with
+        whether this node has a wanted label. The counts are those of the states of the last
+        counter. If `most` is the number of nodes, counts of at least `least` are not distinguished.
         """
         n = len(nodes)
         cap = most if most < n else max(least, 1)
-        # Before tables are made, most of which have (2 cap + 2)^2 entries.
+        # Checked before tables are created, most of which have (2 cap + 2)^2 entries.
         self.n_entries += 4 * n * (cap + 1) ** 2
         if self.n_entries > LARGEST:
             raise ValueError(
                 f"the constraints of X[{self.sample}] require about {self.n_entries} table "
-                f"entries, expected at most {LARGEST}; use smaller bounds of numbers of nodes, or "
+                f"entries, expected at most {LARGEST}; use smaller bounds on numbers of nodes, or "
                 "smaller graphs"
             )
         last, number = int(nodes[0]), np.minimum(wanted, cap)

@@ -1,4 +1,4 @@
-"""Constraints of graphs with several types of nodes: encoding, violations and hard terms."""
+"""Constraints of graphs with several types of nodes: their encoding and violations."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.graph_training import rows_of
 from sstruct._input.label_constraints import check_no_violations
 
-# A constraint is stored as a row of integers: kind, whether it is along edges, two types (equal for
-# a constraint of one type), both bounds (-1: no upper bound), and for each label the sum of FIRST,
-# if it is the first label of the constraint or one of those counted, and SECOND, if it is the
-# second label.
+# A constraint is stored as a row of integers: its kind, whether it is along edges, two types (equal
+# if it has one type), the lower and the upper bound (-1 if there is none), and a sum of flags for
+# each label: FIRST for the first label of the constraint or a label that is counted, and SECOND for
+# the second label.
 KINDS = COUNT, IMPLIES, EXCLUDES = 0, 1, 2
 KIND_OF = {"count": COUNT, "implies": IMPLIES, "excludes": EXCLUDES}
 FIRST, SECOND = 1, 2
@@ -22,7 +22,7 @@ class TypedConstraint:
     Attributes
     ----------
     kind, along_edges, types, least, most
-        See above. For counts along edges, labels are those of the second type.
+        See above. Counts along edges count labels of the second type.
     first, second : ndarray of bool of shape (K,)
         The labels.
     """
@@ -138,7 +138,7 @@ def violations(rows, typed, codes, used):
 
 
 def outside(constraint, n_found, n_free):
-    """Return whether numbers of nodes exceed the bounds for any labels of `n_free` others."""
+    """Return whether the bounds are violated, whatever the labels of `n_free` other nodes are."""
     too_many = (n_found > constraint.most) & (constraint.most >= 0)
     return (n_found + n_free < constraint.least) | too_many
 

@@ -47,7 +47,7 @@ class PairSample:
     row_features: np.ndarray
     column_features: np.ndarray
 
-    # Words of errors.
+    # Used in error messages.
     verb: ClassVar = "matches"
     unmatched: ClassVar = "unmatched"
     advice: ClassVar = (
@@ -282,7 +282,7 @@ def pack_matches(y, packed, ignore_label, name="y"):
 def _codes(name, item, x, ignore_label, partial):
     """Return the codes of the rows of a sample."""
     columns = array_of(masked_as_none(items_of(item)), name, "an array of columns")
-    if not partial:  # pairs would not tell unaligned rows from unknown ones
+    if not partial:  # pairs do not distinguish unaligned and unknown rows
         columns = x.as_columns(name, columns)
     if columns.ndim == 1 and columns.dtype.kind in ("f", "O"):
         columns = as_labels(columns, ignore_label, lambda r: f"{name} at row {r}", x.advice)

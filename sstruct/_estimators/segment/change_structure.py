@@ -29,8 +29,8 @@ from sstruct._problems.segment.segment_arguments import windows_of
 
 # Decoding compares all durations up to the last bin.
 MOST_DURATION = 2**20
-# The bins of "auto" start at these quantiles of the durations in training. Segments that are
-# shorter than all of these are one bin: they occur in wrong change points only.
+# The bins of "auto" start at these quantiles of the durations in training. Shorter segments, which
+# only wrong predictions have, are another bin.
 QUANTILES = (0, 0.1, 0.25, 0.5)
 
 
@@ -78,7 +78,10 @@ class ChangePointStructure(Structure):
         return bins
 
     def chosen_bins(self, changes, lengths, weights, model):
-        """Return the bins of a fit; model: a FittedModel with the weights of its bins, or None."""
+        """Return the bins of a fit.
+
+        model : FittedModel of an earlier fit, whose bins are used, or None
+        """
         bins = self.bins()
         if not isinstance(bins, str):
             return bins
@@ -225,7 +228,7 @@ def automatic_bins(durations, weights):
     """Return bins of durations that start at quantiles of given durations with weights."""
     order = np.argsort(durations)
     total = np.cumsum(weights[order])
-    # Rounding errors of sums do not change the result.
+    # With this tolerance, rounding errors of sums do not change the result.
     at = np.searchsorted(total, np.array(QUANTILES) * total[-1] + 1e-9 * total[-1])
     starts = durations[order][np.minimum(at, len(order) - 1)]
     return np.unique(np.minimum([1, *starts], MOST_DURATION)).astype(np.int64)

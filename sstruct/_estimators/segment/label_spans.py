@@ -10,7 +10,7 @@ from sstruct._checks.shown import plain, shortened
 from sstruct._input.labels import check_label
 from sstruct._problems.segment.segment_arguments import runs_of
 
-# Largest number of nodes of a sample whose spans are converted without an X of this length.
+# Limit on the nodes of a sample whose spans are converted without X, which would limit them.
 MOST_NODES = 10**8
 
 
@@ -67,7 +67,7 @@ def splits_of(y, lengths):
 def labels_and_splits(y, name):
     """Return y with labels of nodes in place of spans, and the result of `splits_of`.
 
-    The second result is None if y has no spans, which may have any lengths.
+    Numbers of nodes are those of the spans. The second result is None if y has no spans.
     """
     items = _items(y)
     if not any(map(has_spans, items)):
@@ -92,7 +92,7 @@ def _items(y):
 
 def has_spans(item):
     """Return whether a sample of y is a list of spans, the first of which starts at 0."""
-    # The first item alone decides in most cases. Subclasses of lists may have any length.
+    # In most cases, the first item is sufficient. Subclasses of lists may have any length.
     if not isinstance(item, list | tuple) or not isinstance(next(iter(item), None), tuple):
         return False
     spans = [tuple(span) if isinstance(span, tuple) else () for span in item]

@@ -12,9 +12,9 @@ from sstruct._problems.segment._segment_sums import SegmentSums
 
 
 class SegmentGaps:
-    """Gaps of segments: the best score minus that of the best segmentation with the segment.
+    """Gaps of segments: the best score minus the best score of segmentations with the segment.
 
-    They are exact, unlike those of spans of labels, for which the k best labelings are searched.
+    They are exact. For spans of labels, only the k best labelings are compared.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class SegmentGaps:
         self.structure, self.model = structure, model
 
     def within(self, samples, threshold, k):
-        """Return the segments whose gap is at most a threshold, with the predicted ones.
+        """Return the segments whose gap is at most a threshold, and the predicted segments.
 
-        If it is infinite, the segments in the k best segmentations.
+        If the threshold is infinite, return the segments of the k best segmentations.
 
         Returns
         -------
@@ -56,8 +56,8 @@ class SegmentGaps:
     def of_truth(self, X, y, k):
         """Return the gap of each true segment, its sample, and whether samples have a known label.
 
-        ``inf`` for segments that the model forbids. Segments next to unknown labels, which may
-        continue there, do not count, nor do samples without an allowed segmentation.
+        The gap of segments that the model forbids is ``inf``. Segments next to unknown labels are
+        ignored, because they may continue there, as are samples without an allowed segmentation.
         """
         structure, model = self.structure, self.model
         samples = structure.pack(X, model)
@@ -94,7 +94,7 @@ class SegmentGaps:
     def _true_rows(self, labels, known, splits, offsets):
         """Return sample, start, stop and code of true segments of known duration.
 
-        The code of labels that are not among those of the model is -1.
+        The code of labels that the model does not have is -1.
         """
         codes, ends = encode(labels, self.model.classes_), np.zeros(len(labels) + 1, dtype=bool)
         ends[offsets] = True
@@ -102,7 +102,7 @@ class SegmentGaps:
         begins[1:-1] |= (labels[1:] != labels[:-1]) | (known[1:] != known[:-1])
         first = np.flatnonzero(begins[:-1])
         stop = np.append(first[1:], len(labels))[: len(first)]
-        # Whether the node on either side is in the sample, and unknown.
+        # Whether the node before or after the segment is in the sample and has no known label.
         is_cut = (~ends[first] & ~known[first - 1]) | (~ends[stop] & ~np.append(known, True)[stop])
         kept = known[first] & ~is_cut
         first, stop = first[kept], stop[kept]

@@ -71,7 +71,7 @@ class SegmentStructure(ChainStructure):
         return super().labels(without_spans(y, nodes.lengths, self.self_transitions), nodes)
 
     def splits(self, y, nodes):
-        """Return the nodes where y has a segment after one with the same label, (n_nodes,)."""
+        """Return a mask (n_nodes,) of the starts of segments after one with the same label."""
         if not self.self_transitions:
             return np.zeros(nodes.offsets[-1], dtype=bool)
         return splits_of(y, nodes.lengths)
@@ -159,7 +159,7 @@ class SegmentStructure(ChainStructure):
     def labelings(self, model, nodes, codes, spans=None):
         """Return the labels of the nodes in segmentations, or lists of their segments.
 
-        spans : whether to return segments; None: if labels do not determine them
+        spans : whether to return segments; None returns them if labels do not determine them
         """
         if spans is None:
             spans = model.get("_self_transitions") is not None

@@ -52,7 +52,7 @@ class LabeledSegments(LabeledChains):
         limits = duration_limits(structure.min_duration, structure.max_duration, labels)
         self.limits = np.repeat(limits, n_states, axis=1)
         self.self_transitions = bool(structure.self_transitions)
-        # Also in the codes that identify the data, which are the same array.
+        # This also changes the codes that identify the data, which are the same array.
         self.codes[structure.splits(y, nodes) & (self.codes >= 0)] += len(self.classes)
         self._check_durations()
         self.kinds, function = segment_features(structure.segment_features)
@@ -82,7 +82,7 @@ class LabeledSegments(LabeledChains):
         K = len(self.classes)
         first, stop, block = runs_of(self.codes, self.start, self.length, K)
         label, duration = self.codes[first] % K, stop - first
-        # Segments next to nodes that are not used may be longer than what is known of them.
+        # Segments next to nodes that are not used may continue at these nodes.
         is_cut = ~ranges.starts_here[block] & (first == self.start[block])
         is_cut |= ~ranges.ends_here[block] & (stop == (self.start + self.length)[block])
         least, most = self.limits[:, label]

@@ -7,14 +7,14 @@ from sstruct._oracles.core._graph_costs cimport GraphCosts
 cdef struct HardTerms:
     # The constraints of one graph with V nodes, E edges and K labels. Nodes V, V + 1, ... are auxiliary.
     const unsigned char* is_forbidden   # (V, K)
-    const int32_t* edge_table           # (E,): the table (K, K) of each edge, -1 if it has none
+    const int32_t* edge_table           # (E,): index of the table (K, K) of each edge, or -1
     Py_ssize_t n_extra                  # number of auxiliary nodes
     const int32_t* n_states             # (n_extra,): their numbers of labels
     Py_ssize_t n_links                  # number of edges to auxiliary nodes
     const int32_t* ends                 # (n_links, 2): sorted by the second end, which is auxiliary
     const int32_t* link_table           # (n_links,)
-    const int64_t* first_entry          # of each table, in:
-    const unsigned char* tables         # 1: the pair of labels is forbidden
+    const int64_t* first_entry          # position of each table in `tables`
+    const unsigned char* tables         # 1 if the pair of labels is forbidden
 
 
 cdef class GraphConstraints:

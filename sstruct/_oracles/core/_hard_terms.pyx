@@ -1,12 +1,12 @@
 # Design:
 # (a) Constraints forbid labels of nodes, pairs of labels at edges, and combinations of any number of
-#     labels. The last ones are expressed by auxiliary nodes, such as counters, that are joined to nodes
+#     labels. These combinations are expressed by auxiliary nodes, such as counters, that are joined to nodes
 #     and to other auxiliary nodes by edges with forbidden pairs. Decoders of pairwise models support
 #     such constraints without further code, and their bounds remain valid.
-# (b) The state of an auxiliary node must not restrict later nodes more than another possible state does:
-#     it is the only possible one given earlier nodes, or no later node is joined to it. A labeling is
-#     therefore allowed if and only if the first possible state of each auxiliary node exists.
-# (c) Few different tables are shared by many edges. All indices are validated here once.
+# (b) An auxiliary node may have more than one possible state, given earlier nodes, only if no later node
+#     is joined to it. To check a labeling, the first possible state of each auxiliary node is chosen in
+#     order; the labeling is forbidden if and only if an auxiliary node has none.
+# (c) Many edges share a few tables. All indices are validated here once.
 """Hard constraints of the labels of graphs."""
 
 from libc.stdint cimport int32_t
@@ -22,16 +22,16 @@ cdef class GraphConstraints:
     Parameters
     ----------
     is_forbidden : array-like of bool of shape (n_rows, K)
-        Whether each node may not have a label; a row for each node of each graph.
+        Whether each label is forbidden at each node; the rows are the nodes of all graphs.
     edge_table : array-like of int of shape (n_edges,)
-        The table of forbidden pairs, of shape (K, K), of each edge; -1 if it has none.
+        Index of the table of forbidden pairs, of shape (K, K), of each edge; -1 if it has none.
     n_states : array-like of int
         Number of states of each auxiliary node.
     ends : array-like of int of shape (n_links, 2)
         Edges to auxiliary nodes, which follow the nodes of their graph. The second end is auxiliary and
         after the first one. In each graph, links are sorted by their second ends.
     link_table : array-like of int of shape (n_links,)
-        The table of each link.
+        Index of the table of each link.
     tables : list of ndarray of bool
         Forbidden pairs of labels.
     sizes : array-like of int of shape (n_graphs, 4)
@@ -39,7 +39,7 @@ cdef class GraphConstraints:
     samples : array-like of int of shape (n_graphs,)
         Index of each graph in X, for messages.
     allowed_labels : array-like of int of shape (n_rows,), optional
-        Labels of all nodes that satisfy the constraints. If missing, they may have to be searched for.
+        Labels of all nodes that satisfy the constraints. If None, decoders have to search for them.
 
     Raises
     ------
@@ -112,7 +112,7 @@ cdef class GraphConstraints:
         return 2 * self.n_labels * sizes[:, 1] + np.diff(of_links[np.asarray(self.first_link)])
 
     def satisfied(self, edges, labels):
-        """Return whether labels of all nodes satisfy the constraints of each graph, for tests and files.
+        """Return whether labels of all nodes, as from a file, satisfy the constraints of each graph.
 
         Parameters
         ----------

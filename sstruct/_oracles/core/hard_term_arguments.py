@@ -29,4 +29,4 @@ def check_tables(sizes, firsts, K, edge_table, n_states, ends, link_table, shape
     if (shapes[edge_table[edge_table >= 0]] != K).any() or (
         shapes[link_table] != np.stack([of_u, of_v], axis=1)
     ).any():
-        raise ValueError("a table of constraints has another shape than the labels of its nodes")
+        raise ValueError("the shape of a table of constraints differs from the labels of its nodes")

@@ -5,8 +5,8 @@
 #     where the sum of the minima of all terms is a lower bound for any m.
 # (b) Constraints (_hard_terms.pyx) forbid labels and pairs, by infinite costs, and add auxiliary nodes
 #     without costs. Multipliers are finite, so that forbidden labels and pairs remain forbidden.
-# (c) Auxiliary nodes come first. Sweeps then choose the states of counters before labels, which agree
-#     with these, so that they find allowed labels early. On grids of 100 nodes with four constraints,
+# (c) Auxiliary nodes come first. Sweeps then choose the states of counters before the labels that have to
+#     agree with them, and find allowed labels earlier. On grids of 100 nodes with four constraints,
 #     searches visit a third as many nodes of the tree as with auxiliary nodes at the end.
 """Roots of searches with the costs of graphs."""
 
@@ -149,7 +149,7 @@ cdef class GraphRoot(SearchNode):
         return 0
 
     cdef Py_ssize_t place(self, Py_ssize_t v) noexcept nogil:
-        """Return the place here of a node of HardTerms, which has auxiliary nodes at the end."""
+        """Return the index in this model of a node of HardTerms, whose auxiliary nodes are the last."""
         cdef Py_ssize_t n_nodes = self.n_nodes - self.n_extra
         return v + self.n_extra if v < n_nodes else v - n_nodes
 

@@ -18,7 +18,7 @@ cdef class ReducedModel(Storage):
     cdef int32_t* part
     cdef int32_t* node_from
     cdef int32_t* label_from
-    # Edges, with tables and messages of both ends, and the number for which there is room.
+    # Edges, with tables and messages of both ends; allocated numbers of edges, entries and messages.
     cdef Py_ssize_t edge_room, entry_room, message_room
     cdef int32_t* ends
     cdef int8_t* edge_gone

@@ -13,7 +13,8 @@ typedef struct {
 } sstruct_table;
 
 /* mine -= share costs;  out[k] = min_j table(j, k) - mine[j];  of_t += out - theirs;  theirs = out.
- * A cost of +inf removes a label, and all others remain unchanged if `out` is +inf. */
+ * Labels of cost +inf are ignored. If out[k] is +inf, of_t[k] becomes +inf, and
+ * theirs[k] is unchanged. */
 #define SSTRUCT_SEND(TARGET, NAME, SMALL)                                                    \
     TARGET SSTRUCT_KERNEL void sstruct_product_##NAME(                                       \
         const double *__restrict source, int64_t K, const sstruct_table *table, int64_t L,   \

@@ -2,9 +2,9 @@
  *
  * With gcc, each is also compiled for AVX-512 and AVX2; kernels.h selects the variant. Compilers
  * vectorize the first product automatically, but not the minima of the second, which uses explicit
- * vector instructions. On AVX-512, tables of at most 8 rows and columns, whose rows fit into one
- * vector, have functions of their own: with 8 labels, a sweep takes half the time. +inf forbids; there is no NaN, because weights of tables with +inf are
- * positive. */
+ * vector instructions. With AVX-512, separate functions multiply tables of at most 8 rows and columns,
+ * whose rows fit into one vector: with 8 labels, a sweep takes half of the time. +inf forbids; there is
+ * no NaN, because weights of tables with +inf are positive. */
 #ifndef SSTRUCT_MIN_PLUS_H
 #define SSTRUCT_MIN_PLUS_H
 

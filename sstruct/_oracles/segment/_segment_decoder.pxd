@@ -16,7 +16,7 @@ cdef class SegmentDecoder(Storage):
     cdef readonly Py_ssize_t n_labels, n_bins
     cdef const int64_t[::1] bins              # the smallest duration of each
     cdef const int64_t[::1] least, most       # durations of each label
-    # Durations that have a bin of their own, and their bins; durations of the other bins. By label.
+    # For each label: durations that are the only one of a bin, with their bins, and the other bins.
     cdef const int64_t[::1] single_at, single, single_bin
     cdef const int64_t[::1] window_at, window_least, window_most, window_bin
     # Scratch memory of this object.

@@ -2,9 +2,9 @@
 # (a) The score of a segment of label k from node s to e - 1 is
 #         total[e] - total[s] - stay + duration score of e - s + term of s and e,
 #     where total[e] sums the scores of the label's nodes before e, each with a step inside a segment.
-# (b) The highest score of each node is subtracted, and its sum is kept as `shift`. So sums remain
-#     small where the model is confident, and with them the rounding errors of their differences.
-# (c) Forbidden nodes do not enter `total`; whoever reads it must not let a segment contain one.
+# (b) The highest score of each node is subtracted, and the sum of these is kept as `shift`. Sums, and the
+#     rounding errors of their differences, then remain small at nodes where the model is confident.
+# (c) Forbidden nodes are not added to `total`. Its users must exclude segments that contain them.
 """Scores of a sequence of segments, for sums, max-marginals and rankings of segmentations."""
 
 import numpy as np
@@ -35,7 +35,7 @@ cdef class SegmentRanges(Storage):
         self.bin = bin_.astype(np.int64)
 
     cdef int load(self, const SegmentScores* scores, double scale) except -1 nogil:
-        """Set the scores of a sequence, of known ends; the arrays must remain valid."""
+        """Set the scores of a sequence whose ends are known; the arrays must remain valid."""
         cdef Py_ssize_t l, j, k, K = self.n_labels, at, L = scores.L, KP = scores.KP
         cdef const double* theta = scores.theta
         cdef const double* edge = scores.edge

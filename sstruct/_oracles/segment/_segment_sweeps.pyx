@@ -11,8 +11,8 @@
 #     the sum over all of them is used. The other pairs are bounded by s <= l, e - least > l and
 #     the distance only. With blocks whose size is the width of the bin, such pairs are in the same
 #     block, where all distances are allowed, or in neighboring ones, where one of both ends has a
-#     prefix or suffix of the other's block. So sums of prefixes and suffixes suffice: constant time
-#     for each node, label and bin, and nothing is subtracted.
+#     prefix or suffix of the other's block. Sums of prefixes and suffixes are therefore sufficient.
+#     They take constant time for each node, label and bin, and nothing is subtracted.
 # (e) With scores of whole segments, all pairs of ends are visited.
 """Sums and maxima over the segmentations of a sequence: partition function, marginals and samples."""
 
@@ -103,7 +103,7 @@ cdef class SegmentSweeps(SegmentRanges):
         self.grow(<void**> &self.room, max(K, 6 * (L + 1)), sizeof(double))
         for i in range(L):
             l = L - 1 - i if reverse else i
-            # The node after the boundary that comes before node i of this order.
+            # The boundary between nodes i - 1 and i in this order is the one before node b.
             b = l + 1 if reverse else l
             for k in range(K):
                 for j in range(K if i > 0 else 0):

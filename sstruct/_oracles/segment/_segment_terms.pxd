@@ -1,4 +1,4 @@
-# Scores of a sequence of segments; those of whole segments in constant time, from sums over first nodes.
+# Scores of sequences of segments. The score of a whole segment takes constant time, by cumulative sums.
 from libc.stdint cimport int32_t, int64_t
 
 

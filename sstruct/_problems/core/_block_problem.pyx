@@ -142,8 +142,8 @@ cdef class BlockProblem:
         """Write argmax_y h(y) + loss_weight L_i(y) over labelings with L_i(y) / h(y) in an interval.
 
         The constrained lambda-oracle ([C15], eq. 12): h(y) = margin + <w, phi(x_i, y) -
-        phi(x_i, y_i)>, positive. The answer's `found` tells whether there is one; its value and its
-        bound are those of h(y) + loss_weight L_i(y).
+        phi(x_i, y_i)>, positive. `found` of the answer is whether such a labeling exists; its value and
+        bound refer to h(y) + loss_weight L_i(y).
         """
         return self.lacks(b"maximize_between")
 
@@ -178,12 +178,12 @@ cdef class BlockProblem:
         return 0
 
     cdef void track(self, const double* w) noexcept nogil:
-        """Say that, until the next call, only this object reads the weights at w, and only its `scatter`
-        changes them.
+        """Assume that, until the next call, only this object reads the weights at w, and only its
+        `scatter` changes them.
 
-        NULL: nothing is known of any weights. Changes no labeling that `maximize` finds, except by
-        rounding. The object may keep what it has computed from weights, and changes of the weights
-        themselves; it writes them back in the next call.
+        NULL ends the assumption. The labelings that `maximize` finds do not change, except by rounding.
+        The object may store results computed from the weights, and changes of the weights, which it
+        writes back in the next call.
         """
 
     cdef int retain(
@@ -276,12 +276,12 @@ cdef class BlockProblem:
 
     @property
     def oracle_is_quick(self):
-        """Whether the oracle takes little longer than a look at cached labelings does."""
+        """Whether the oracle takes little longer than scoring cached labelings."""
         return False
 
     @property
     def oracle_is_slow(self):
-        """Whether the oracle takes longer than the same `oracle_work` of looks at cached labelings."""
+        """Whether the oracle takes longer than scoring cached labelings with the same work."""
         return False
 
     cpdef BlockProblem fork(self):

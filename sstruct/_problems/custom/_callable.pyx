@@ -77,7 +77,7 @@ cdef class CallableProblem(BlockProblem):
 
     @property
     def oracle_is_slow(self):
-        """True, as is usual for oracles of users."""
+        """True, because oracles of users are usually slow."""
         return True
 
     def _open(self):

@@ -36,8 +36,8 @@ cdef class SegmentProblem(ChainProblem):
     cdef Py_ssize_t given_weight_at
     cdef const double[:, ::1] given
     cdef const int64_t[::1] given_at         # of each row
-    # Segments after one with the same label. Labels of the chain are those of the nodes; codes and
-    # known codes are described in segment_arguments.py.
+    # For segments that follow one with the same label. The chain has the labels of the nodes; codes
+    # and known codes are described in segment_arguments.py.
     cdef bint splits
     cdef Py_ssize_t split_at                 # position of the weights, or -1
     cdef const int32_t[::1] true_code, known_code    # of each row

@@ -1,17 +1,17 @@
 # Design:
-# (a) A chain whose runs of equal labels have scores and limits of their durations: in addition to phi
-#     of _chain_problem.pyx, the number of runs of each label and bin of durations. A code is that of a
-#     chain, the labels of the nodes, unless a segment may follow one with the same label: then K is added
-#     to the label where it starts (segment_arguments.py). A run is a longest part of a code without such
-#     a start and with one label. The methods of the chain get the labels of the nodes, and their results
-#     are corrected: a split has its own weight in place of that of the step from the label to itself.
+# (a) A chain whose runs of equal labels have scores and limits of their durations. In addition to phi of
+#     _chain_problem.pyx, phi has the number of runs of each label and bin of durations. A code consists of
+#     the labels of the nodes. If a segment may follow one with the same label, K is added to the label of
+#     its first node (segment_arguments.py); this is a split. A run is a longest part of a code with one
+#     label and without splits. Methods of the chain are called with the labels of the nodes, and their
+#     results are corrected: a split has its own weight, which replaces the weight of the step.
 # (b) A run at an end of a block that is not an end of the sequence (`starts_here`, `ends_here`) may
 #     continue at nodes that are not used. Its duration is unknown: it has no duration weight and no
 #     minimum duration.
 # (c) phi may also have features of whole segments, for each label: the mean of the rows of a run; for each
 #     of its ends inside the block, the mean minus the row outside (contrast); its first and last row; and
-#     given features. Runs of unknown duration have none. The weights of those that are made of rows come
-#     after the weights of rows.
+#     given features. Runs of unknown duration have none. The weights of features that are computed from
+#     rows follow the weights of rows.
 # (d) The loss may be a sum over segments in place of one over nodes, see SegmentLoss: the number of true
 #     segments (boundaries) plus, for each segment (boundary) of the labeling, -1 if it matches a true one,
 #     else 1.
@@ -85,7 +85,7 @@ cdef class SegmentProblem(ChainProblem):
     given : SegmentRows or None
         Features of segments, if the model has weights for them.
     segment_loss : SegmentLoss or None
-        The loss; `cost` must be zero. None: it is a sum over nodes.
+        The loss; `cost` must be zero. If None, the loss is a sum over nodes.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ cdef class SegmentProblem(ChainProblem):
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
 
     def _set_splits(self, labels, known):
-        """Set everything that segments after one with the same label need."""
+        """Set the attributes for segments that follow one with the same label."""
         K, no_codes = self.n_labels, np.zeros(1, dtype=np.int32)
         if self.splits and self.states_per_label > 1:
             raise ValueError("segments after one with the same label require one state per label")
@@ -133,7 +133,7 @@ cdef class SegmentProblem(ChainProblem):
         self.bound = np.zeros(self.max_code_size if self.splits else 1, dtype=np.uint8)
 
     def _set_terms(self, model, given, segment_loss):
-        """Set everything that features of segments and their loss need."""
+        """Set the attributes for the features of segments and their loss."""
         K, n_rows, at = self.n_labels, self.features.n_rows, self._layout.starts
         lengths = np.asarray(self.length)
         check_segment_rows(given, model, np.asarray(self.start), lengths, n_rows)
@@ -177,7 +177,7 @@ cdef class SegmentProblem(ChainProblem):
 
     @property
     def oracle_is_quick(self):
-        """Whether saving calls of the oracle does not pay: it takes longer than that of a chain."""
+        """False: the oracle takes longer than that of a chain, so that saving calls is worthwhile."""
         return False
 
     def norms(self):
@@ -525,9 +525,9 @@ cdef class SegmentProblem(ChainProblem):
 
     cdef double correction_of_distance(
             self, Py_ssize_t L, const int32_t* a, const int32_t* b) noexcept nogil:
-        """Return the change of the squared distance of the labels' chains by splits.
+        """Return how much splits increase the squared distance of the labelings without splits.
 
-        Relative to these chains, the count of steps from label k to itself decreases by n, and that of
+        Relative to these, the count of steps from label k to itself decreases by n, and that of
         splits of k increases by n, for the difference n of the numbers of splits.
         """
         cdef Py_ssize_t l, side, K = self.n_labels
@@ -666,8 +666,8 @@ cdef class SegmentProblem(ChainProblem):
                 if code[l] >= self.n_labels and (
                         l == 0 or self.label_of(code[l - 1]) != self.label_of(code[l])):
                     raise ValueError(
-                        f"block {i}: a labeling code has {code[l]} at position {l}, a segment after "
-                        "one with the same label, which is not there")
+                        f"block {i}: a labeling code has {code[l]} at position {l}, which requires "
+                        f"label {code[l] % self.n_labels} at the position before")
         ChainProblem.check_code(self, i, labels)
         while stop < L:
             first = stop

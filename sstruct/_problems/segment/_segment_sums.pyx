@@ -126,7 +126,7 @@ cdef class SegmentSums(WrappedProblem):
         """Find all segments in segmentations with scores near the best one; requires `maxima`.
 
         threshold : float
-            Largest difference of the best score of a segmentation with the segment from the best score.
+            Largest difference between the best score and the best one of segmentations with the segment.
 
         Returns
         -------

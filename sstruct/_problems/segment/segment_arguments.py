@@ -203,10 +203,10 @@ def number_of_bins(bins):
 
 
 # Design: a code of a segmentation has a number for each node: the index k of its label, or K + k if
-# a segment starts at the node after another one with this label. So each segmentation has one code,
-# which is the labels of the nodes if adjacent segments have different labels. Known codes may leave
-# boundaries open: -1 is any label, and k only means the label. A boundary before the node is
-# required by K + k, and forbidden by 2 K + k, after a node with the same label.
+# a segment starts at the node after another one with this label. Each segmentation has one code. If
+# adjacent segments have different labels, it consists of the labels of the nodes. Known codes may
+# leave boundaries open: -1 allows any label, and k any boundary. After a node with the same label,
+# K + k requires a boundary before the node, and 2 K + k forbids it.
 
 
 def labels_of(codes, n_codes, model):
@@ -242,7 +242,7 @@ def runs_of(labels, start, length, n_labels=None):
         The label of each row, or the code if `n_labels` is given.
     start, length : ndarray of shape (n_blocks,)
     n_labels : int or None
-        None: segments are runs of equal labels.
+        If None, segments are runs of equal labels.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def runs_of(labels, start, length, n_labels=None):
     row = np.arange(n_before[-1] + length[-1]) + np.repeat(start - n_before, length)
     block = np.repeat(np.arange(len(start)), length)
     labels = labels[row]
-    # A label that continues a segment of the same label equals the code before it, up to K.
+    # The code of a node that continues a segment is its label: the code before it, modulo K.
     before = labels if n_labels is None else labels % n_labels
     begins = np.r_[True, (labels[1:] != before[:-1]) | (block[1:] != block[:-1])]
     at = np.flatnonzero(begins)

@@ -11,7 +11,7 @@ cdef class RunningAverage:
 
 cdef class PassAverage:
     cdef readonly Py_ssize_t n_weights, count
-    cdef int32_t[::1] index         # of the entries; None: all weights have one
+    cdef int32_t[::1] index         # of each entry, or None if every weight has an entry
     cdef double[::1] entries
 
     cdef void _exchange(self, double[::1] w) noexcept nogil

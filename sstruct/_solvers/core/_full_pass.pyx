@@ -96,8 +96,8 @@ def full_pass(
         Range [first, last) of blocks, for one shard of the data. With a state, the shards must be
         passed in order.
     gaps : bool
-        False if the memory of the state's weights contains others, so that block gaps must not be
-        computed.
+        Whether block gaps may be computed. Pass False while the memory of the state's weights
+        contains other weights.
 
     Returns
     -------

@@ -1,11 +1,11 @@
 # Design:
 # (a) Branch and bound (_exact_decoder.pyx) with constraints (_hard_terms.pyx). Moves ignore the
-#     constraints; their labels are used only if they satisfy them. If these labels are optimal without
-#     constraints, they are optimal.
-# (b) A call always returns labels that satisfy the constraints. Calls of training know such labels from
-#     the start: the true ones. In other calls, a search that has found none when it reaches a limit goes
-#     on without a time limit until it finds the first ones.
-# (c) Max-marginals: one search for each label of each node, which starts from the labels known so far.
+#     constraints; their labels are used only if they satisfy them. If moves prove that such labels are
+#     optimal without constraints, they are also optimal with constraints.
+# (b) A call always returns labels that satisfy the constraints. In training, the true labels do. In other
+#     calls, a search that reaches a limit before it finds such labels continues without a time limit
+#     until it finds some.
+# (c) Max-marginals are computed by a search for each label of each node.
 """Branch and bound with constraints as a decoder of labeled graphs."""
 
 from libc.math cimport INFINITY
@@ -18,7 +18,7 @@ from sstruct._oracles.core._hard_terms cimport GraphConstraints, HardTerms, are_
 from sstruct._oracles.graph._decoder cimport GraphDecoder
 from sstruct.inference._methods._exact_decoder cimport ExactDecoder
 
-# Differences from the best energy that no labeling has, so that a search ends at the first one.
+# Slack of a search that ends at the first labeling it finds; larger than all differences of energies.
 cdef double ANY = 1e300
 
 
@@ -28,7 +28,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
     Parameters
     ----------
     constraints : GraphConstraints
-        Of the graphs of the problem.
+        The constraints of the graphs of the problem.
     random_state, max_time, keeps, most_work, most_entries
         As for ExactDecoder.
     """
@@ -83,7 +83,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
                 labels[v] = others[v]
 
     cdef int search_on(self, GraphAnswer* answer) except -1 nogil:
-        """Search without a time limit until the first allowed labels; raise if there are none."""
+        """Search without a time limit until allowed labels are found; raise if there are none."""
         if answer.bound < INFINITY:
             self.limits.begin(INFINITY, self.most_work, ANY)
             self.root.is_first = True
@@ -101,9 +101,9 @@ cdef class ConstrainedDecoder(ExactDecoder):
 
     cdef int marginals(
             self, const GraphCosts* costs, const int32_t* labels, double* out) except -1 nogil:
-        """Set out to the least costs found of allowed labels with each label of each node.
+        """Set out[v, k] to the least cost found of allowed labels that have label k at node v: (V, K).
 
-        +inf if there are none, or if none were found within the limits.
+        The cost is +inf if there are none, or if none were found within the limits.
         """
         cdef Py_ssize_t v, k, K = costs.n_labels
         cdef double cost = labeling_cost(costs, labels)

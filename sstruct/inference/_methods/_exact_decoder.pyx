@@ -11,7 +11,8 @@
 # (d) A hasty call (`set_hasty` of the problem) is limited to a few sweeps over the multipliers, which
 #     usually find a better labeling than the moves. The solver repeats it without haste if the labeling
 #     does not allow a step.
-#     A certificate may leave a slack (`set_slack` of the problem): a bound close to the cost suffices.
+#     A certificate may have a slack (`set_slack` of the problem): a search then stops once its bound is
+#     close enough to the cost.
 # (e) Forks share the memory. Only one thread decodes a graph at a time.
 """Branch and bound as a decoder of labeled graphs."""
 
@@ -54,7 +55,7 @@ cdef class GraphSearchMemory:
     certified : dict of (ndarray, ndarray)
         Labels and multipliers of the last call of a graph in the present certificate, if any.
     slack : float
-        Calls in the present certificate may stop once their bound is lower than the cost by this.
+        Calls in the present certificate may stop once their bound is below the cost by at most this.
     searches, proofs : dict of int
         The number of calls of each graph in training that were not hasty, and of those whose result
         is proven.
@@ -170,7 +171,7 @@ cdef class ExactDecoder(GraphDecoder):
         return self.count(answer)
 
     cdef int count(self, const GraphAnswer* answer) except -1 nogil:
-        """Count a call in training that may not be hasty."""
+        """Count the call if it is one of training and not hasty."""
         if self.keeps and self.is_training and not self.is_hasty:
             with gil:
                 self.kept.count(self.block, answer.exact)
@@ -182,7 +183,7 @@ cdef class ExactDecoder(GraphDecoder):
         """Search for better labels, and set `exact` and `bound`.
 
         hard : constraints, or NULL
-        answer : its cost is that of the labels    IN; +inf if they are not allowed    IN and OUT
+        answer : its cost is the cost of the labels, +inf if they are not allowed    IN and OUT
         """
         cdef const double* multipliers = NULL
         cdef Py_ssize_t v
@@ -212,11 +213,11 @@ cdef class ExactDecoder(GraphDecoder):
         return 0
 
     cdef int search_on(self, GraphAnswer* answer) except -1 nogil:
-        """Search further if no allowed labels were found."""
+        """Continue a search that has found no allowed labels; here, all labels are allowed."""
         return 0
 
     cdef int set_limits(self, double magnitude) noexcept nogil:
-        """Set the limits of a search whose energies have a magnitude."""
+        """Set the limits of a search, given the magnitude of its energies."""
         cdef double most_work = self.most_work, slack = SLACK * (1 + magnitude)
         if not self.is_training:
             slack = max(slack, self.kept.slack)

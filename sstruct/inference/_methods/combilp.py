@@ -8,7 +8,8 @@ outside add their minima to the part [2], so that
     minima of the nodes outside + minimum of the part
 
 is a lower bound. The labels of the part and of the nodes outside have that energy if they minimize
-the costs of all edges between them. Otherwise, the nodes outside at the other edges join the part.
+the costs of all edges between them. Otherwise, the outer ends of the other edges are added to the
+part.
 
 [1] B. Savchynskyy, J. Kappes, P. Swoboda, C. Schnörr. Global MAP-optimality by shrinking the
 combinatorial search area with convex relaxation. NIPS 2013.
@@ -128,7 +129,7 @@ class Part:
 
 
 def combilp(mrf, record, sweeps, solve):
-    """Minimize the part that is not tight, and let it grow; return the status.
+    """Minimize the part that is not tight, extend it as needed, and return the status.
 
     Parameters
     ----------

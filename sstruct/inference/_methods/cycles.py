@@ -7,9 +7,10 @@ differ. Along a cycle C, labels change an even number of times: for each F of od
 
 For planar models without node costs, these inequalities of all cycles describe the convex hull of
 the labelings [1]. Those of triangles and of cycles of four edges, the faces of a grid, are few.
-Others are added if a solution violates them: they correspond to paths that are shorter than 1, with
-length z_e for an edge between equal copies of two nodes, and 1 - z_e between different ones, from a
-node to its other copy.
+Others are added if a solution violates them. To find them, each node has two copies. An edge e
+connects the first copies of its ends and their second copies with length z_e, and a first with a
+second copy with length 1 - z_e. A path from a node to its other copy that is shorter than 1 is a
+cycle whose inequality is violated.
 
 [1] F. Barahona, A. R. Mahjoub. On the cut polytope. Mathematical Programming 36, 1986.
 """

@@ -126,7 +126,7 @@ def _program(model, n_integers, polytope):
 
 
 def _cut(polytope, record, deadline):
-    """Add violated inequalities of cycles until none is left or the gap is closed.
+    """Add inequalities of cycles until none is violated or the gap is closed.
 
     deadline : float
         Time limit in addition to the one of the record, on the clock of ``time.monotonic()``.

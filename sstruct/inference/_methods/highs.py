@@ -28,10 +28,10 @@ answer((found.status, found.x, last))
 
 
 def solve_here(costs, program, options, solver="milp"):
-    """Call a solver; return its status, x, and a lower bound or the multipliers.
+    """Call a solver; return its status, the solution, and a bound or multipliers.
 
-    The last two are None if they are missing. The multipliers are those of the inequalities of
-    ``"linprog"``, at most 0; the bound is the one of ``"milp"``.
+    ``"milp"`` returns a lower bound, and ``"linprog"`` the multipliers of inequalities, at most 0.
+    The last two results are None if the solver has not found them.
     """
     found = getattr(optimize, solver)(costs, **program, options=options)
     last = found.mip_dual_bound if solver == "milp" else found.ineqlin.marginals

@@ -50,8 +50,8 @@ MOST_ENTRIES = 2**23
 # Iterations of belief propagation after other methods. Its labelings are better if pairs are
 # frustrated: by 3 to 5 % on Ising models, before combination.
 MOST_PROPAGATIONS = 100
-# Limits on the size of models that branch and bound searches before message passing, and on this
-# work. It proves matchings of ten nodes in a millisecond, after up to six of message passing.
+# Limits on the size of models that branch and bound searches before message passing, and on its
+# work. Matchings of ten nodes are proven within a millisecond; message passing takes up to six.
 SMALL = 2**16
 WORK_OF_SMALL = 2**20
 # Limits on the work of branch and bound in "auto": after message passing, after belief propagation

@@ -11,8 +11,9 @@ from multiprocessing import spawn
 SECONDS_BETWEEN_LOOKS = 0.01
 # Time in seconds to report a result after the signal at the deadline.
 GRACE = 1.0
-# Start of the program of the other process, which has the same packages and ignores Ctrl-C, since
-# the caller handles it. `question` is what the caller sent; output does not mix with `answer`.
+# Start of the program of the other process. It imports the same packages as this process, and
+# ignores Ctrl-C, which the caller handles. `question` is the object that the caller sent. Printed
+# text is discarded, so that it cannot mix with the answer.
 BEGIN = """
 import os, pickle, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)

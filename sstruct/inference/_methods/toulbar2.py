@@ -39,8 +39,8 @@ def check_toulbar2(mrf):
     n_entries = n_marginals(mrf) + np.diff(mrf.factor_table_start)[mrf.factor_table].sum()
     if n_entries > MOST_ENTRIES:
         raise ValueError(
-            f'method="toulbar2" requires {n_entries} table entries, more than {MOST_ENTRIES}; '
-            'use method="trws", which computes a bound for larger models'
+            f'method="toulbar2" supports at most {MOST_ENTRIES} table entries, but the model has '
+            f'{n_entries}; use method="trws", which computes a bound for larger models'
         )
 
 
@@ -69,7 +69,7 @@ def toulbar2(mrf, record):
         sent.append((tuple(map(int, scope)), (costs - costs.min()).ravel()))
     seconds = 0
     if record.deadline < np.inf:
-        # CPU seconds; the process usually ends at the deadline before.
+        # This limit is in CPU seconds; the process is usually stopped at the deadline before it.
         seconds = max(1, math.ceil(record.deadline - time.monotonic()))
     try:
         found = run_apart(
