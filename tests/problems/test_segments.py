@@ -230,7 +230,7 @@ def test_invalid_codes_of_splits(rng):
     problem.check_code(0, codes)
     assert problem.true_code(0).tolist() == codes.tolist()
     for wrong in ([2, 0, 0, 1, 1], [0, 0, 3, 1, 1], [0, 0, 0, 2, 3]):
-        with pytest.raises(ValueError, match="which requires label [01] at the position before"):
+        with pytest.raises(ValueError, match=r"which requires label [01] at the position before"):
             problem.check_code(0, np.array(wrong, dtype=np.int32))
     for wrong in ([0, 0, 0, 1, 4], [0, 0, 0, 1, -1]):
         with pytest.raises(ValueError, match="block 0: "):
