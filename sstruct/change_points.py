@@ -78,8 +78,8 @@ class ChangePointSSVM(BaseSSVM):
         divided by 0.954, which is the standard deviation of Gaussian noise. If None, signals
         are not scaled.
     bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. Weights
-        of costs are nonnegative in any case.
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
+        Weights of costs are nonnegative in any case.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
         ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a

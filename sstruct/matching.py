@@ -38,8 +38,8 @@ class MatchingSSVM(BaseSSVM):
     Parameters
     ----------
     allow_unmatched : bool, default=True
-        Whether rows and columns may be unmatched at will. If False, a matching has as many pairs as
-        there are rows or columns, whichever is less.
+        Whether any rows and columns may be unmatched. If False, the number of pairs is the number
+        of rows or of columns, whichever is smaller.
     fit_intercept : bool, default=True
         Whether unmatched rows have a bias, which is regularized like all weights. Without
         `allow_unmatched`, there is no bias, since it would be the same for all matchings.

@@ -95,7 +95,7 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
         ``"submodular"``, for ``pairwise="and"``: labels attract each other, so edge weights are at
         least 0.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None

@@ -59,7 +59,8 @@ class SegmentSSVM(LabelingSSVM):
         ``classes_``, or by label; labels that a dict does not contain have the minimum 1. Labels in
         training must satisfy it.
     max_duration : int, None, list of K such or dict, default=None
-        Maximum duration of a segment, as `min_duration`. If None, there is no maximum.
+        Maximum duration of a segment, in the formats of `min_duration`. If None, there is no
+        maximum.
     segment_features : str, callable, list of these or None, default=None
         Features of whole segments, in addition to those of nodes. Each feature has a weight for
         each label:

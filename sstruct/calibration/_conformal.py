@@ -67,10 +67,10 @@ class ConformalSSVM(HeldOutPredictor):
     Parameters
     ----------
     estimator : estimator of sstruct
-        The estimator. It is cloned. In a
-        :class:`~sklearn.frozen.FrozenEstimator`, a fitted one, which is not fitted again: all
-        samples passed to ``fit`` are then held-out samples, and must not have been used for its
-        training (split conformal prediction). Labelings and spans require :class:`ChainSSVM` or
+        The estimator, which is cloned. A fitted estimator in a
+        :class:`~sklearn.frozen.FrozenEstimator` is not fitted again: all samples passed to ``fit``
+        are then held-out samples, and must not have been used for its training (split conformal
+        prediction). Labelings and spans require :class:`ChainSSVM` or
         :class:`~sstruct.SegmentSSVM`, and nodes any estimator with ``decision_function``. A
         pipeline contains this estimator as its last step.
     cv : int, cross-validation generator or iterable, default=5
@@ -109,8 +109,8 @@ class ConformalSSVM(HeldOutPredictor):
     conformity_scores_ : ndarray of shape (m,)
         Ascending; for each true labeling, label or span of the held-out samples, the score of the
         best other labeling minus the score of the best one that agrees with it: minus its margin if
-        it is predicted. ``inf`` or ``-inf`` if the second or first one does not exist. For spans,
-        predicted ones have 0.
+        it is predicted. ``inf`` or ``-inf`` if the second or first one does not exist. The
+        scores of predicted spans are 0.
     classes_ : ndarray of shape (K,)
         Labels of the estimator.
     n_features_in_ : int
