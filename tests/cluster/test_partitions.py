@@ -159,6 +159,16 @@ def test_every_estimator_fits_to_partitions(client, example, parameters):
         check_warm_start(model.set_params(lam=0.1), X, y, partitions)
 
 
+def test_costly_oracles(client):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=(4, 40, 40))
+    X = np.eye(3)[y] + rng.standard_normal((4, 40, 40, 3))
+    model = GridCRFSSVM(lam=0.1, tol=0.1, window_size=None, random_state=0)
+    parts = [[dask.delayed(list(own[a : a + 2])) for a in (0, 2)] for own in (X, y)]
+    found = model.fit(*parts)
+    assert found.dual_objective_ <= clone(model).fit(X, y).objective_ * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("options", [{}, {"loss": "hamming"}, {"ignore_label": 1}])
 def test_nodes_of_several_types(client, rng, options):
     X, y = typed_samples(rng, 90)

@@ -124,6 +124,7 @@ class PartitionedBlocks:
 
     keeps_planes = False
     n_choices = 0  # scores computed by oracles stay in the partitions
+    oracle_is_slow = False  # partitions make whole passes, whatever the oracle
 
     def __init__(self, parts, facts):
         self.parts = parts
@@ -135,6 +136,7 @@ class PartitionedBlocks:
         self.code_sizes = np.concatenate([fact["code_sizes"] for fact in facts])
         self.max_code_size = int(self.code_sizes.max())
         self.oracle_work = float(np.mean([fact["oracle_work"] for fact in facts]))
+        self.oracle_is_quick = all(fact["oracle_is_quick"] for fact in facts)
         self._norms = np.concatenate([fact["norms"] for fact in facts])
         self._fixed_scores = np.concatenate([fact["fixed_scores"] for fact in facts])
         self.padding = facts[0].get("padding")
@@ -197,6 +199,7 @@ def facts_of(problem):
         "bounded": bool(problem.bounded),
         "code_sizes": problem.code_sizes(),
         "oracle_work": float(problem.oracle_work),
+        "oracle_is_quick": bool(problem.oracle_is_quick),
         "norms": np.asarray(problem.norms(), dtype=np.float64),
         "fixed_scores": np.broadcast_to(problem.fixed_scores(), problem.n_blocks).astype(float),
     }

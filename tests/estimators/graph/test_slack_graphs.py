@@ -150,7 +150,8 @@ def test_parts_are_bounded_if_all_of_them_are():
     facts = [
         {
             "n_weights": 2, "n_feature_weights": 0, "bounded": bounded, "oracle_work": 1.0,
-            "code_sizes": np.ones(1, int), "norms": np.ones(1), "fixed_scores": np.zeros(1),
+            "oracle_is_quick": False, "code_sizes": np.ones(1, int), "norms": np.ones(1),
+            "fixed_scores": np.zeros(1),
         }
         for bounded in (True, False)
     ]  # fmt: skip
