@@ -1,14 +1,15 @@
 """Small random problems of segments, with the scores of all segmentations by enumeration."""
 
 from dataclasses import dataclass
-from itertools import pairwise, product
+from functools import cache
+from itertools import product
 
 import numpy as np
 
 from sstruct._problems.chain.chain_arguments import ChainRanges
 from sstruct._problems.segment._segment_problem import SegmentProblem
 from sstruct._problems.segment.segment_arguments import FEATURE_KINDS, SegmentModel, SegmentRows
-from tests.reference.segments import features_of, runs, with_splits
+from tests.reference.segments import runs, segment_values, with_splits
 
 
 @dataclass(frozen=True)
@@ -93,33 +94,48 @@ def rows_of(given, first, length):
     }
 
 
+@cache
+def codes(length, n_labels, splits):
+    """All codes of segmentations, and the segments of each."""
+    every = product(range(n_labels), repeat=length)
+    if splits:
+        every = [code for y in every for code in with_splits(y, n_labels)]
+    return [(code, runs(code, n_labels)) for code in every]
+
+
 def enumerated(x, model, layout, w, given=None):
     """The allowed labelings of a sequence, and their scores, from the definition."""
-    of_kinds = [layout.table(w, kind) for kind in FEATURE_KINDS if kind in model.kinds]
-    names = "coef", "intercept", "start", "end", "edge", "self_transition", "duration"
-    node, bias, start, end, edge, split, duration = (layout.table(w, name) for name in names)
-    theta, K = x @ node.T + bias, model.n_labels
-    theta[0] += start
-    theta[-1] += end
-    labelings, scores, every = [], [], product(range(K), repeat=len(x))
-    if model.self_transitions:
-        every = [code for y in every for code in with_splits(y, K)]
-    for code in every:
+    names = "coef", "intercept", "start", "end", "edge", "self_transition", "duration", "segment"
+    node, bias, *tables, duration, own = (layout.table(w, name) for name in names)
+    start, end, edge, split = (table.tolist() for table in tables)
+    K, nodes = model.n_labels, (x @ node.T + bias).tolist()
+
+    def of_segment(first, stop, k):
+        score, values = sum(row[k] for row in nodes[first:stop]), segment_values(x, first, stop)
+        if model.bins is not None:
+            score += duration[k, np.searchsorted(model.bins, stop - first, side="right") - 1]
+        score += sum((layout.table(w, kind)[k] * values[kind]).sum() for kind in model.kinds)
+        return float(score + own[k] @ given[first, stop] if given else score)
+
+    of_segments = {
+        (first, first + size, k): of_segment(first, first + size, k)
+        for k, (least, most) in enumerate(zip(model.least, model.most, strict=True))
+        for size in range(least, min(most, len(x)) + 1)
+        for first in range(len(x) - size + 1)
+    }
+    labelings, scores = [], []
+    for code, segments in codes(len(x), K, model.self_transitions):
         y = [k % K for k in code]
-        score, allowed = theta[range(len(x)), y].sum(), True
-        for (a, b), k in zip(pairwise(y), code[1:], strict=True):
-            score += split[b] if k >= K else edge[a, b]
-            allowed &= model.edge_mask is None or bool(model.edge_mask[a, b])
+        steps = list(zip(y, y[1:], code[1:]))
+        allowed = all(segment in of_segments for segment in segments)
+        if model.edge_mask is not None:
+            allowed &= all(model.edge_mask[a, b] for a, b, _ in steps)
         if model.boundary_mask is not None:
             allowed &= bool(model.boundary_mask[0, y[0]] and model.boundary_mask[1, y[-1]])
-        for first, stop, k in runs(code, K):
-            allowed &= bool(model.least[k] <= stop - first <= model.most[k])
-            if model.bins is not None:
-                score += duration[k, np.searchsorted(model.bins, stop - first, side="right") - 1]
-        tables, others = features_of(x, code, model.kinds, given, K)
-        score += sum((a * b).sum() for a, b in zip(of_kinds, tables, strict=True))
-        score += (others * layout.table(w, "segment")).sum()
         if allowed:
             labelings.append(code)
-            scores.append(score)
+            scores.append(
+                start[y[0]] + end[y[-1]] + sum(of_segments[segment] for segment in segments)
+                + sum(split[b] if k >= K else edge[a][b] for a, b, k in steps)
+            )  # fmt: skip
     return np.array(labelings, dtype=np.int32).reshape(-1, len(x)), np.array(scores)

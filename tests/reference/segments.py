@@ -64,6 +64,18 @@ def durations_of(y, starts, ends, bins, n_labels):
     return count.ravel()
 
 
+def segment_values(x, start, stop):
+    """The features of a segment that are made of rows, by kind."""
+    mean = x[start:stop].mean(axis=0)
+    return {
+        "mean": mean,
+        "contrast": (mean - x[start - 1] if start > 0 else 0)
+        + (mean - x[stop] if stop < len(x) else 0),
+        "first": x[start],
+        "last": x[stop - 1],
+    }
+
+
 def features_of(x, y, kinds, given, n_labels, starts=True, ends=True):
     """The features of segments: (K, F) for each kind in order, and (K, G) of `given(start, stop)`.
 
@@ -75,14 +87,7 @@ def features_of(x, y, kinds, given, n_labels, starts=True, ends=True):
     for start, stop, label in runs(y, K):
         if not ((start > 0 or starts) and (stop < len(y) or ends)):
             continue
-        mean = x[start:stop].mean(axis=0)
-        values = {
-            "mean": mean,
-            "contrast": (mean - x[start - 1] if start > 0 else 0)
-            + (mean - x[stop] if stop < len(y) else 0),
-            "first": x[start],
-            "last": x[stop - 1],
-        }
+        values = segment_values(x, start, stop)
         for kind, table in tables.items():
             table[label] += values[kind]
         if given:
