@@ -1,9 +1,6 @@
 """Names: files and modules named in prose exist, and no class or module name is used twice."""
 
-import ast
-import io
 import re
-import tokenize
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
@@ -54,24 +51,18 @@ OTHERS = {
 }
 
 
-def python_prose(text):
-    """Return comments and docstrings of a Python file."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    found = [token.string for token in tokens if token.type == tokenize.COMMENT]
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
-    return "\n".join(found + [ast.get_docstring(node) or "" for node in nodes])
+@cache
+def source(path):
+    """Return the content of a file."""
+    return (ROOT / path).read_text()
 
 
 def prose(path):
     """Return the prose of a file: comments and docstrings of code, all of other files."""
-    text = (ROOT / path).read_text()
-    if path.suffix == ".py":
-        return python_prose(text)
-    if path.suffix in (".pyx", ".pxd", ".h"):
-        found = re.findall(r'"""(?:.|\n)*?"""|/\*(?:.|\n)*?\*/', text)
-        return "\n".join(found + re.findall(r"(?:^|\s)(?:#|//) (.*)", text))
-    return text
+    if path.suffix not in (".py", ".pyx", ".pxd", ".h"):
+        return source(path)
+    blocks = r'"""(?s:.*?)"""|/\*(?s:.*?)\*/|(?:^|\s)(?:#:?|//) .*'
+    return "\n".join(re.findall(blocks, source(path)))
 
 
 @cache
@@ -105,7 +96,7 @@ def defines(module, names):
     """Whether a module defines the first of some names, as far as its source shows."""
     path = MODULES[module]
     sources = [path, path.with_suffix(".pyx"), path.with_suffix(".pxd")]
-    text = "\n".join((ROOT / source).read_text() for source in sources if source in FILES)
+    text = "\n".join(source(each) for each in sources if each in FILES)
     return re.search(rf"\b{names[0]}\b", text) is not None
 
 
@@ -140,7 +131,7 @@ def test_private_names_in_comments_exist():
     sources = {path: text for path, text in texts().items() if path.parts[0] == "sstruct"}
     names = {name for text in sources.values() for name in PRIVATE.findall(text)}
     # More often in the sources than in their prose.
-    words = Counter(word for path in sources for word in WORD.findall((ROOT / path).read_text()))
+    words = Counter(word for path in sources for word in WORD.findall(source(path)))
     in_prose = Counter(word for text in sources.values() for word in WORD.findall(text))
     assert {name for name in names - STEMS if words[name] <= in_prose[name]} == set()
 
@@ -184,7 +175,7 @@ def test_no_class_name_is_used_twice():
         (name, path.as_posix())
         for path in FILES
         if path.parts[0] == "sstruct" and path.suffix in (".py", ".pyx")
-        for name in pattern.findall((ROOT / path).read_text())
+        for name in pattern.findall(source(path))
     ]
     assert duplicates(named) == set()
 
