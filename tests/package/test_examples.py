@@ -43,8 +43,11 @@ SAYS = {
 }
 
 
-# Two take seconds, and are run whenever the manual is built.
-LONG = {"plot_hidden_snakes.py", "plot_slack_vs_margin.py"}
+# These take seconds, and are run whenever the manual is built.
+LONG = {
+    "plot_early_stopping.py", "plot_hidden_snakes.py", "plot_learn_penalty.py", "plot_pose.py",
+    "plot_slack_vs_margin.py",
+}  # fmt: skip
 SCRIPTS = [
     pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.name in LONG else [])
     for path in sorted(EXAMPLES.rglob("plot_*.py"))
