@@ -32,7 +32,7 @@ from sstruct.datasets import make_grids, make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.typed_graph.random_constraints import satisfying
 from tests.estimators.typed_graph.test_typed_graph import make as typed_samples
-from tests.registry import TRAINED
+from tests.registry import FIRST, TRAINED
 
 dask = pytest.importorskip("dask")
 
@@ -124,13 +124,15 @@ def test_lam_auto_is_that_of_all_samples(client, data, options):
 
 
 # Without what fits to partitions do not support, and without users' oracles. Quick tests fit each
-# estimator with its defaults, slow ones with other parameters.
+# estimator once with its defaults, slow ones to other forms of input and with other parameters.
 EXAMPLES = [
     pytest.param(
         example,
         parameters,
         id=f"{name}-{parameters}",
-        marks=[] if parameters == {"lam": "auto"} else pytest.mark.slow,
+        marks=[]
+        if example is FIRST[example.estimator] and parameters == {"lam": "auto"}
+        else pytest.mark.slow,
     )
     for name, example in TRAINED.items()
     for parameters in [{"lam": "auto"}, *example.variants()[1:], *OPTIONS.get(name, [])]
@@ -248,12 +250,11 @@ def test_priors(client, data, bounded, tmp_path):
     assert local.dual_objective_ <= model.objective_ * (1 + 1e-9)
     plain = ChainSSVM(**PARAMETERS, bounds=bounds).fit(X, y)
     assert plain.objective_ != pytest.approx(model.objective_, rel=0.02)
-    cut = clone(model).set_params(checkpoint=tmp_path / "fit", max_iter=2, tol=1e-4)
+    cut = clone(model).set_params(checkpoint=tmp_path / "fit", max_iter=2)
     with pytest.warns(ConvergenceWarning):
         cut.fit(partitions(X), partitions(y))
     cut.set_params(max_iter=1000).fit(partitions(X), partitions(y))
-    whole = clone(model).set_params(tol=1e-4).fit(partitions(X), partitions(y))
-    np.testing.assert_array_equal(cut.w_, whole.w_)
+    np.testing.assert_array_equal(cut.w_, model.w_)
     with pytest.raises(ValueError, match="prior has 3 weights"):
         clone(model).set_params(prior=np.ones(3)).fit(partitions(X), partitions(y))
 
@@ -481,10 +482,10 @@ class Enough(Exception):
 def test_a_fit_resumed_from_a_file_has_the_bits_of_one_in_one_go(client, data, tmp_path):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
-    parameters = {**PARAMETERS, "tol": 1e-4, "certificate_every": 2}
+    parameters = {**PARAMETERS, "tol": 1e-3, "certificate_every": 2}
     parameters["bounds"] = np.full((2, 36), [[-0.3], [0.3]])
     whole = ChainSSVM(**parameters).fit(X, y)
-    assert whole.n_iter_ > 8
+    assert whole.n_iter_ > 6
     parameters["checkpoint"] = file
 
     def leave(info):
@@ -512,7 +513,7 @@ def test_a_fit_resumed_from_a_file_has_the_bits_of_one_in_one_go(client, data, t
     assert file.read_bytes() == first
 
 
-WARM = {**PARAMETERS, "tol": 1e-3, "warm_start": True, "classes": ["a", "b", "c"]}
+WARM = {**PARAMETERS, "tol": 1e-2, "warm_start": True, "classes": ["a", "b", "c"]}
 
 
 def check_warm_start(model, X, y, cut, sample_weight=None, **later):
@@ -536,11 +537,20 @@ def check_warm_start(model, X, y, cut, sample_weight=None, **later):
     assert cold.dual_objective_ <= model.objective_ * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("kind", [True, "primal"])
+BOUNDS = {"bounds": np.full((2, 36), [[-0.2], [0.2]])}
+
+
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"rescaling": "slack"}, {"bounds": np.full((2, 36), [[-0.2], [0.2]])}],
-    ids=lambda options: "-".join(options) or "plain",
+    "kind, options",
+    [
+        (True, {"rescaling": "slack"}),
+        (True, BOUNDS),
+        ("primal", {}),
+        ("primal", BOUNDS),
+        # With {}, test_every_estimator_fits_to_partitions continues from dual weights.
+        pytest.param("primal", {"rescaling": "slack"}, marks=pytest.mark.slow),
+    ],
+    ids=lambda value: "-".join(value) or "plain" if isinstance(value, dict) else str(value),
 )
 def test_a_warm_start_goes_on_from_the_last_fit(client, data, kind, options):
     model = ChainSSVM(**{**WARM, **options, "warm_start": kind})
@@ -640,7 +650,7 @@ def test_a_doctored_file_is_refused(client, data, tmp_path, field):
 def test_no_certificate_stands_on_the_weights_of_a_file(client, data, tmp_path):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
-    model = ChainSSVM(**PARAMETERS, tol=1e-4, max_iter=2, checkpoint=file)
+    model = ChainSSVM(**PARAMETERS, tol=1e-3, max_iter=2, checkpoint=file)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     value = model.dual_objective_
@@ -652,7 +662,7 @@ def test_no_certificate_stands_on_the_weights_of_a_file(client, data, tmp_path):
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)  # which certifies what is there
     assert model.dual_objective_ == pytest.approx(value, rel=1e-12)
-    whole = ChainSSVM(**PARAMETERS, tol=1e-4).fit(X, y)
+    whole = ChainSSVM(**PARAMETERS, tol=1e-3).fit(X, y)
     model.set_params(max_iter=1000).fit(X, y)
     # The repaired weights differ by rounding errors, after which passes may take other steps. The
     # objective is strongly convex: a certificate bounds the distance to the optimum.
