@@ -354,9 +354,16 @@ cdef class BlockProblem:
         return np.zeros(self.n_blocks)
 
     def largest_losses(self):
-        """Return the largest loss of a labeling for each block, as found by the oracle."""
+        """Return the largest loss of a labeling for each block, as found by the oracle.
+
+        As for certificates, no state is stored, so that a fit does not depend on when it is called.
+        """
         w = np.zeros(self.n_weights)
-        return np.array([self.best_code(i, w)[1] for i in range(self.n_blocks)])
+        self.remember(False)
+        try:
+            return np.array([self.best_code(i, w)[1] for i in range(self.n_blocks)])
+        finally:
+            self.remember(True)
 
     def planes(self):
         """Return the stored data that codes refer to, as a dict of arrays, for warm starts."""

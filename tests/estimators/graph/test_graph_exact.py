@@ -143,6 +143,7 @@ WAYS = {
     "cache": {"solver": MPBCFW(sampling="gap", cache=True), "tol": 0.03, "lam": 0.1},
     "average": {"solver": MPBCFW(average=True), "certificate_every": 3, "lam": 0.1},
     "many": {"tol": 0.1},
+    "slack rescaling": {"rescaling": "slack", "loss": "hamming", "tol": 0.1},
 }
 
 
