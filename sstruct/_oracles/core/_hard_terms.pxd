@@ -15,6 +15,9 @@ cdef struct HardTerms:
     const int32_t* link_table           # (n_links,)
     const int64_t* first_entry          # position of each table in `tables`
     const unsigned char* tables         # 1 if the pair of labels is forbidden
+    Py_ssize_t n_counters               # number of counters
+    const int32_t* counters             # (n_counters, 4): first link, number of nodes, least, most
+    const unsigned char* wanted         # (n_counters, K): labels that are counted
 
 
 cdef class GraphConstraints:
@@ -22,13 +25,22 @@ cdef class GraphConstraints:
     cdef readonly Py_ssize_t n_graphs, n_labels
     cdef const unsigned char[:, ::1] is_forbidden
     cdef const int32_t[::1] edge_table, n_states, link_table, allowed_labels
-    cdef const int32_t[:, ::1] ends
+    cdef const int32_t[:, ::1] ends, counters
     cdef const int64_t[::1] first_row, first_edge, first_extra, first_link, first_entry, samples
+    cdef const int64_t[::1] first_counter
     cdef const unsigned char[::1] tables
+    cdef const unsigned char[:, ::1] wanted
     cdef bint has_allowed_labels
 
     cdef HardTerms of_graph(self, Py_ssize_t i) noexcept nogil
     cdef const int32_t* allowed_of(self, Py_ssize_t i) noexcept nogil
+
+
+cdef inline Py_ssize_t counted_node(
+        const HardTerms* hard, Py_ssize_t c, Py_ssize_t i) noexcept nogil:
+    """Return node i that counter c counts."""
+    cdef Py_ssize_t first = hard.counters[4 * c]
+    return hard.ends[2 * (first + 2 * i - 1) if i else 2 * first]
 
 
 cdef bint are_allowed(

@@ -7,13 +7,16 @@
 #     is joined to it. To check a labeling, the first possible state of each auxiliary node is chosen in
 #     order; the labeling is forbidden if and only if an auxiliary node has none.
 # (c) Many edges share a few tables. All indices are validated here once.
+# (d) Counters are also listed, for decoders that search for their prices. A counter of n nodes has n - 1
+#     auxiliary nodes with two consecutive links each: to the auxiliary node before (the first one: to the
+#     first counted node), and to the next counted node.
 """Hard constraints of the labels of graphs."""
 
 from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._oracles.core.hard_term_arguments import check_sizes, check_tables
+from sstruct._oracles.core.hard_term_arguments import check_counters, check_sizes, check_tables
 
 
 cdef class GraphConstraints:
@@ -38,6 +41,11 @@ cdef class GraphConstraints:
         The number of nodes, edges, auxiliary nodes and links of each graph.
     samples : array-like of int of shape (n_graphs,)
         Index of each graph in X, for messages.
+    counters : array-like of int of shape (n_counters, 5)
+        For each counter, its graph, in order, the first of its links in the graph, the number n >= 2 of
+        counted nodes, and the bounds of the number that have a wanted label, 0 to n.
+    wanted : array-like of bool of shape (n_counters, K)
+        The labels that each counter counts.
     allowed_labels : array-like of int of shape (n_rows,), optional
         Labels of all nodes that satisfy the constraints. If None, decoders have to search for them.
 
@@ -49,7 +57,7 @@ cdef class GraphConstraints:
 
     def __init__(
             self, is_forbidden, edge_table, n_states, ends, link_table, tables, sizes, samples,
-            allowed_labels=None):
+            counters=(), wanted=(), allowed_labels=None):
         sizes = np.array(sizes, dtype=np.int64).reshape(-1, 4)
         firsts = np.zeros((4, len(sizes) + 1), dtype=np.int64)
         firsts[:, 1:] = np.cumsum(sizes, axis=0).T
@@ -62,13 +70,20 @@ cdef class GraphConstraints:
         shapes = np.array([table.shape for table in tables], dtype=np.int64).reshape(-1, 2)
         check_sizes(sizes, is_forbidden, edge_table, n_states, ends, link_table, samples)
         check_tables(sizes, firsts, self.n_labels, edge_table, n_states, ends, link_table, shapes)
+        counters = np.array(counters, dtype=np.int32).reshape(-1, 5)
+        wanted = np.array(wanted, dtype=np.uint8).reshape(-1, self.n_labels)
+        check_counters(sizes, firsts[3], ends, counters, wanted)
         self.arguments = (
-            is_forbidden, edge_table, n_states, ends, link_table, tables, sizes, samples, allowed_labels)
+            is_forbidden, edge_table, n_states, ends, link_table, tables, sizes, samples, counters, wanted,
+            allowed_labels)
+        self.first_counter = np.searchsorted(counters[:, 0], np.arange(len(sizes) + 1))
         # Never empty, so that addresses exist.
         self.is_forbidden = is_forbidden
         self.edge_table, self.n_states, self.link_table = (
             np.append(each, np.int32(0)) for each in (edge_table, n_states, link_table))
         self.ends = np.append(ends, np.zeros((1, 2), dtype=np.int32), axis=0)
+        self.counters = np.append(counters[:, 1:], np.zeros((1, 4), dtype=np.int32), axis=0)
+        self.wanted = np.append(wanted, np.zeros((1, self.n_labels), dtype=np.uint8), axis=0)
         self.first_entry = np.append(0, np.cumsum(shapes.prod(axis=1))).astype(np.int64)
         flat = [np.asarray(table, dtype=np.uint8).ravel() for table in tables]
         self.tables = np.concatenate([*flat, np.zeros(1, dtype=np.uint8)])
@@ -92,6 +107,9 @@ cdef class GraphConstraints:
         out.ends = &self.ends[self.first_link[i], 0]
         out.link_table = &self.link_table[self.first_link[i]]
         out.first_entry, out.tables = &self.first_entry[0], &self.tables[0]
+        out.n_counters = self.first_counter[i + 1] - self.first_counter[i]
+        out.counters = &self.counters[self.first_counter[i], 0]
+        out.wanted = &self.wanted[self.first_counter[i], 0]
         return out
 
     cdef const int32_t* allowed_of(self, Py_ssize_t i) noexcept nogil:
@@ -105,11 +123,15 @@ cdef class GraphConstraints:
         return np.diff(entries[np.asarray(self.first_link)])
 
     def n_multipliers(self):
-        """Return the number of multipliers of each graph: one for each label of each end of an edge."""
+        """Return the number of multipliers of each graph.
+
+        One for each label of each end of an edge, followed by the prices of counters.
+        """
         sizes, links = self.arguments[6], np.asarray(self.link_table)[:self.first_link[self.n_graphs]]
         shapes = np.array([table.shape for table in self.arguments[5]], dtype=np.int64).reshape(-1, 2)
         of_links = np.append(0, np.cumsum(shapes.sum(axis=1)[links]))
-        return 2 * self.n_labels * sizes[:, 1] + np.diff(of_links[np.asarray(self.first_link)])
+        of_edges = 2 * self.n_labels * sizes[:, 1] + np.diff(of_links[np.asarray(self.first_link)])
+        return of_edges + np.diff(self.first_counter)
 
     def satisfied(self, edges, labels):
         """Return whether labels of all nodes, as from a file, satisfy the constraints of each graph.

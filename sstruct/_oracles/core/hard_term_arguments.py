@@ -30,3 +30,19 @@ def check_tables(sizes, firsts, K, edge_table, n_states, ends, link_table, shape
         shapes[link_table] != np.stack([of_u, of_v], axis=1)
     ).any():
         raise ValueError("the shape of a table of constraints differs from the labels of its nodes")
+
+
+def check_counters(sizes, first_link, ends, counters, wanted):
+    """Raise ValueError unless counters consist of links as described in _hard_terms.pyx (d)."""
+    graph, first, n, least, most = counters.T.astype(np.int64)
+    valid = len(wanted) == len(counters) and (np.diff(graph) >= 0).all()
+    valid = valid and ((graph >= 0) & (graph < len(sizes)) & (first >= 0) & (n >= 2)).all()
+    valid = valid and ((0 <= least) & (least <= most) & (most <= n)).all()
+    if not valid or (first + 2 * (n - 1) > sizes[graph, 3]).any():
+        raise ValueError("constraints have an invalid counter")
+    for i, at, size in zip(graph, first_link[graph] + first, n):
+        before, nodes = ends[at : at + 2 * (size - 1) : 2], ends[at + 1 : at + 2 * (size - 1) : 2]
+        counted = np.append(before[:1, 0], nodes[:, 0])
+        is_chain = (before[:, 1] == nodes[:, 1]).all() and (before[1:, 0] == before[:-1, 1]).all()
+        if not is_chain or (counted >= sizes[i, 0]).any():
+            raise ValueError("the links of a counter must join a chain of auxiliary nodes to nodes")

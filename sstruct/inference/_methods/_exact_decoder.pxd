@@ -17,6 +17,9 @@ cdef class ExactDecoder(GraphDecoder):
     cdef readonly double max_time, most_work
     cdef readonly bint keeps
     cdef GraphRoot root
+    cdef Py_ssize_t n_prices   # number of counters of the graph
+    cdef double[::1] prices    # of its counters; stored after the multipliers
+    cdef double time_spent     # seconds of the time limit that are spent before a search
     cdef Limits limits
 
     cdef int prove(
@@ -25,6 +28,8 @@ cdef class ExactDecoder(GraphDecoder):
     cdef int search_on(self, GraphAnswer* answer) except -1 nogil
     cdef int set_limits(self, double magnitude) noexcept nogil
     cdef int count(self, const GraphAnswer* answer) except -1 nogil
+    cdef void add_prices(self, const HardTerms* hard, const double* last) noexcept nogil
+    cdef last_search(self)
     cdef const double* last_of(
         self, const GraphCosts* costs, int32_t* labels, double* cost) except? NULL
     cdef finish(self, const GraphCosts* costs, const int32_t* labels)

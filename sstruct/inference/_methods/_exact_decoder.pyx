@@ -39,6 +39,9 @@ cdef double MEETS = 1e-10
 cdef double MOST_WORK = 2.0**31
 # Limits on the table entries of a graph, and of the models at all depths of its search.
 LARGEST = 2**23
+# Prices are used if they are at most this multiple of the sum of all costs, as rounding errors of larger
+# ones could make a bound invalid.
+cdef double MOST_PRICE = 10
 # Limit of a hasty call, in sweeps over all edges, and the overhead of an edge in table entries.
 cdef double HASTY_SWEEPS = 2
 cdef double OVERHEAD = 16
@@ -51,7 +54,8 @@ cdef class GraphSearchMemory:
     Attributes
     ----------
     labels, multipliers : dict of ndarray
-        Of the last search of each graph in training: labels (V,) and multipliers (2 E K,).
+        Of the last search of each graph in training: labels (V,) and multipliers (2 E K,), followed by
+        those of constraints.
     certified : dict of (ndarray, ndarray)
         Labels and multipliers of the last call of a graph in the present certificate, if any.
     slack : float
@@ -192,6 +196,7 @@ cdef class ExactDecoder(GraphDecoder):
             with gil:
                 multipliers = self.last_of(costs, labels, &answer.cost)
         self.root.load(costs, hard, multipliers, &answer.work)
+        self.add_prices(hard, multipliers)
         upper = answer.cost
         self.set_limits(fabs(upper) if upper < INFINITY else self.root.magnitude)
         most_work = self.limits.work_left
@@ -212,6 +217,19 @@ cdef class ExactDecoder(GraphDecoder):
             self.finish(costs, labels)
         return 0
 
+    cdef void add_prices(self, const HardTerms* hard, const double* last) noexcept nogil:
+        """Add the prices to the root; `last`: its multipliers, which may include other prices, or NULL."""
+        cdef Py_ssize_t c
+        cdef double change
+        for c in range(self.n_prices):
+            if fabs(self.prices[c]) > MOST_PRICE * self.root.magnitude:
+                self.prices[c] = 0
+            change = self.prices[c]
+            if self.root.is_warm:
+                change -= last[self.root.first_message[self.root.n_edges] + c]
+            if change != 0:
+                self.root.add_price(hard, c, change)
+
     cdef int search_on(self, GraphAnswer* answer) except -1 nogil:
         """Continue a search that has found no allowed labels; here, all labels are allowed."""
         return 0
@@ -225,7 +243,7 @@ cdef class ExactDecoder(GraphDecoder):
             most_work = min(most_work, HASTY_SWEEPS * (
                 self.root.first_entry[self.root.n_edges] + OVERHEAD * self.root.n_edges))
         self.limits.begin(
-            sstruct_seconds() + self.max_time if self.max_time < INFINITY else INFINITY,
+            sstruct_seconds() + self.max_time - self.time_spent if self.max_time < INFINITY else INFINITY,
             most_work, slack)
         self.limits.is_over = self.max_time == 0
         return 0
@@ -237,17 +255,24 @@ cdef class ExactDecoder(GraphDecoder):
         cdef const double[::1] multipliers
         cdef Py_ssize_t v
         cdef double of_own
-        if self.block not in self.kept.multipliers:
+        last = self.last_search()
+        if last is None:
             return NULL
-        own, multipliers = self.kept.labels[self.block], self.kept.multipliers[self.block]
-        if not self.is_training and self.block in self.kept.certified:
-            own, multipliers = self.kept.certified[self.block]
+        own, multipliers = last
         of_own = labeling_cost(costs, &own[0])
         if of_own < cost[0]:
             cost[0] = of_own
             for v in range(costs.n_nodes):
                 labels[v] = own[v]
         return &multipliers[0] if multipliers.shape[0] else NULL     # exists until `finish`
+
+    cdef last_search(self):
+        """Return the labels and the multipliers of the last search of the graph, or None."""
+        if self.block not in self.kept.multipliers:
+            return None
+        if not self.is_training and self.block in self.kept.certified:
+            return self.kept.certified[self.block]
+        return self.kept.labels[self.block], self.kept.multipliers[self.block]
 
     cdef finish(self, const GraphCosts* costs, const int32_t* labels):
         """Raise the error of a signal, or store the labels and the multipliers of the root."""
@@ -259,6 +284,8 @@ cdef class ExactDecoder(GraphDecoder):
             return
         own = np.array(<int32_t[:V]> <int32_t*> labels)
         multipliers = np.array(<double[:size]> self.root.messages) if size else np.empty(0)
+        if self.n_prices:
+            multipliers = np.append(multipliers, self.prices[:self.n_prices])
         if self.is_training:
             self.kept.labels[self.block], self.kept.multipliers[self.block] = own, multipliers
             self.kept.certified.pop(self.block, None)

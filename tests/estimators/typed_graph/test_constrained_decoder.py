@@ -12,7 +12,7 @@ from sstruct._estimators.graph.typed_training import TypedGraphProblem, typed_gr
 from sstruct._oracles.core._hard_terms import GraphConstraints
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._problems.graph.typed_model import TypedModel
-from sstruct.constraints import at_least, at_most, excludes, implies
+from sstruct.constraints import at_least, at_most, exactly_one, excludes, implies
 from sstruct.inference._methods._constrained_decoder import ConstrainedDecoder
 from tests.estimators.typed_graph.random_constraints import random_constraint
 from tests.estimators.typed_graph.test_typed_graph import PAIRS, SIZES, make
@@ -169,6 +169,74 @@ def test_counters_of_many_nodes(rng):
         assert value == pytest.approx(totals[min(least, n) : min(most, n) + 1].max())
 
 
+class Grid:
+    """A grid of three labels: exactly one label 0, and label 1 for at least half of the nodes."""
+
+    def __init__(self, rng, height, width, **limits):
+        self.shape, n = (height, width), height * width
+        cells = np.arange(n).reshape(self.shape)
+        pairs = (cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])
+        edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in pairs])
+        self.features, self.coef = rng.standard_normal((n, 3)), np.eye(3)
+        self.table = 0.3 * rng.standard_normal((3, 3))
+        typed = pack_typed([([self.features], {(0, 0): edges})])
+        sizes = TypedModel(typed.n_features, (3,), typed.pairs, False)
+        constraints = [exactly_one([0], nodes=0), at_least(n // 2, [1], nodes=0)]
+        rows = typed_constraint_rows(constraints, [np.arange(3)], typed.pairs)
+        graphs = typed_graphs(typed, sizes)
+        decoder = ConstrainedDecoder(hard_terms(rows, graphs, typed.types, [0]), 0, **limits)
+        self.problem = TypedGraphProblem.of(graphs, sizes, decoder)
+        self.problem.begin_fit()
+
+    def decode(self):
+        w = np.concatenate([self.coef.ravel(), self.table.ravel()])
+        code, value, _, is_exact = self.problem.best_code(0, self.problem.layout.padded(w), 0.0)
+        n_zero, n_one = np.bincount(code, minlength=3)[:2]
+        assert n_zero == 1
+        assert n_one >= len(code) // 2
+        return value, is_exact
+
+    def optimum(self):
+        """Return the best score, by dynamic programming over rows and numbers of labels."""
+        height, width = self.shape
+        rows = np.array(list(product(range(3), repeat=width)))
+        scores = (self.features @ self.coef.T).reshape(height, width, 3)
+        within = self.table[rows[:, :-1], rows[:, 1:]].sum(axis=1)
+        n_zero, n_one = (rows == 0).sum(axis=1), (rows == 1).sum(axis=1)
+        best = None
+        for at, own in enumerate(scores):
+            new = np.full((len(rows), 2, height * width + 1), -np.inf)
+            for r, row in enumerate(rows):
+                if n_zero[r] > 1:
+                    continue
+                if at == 0:
+                    new[r, n_zero[r], n_one[r]] = 0
+                else:
+                    steps = self.table[rows, row].sum(axis=1)[:, np.newaxis, np.newaxis]
+                    before = (best + steps).max(axis=0)
+                    size = before.shape[1] - n_one[r]
+                    new[r, n_zero[r] :, n_one[r] :] = before[: 2 - n_zero[r], :size]
+                new[r] += own[np.arange(width), row].sum() + within[r]
+            best = new
+        return best[:, 1, height * width // 2 :].max()
+
+
+def test_grids_with_bounds_of_numbers_have_the_optimum_of_dynamic_programming(rng):
+    for _ in range(30):
+        grid = Grid(rng, int(rng.integers(2, 9)), 3)
+        for _ in range(3):  # from the labels, multipliers and prices of the last call
+            value, is_exact = grid.decode()
+            assert is_exact
+            assert value == pytest.approx(grid.optimum(), rel=1e-9)
+            grid.coef += 0.3 * rng.standard_normal((3, 3))
+            grid.table += 0.1 * rng.standard_normal((3, 3))
+
+
+def test_prices_prove_optima_with_little_work(rng):
+    # A search without prices visits about ten times as many table entries.
+    assert sum(Grid(rng, 7, 7, most_work=2.0**22).decode()[1] for _ in range(10)) >= 7
+
+
 VALID = {
     "is_forbidden": np.zeros((2, 2), dtype=bool),
     "edge_table": [-1],
@@ -200,10 +268,21 @@ VALID = {
         ({"link_table": [0, 0, 0]}, "the shape of a table"),
         ({"n_states": [2, 0]}, "invalid table or number of states"),
         ({"allowed_labels": [0]}, "allowed_labels must have 2 entries"),
+        ({"counters": [(1, 0, 2, 0, 1)], "wanted": [(0, 1)]}, "have an invalid counter"),
+        ({"counters": [(-1, 0, 2, 0, 1)], "wanted": [(0, 1)]}, "have an invalid counter"),
+        ({"counters": [(0, 2, 2, 0, 1)], "wanted": [(0, 1)]}, "have an invalid counter"),
+        ({"counters": [(0, -1, 2, 0, 1)], "wanted": [(0, 1)]}, "have an invalid counter"),
+        ({"counters": [(0, 0, 1, 0, 1)], "wanted": [(0, 1)]}, "have an invalid counter"),
+        ({"counters": [(0, 0, 2, 2, 1)], "wanted": [(0, 1)]}, "have an invalid counter"),
+        ({"counters": [(0, 0, 2, 0, 3)], "wanted": [(0, 1)]}, "have an invalid counter"),
+        ({"counters": [(0, 0, 2, 0, 1)]}, "have an invalid counter"),
+        ({"counters": [(0, 1, 2, 0, 1)], "wanted": [(0, 1)]}, "links of a counter must join"),
     ],
 )
 def test_invalid_terms(change, message):
     assert GraphConstraints(**VALID).n_multipliers().tolist() == [4 + 4 + 4 + 5]
+    counted = {**VALID, "counters": [(0, 0, 2, 0, 1)], "wanted": [(0, 1)]}
+    assert GraphConstraints(**counted).n_multipliers().tolist() == [4 + 4 + 4 + 5 + 1]
     with pytest.raises(ValueError, match=message):
         GraphConstraints(**{**VALID, **change})
 

@@ -1,0 +1,99 @@
+# Design: labels of single nodes change, first so that the sum of the violations of all counters decreases,
+# at the least cost, and then so that the cost decreases without violations. Other constraints are
+# ignored.
+"""Labels of graphs that satisfy bounds of numbers, close to other labels."""
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+from sstruct._oracles.core._graph_costs cimport GraphCosts, edge_cost
+from sstruct._oracles.core._hard_terms cimport HardTerms, counted_node
+
+# Changes that decrease the cost by less, relative to the largest cost of a label, may be rounding errors.
+cdef double ROUNDING = 1e-9
+
+
+cdef inline Py_ssize_t outside(Py_ssize_t n, Py_ssize_t least, Py_ssize_t most) noexcept nogil:
+    """Return the distance of a number from its bounds."""
+    return max(least - n, n - most, 0)
+
+
+cdef class CountRepair:
+    """Workspace; `labels` are the result of the last call of `repair`."""
+
+    def __cinit__(self):
+        self.reserve(1, 1)
+
+    cdef reserve(self, Py_ssize_t n_nodes, Py_ssize_t n_labels):
+        """Make room for a graph."""
+        self.labels = np.zeros(n_nodes, dtype=np.int32)
+        self.given, self.changes = (
+            np.zeros(n_nodes * n_labels, dtype=dtype) for dtype in (np.float64, np.int32))
+
+    cdef bint repair(
+            self, const GraphCosts* costs, const HardTerms* hard, const int32_t* start,
+            double* work) noexcept nogil:
+        """Set `labels` to labels close to `start`; return whether they satisfy all bounds."""
+        cdef Py_ssize_t v, k, best, violation, V = costs.n_nodes, K = costs.n_labels
+        cdef double change, least, largest = 0
+        for v in range(V):
+            self.labels[v] = start[v]
+            for k in range(K):
+                self.given[v * K + k] = costs.node_costs[v * costs.stride + k]
+                largest = max(largest, fabs(self.given[v * K + k]))
+        for v in range(V):
+            self.add_edges(costs, v, 1)
+        for _ in range(2 * V):
+            violation = self.find_changes(costs, hard)
+            work[0] += V * K * (1 + hard.n_counters) + costs.n_edges
+            best, least = -1, INFINITY if violation else -ROUNDING * largest
+            for v in range(V):
+                for k in range(K):
+                    if self.changes[v * K + k] > (-1 if violation else 0):
+                        continue
+                    change = self.given[v * K + k] - self.given[v * K + self.labels[v]]
+                    if change < least and not hard.is_forbidden[v * K + k]:
+                        best, least = v * K + k, change
+            if best < 0:
+                return violation == 0
+            self.add_edges(costs, best // K, -1)
+            self.labels[best // K] = <int32_t> (best % K)
+            self.add_edges(costs, best // K, 1)
+        return violation == 0
+
+    cdef void add_edges(self, const GraphCosts* costs, Py_ssize_t v, double sign) noexcept nogil:
+        """Add the costs of edges of a node, given its label, to those of the labels of its neighbors."""
+        cdef Py_ssize_t e, k, t, K = costs.n_labels
+        for e in range(costs.n_edges):
+            if costs.edges[2 * e] == v:
+                t = costs.edges[2 * e + 1]
+                for k in range(K):
+                    self.given[t * K + k] += sign * edge_cost(costs, e, self.labels[v], k)
+            elif costs.edges[2 * e + 1] == v:
+                t = costs.edges[2 * e]
+                for k in range(K):
+                    self.given[t * K + k] += sign * edge_cost(costs, e, k, self.labels[v])
+
+    cdef Py_ssize_t find_changes(
+            self, const GraphCosts* costs, const HardTerms* hard) noexcept nogil:
+        """Return the sum of violations; set `changes` to its change for each label of a single node."""
+        cdef Py_ssize_t c, i, v, k, n, least, most, more, less, total = 0, K = costs.n_labels
+        cdef const unsigned char* wanted
+        for k in range(costs.n_nodes * K):
+            self.changes[k] = 0
+        for c in range(hard.n_counters):
+            least, most, wanted = hard.counters[4 * c + 2], hard.counters[4 * c + 3], hard.wanted + c * K
+            n = 0
+            for i in range(hard.counters[4 * c + 1]):
+                n += wanted[self.labels[counted_node(hard, c, i)]]
+            total += outside(n, least, most)
+            more = outside(n + 1, least, most) - outside(n, least, most)
+            less = outside(n - 1, least, most) - outside(n, least, most)
+            for i in range(hard.counters[4 * c + 1] if more or less else 0):
+                v = counted_node(hard, c, i)
+                for k in range(K):
+                    if wanted[k] != wanted[self.labels[v]]:
+                        self.changes[v * K + k] += <int32_t> (more if wanted[k] else less)
+        return total
