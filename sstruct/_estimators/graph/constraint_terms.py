@@ -75,10 +75,10 @@ def hard_terms(rows, graphs, types, samples, used=None, codes=None):
 
 
 class _Tables:
-    """The distinct tables of forbidden pairs."""
+    """The distinct tables of forbidden pairs, and the distinct counters."""
 
     def __init__(self):
-        self.tables, self._index = [], {}
+        self.tables, self._index, self._chains = [], {}, {}
 
     def index(self, table):
         key = table.shape, table.tobytes()
@@ -86,6 +86,31 @@ class _Tables:
             self._index[key] = len(self.tables)
             self.tables.append(table)
         return self._index[key]
+
+    def chain(self, n, wanted, least, most):
+        """Return the auxiliary nodes of a counter of n nodes, and the count of each state of the last.
+
+        An auxiliary node is (number of states, table of the link to the node before, table of the
+        link to its own node). A state combines the count before the own node with whether this node
+        has a wanted label. If `most` is n, counts of at least `least` are not distinguished.
+        """
+        key = n, least, most, wanted.tobytes()
+        if key in self._chains:
+            return self._chains[key]
+        cap = most if most < n else max(least, 1)
+        out, number = [], np.minimum(wanted, cap)
+        for j in range(1, n):
+            before, is_on = np.divmod(np.arange(2 * min(j, cap) + 2), 2)
+            after = before + is_on
+            kept = after >= least - (n - 1 - j)
+            if most < n:
+                kept &= after <= most
+            before, is_on, after = before[kept], is_on[kept], np.minimum(after[kept], cap)
+            links = number[:, np.newaxis] != before, wanted[:, np.newaxis] != is_on
+            out.append((len(before), *map(self.index, links)))
+            number = after
+        self._chains[key] = out, number
+        return out, number
 
 
 def _pair_tables(constraints, tables):
@@ -160,21 +185,16 @@ class _GraphTerms:
     def _add_node(self, n_states, links):
         """Add an auxiliary node that is joined to earlier nodes; return it.
 
-        links : list of (node, ndarray of bool of shape (labels of the node, n_states))
+        links : list of (node, index of a table (labels of the node, n_states))
         """
         v = len(self.is_forbidden) + len(self.n_states)
         self.n_states.append(n_states)
         self.ends += [(u, v) for u, _ in links]
-        self.link_table += [self.tables.index(table) for _, table in links]
+        self.link_table += [table for _, table in links]
         return v
 
     def _count(self, nodes, wanted, least, most):
-        """Add counters of the nodes with wanted labels; return the last one and the counts.
-
-        A state of a counter combines the count before its node, the second one or a later one, with
-        whether this node has a wanted label. The counts are those of the states of the last
-        counter. If `most` is the number of nodes, counts of at least `least` are not distinguished.
-        """
+        """Add a counter of the nodes with wanted labels; return its last node and counts by state."""
         n = len(nodes)
         cap = most if most < n else max(least, 1)
         # Checked before tables are created, most of which have (2 cap + 2)^2 entries.
@@ -185,16 +205,10 @@ class _GraphTerms:
                 f"entries, expected at most {LARGEST}; use smaller bounds on numbers of nodes, or "
                 "smaller graphs"
             )
-        last, number = int(nodes[0]), np.minimum(wanted, cap)
-        for j, v in enumerate(nodes[1:].tolist(), 1):
-            before, is_on = np.divmod(np.arange(2 * min(j, cap) + 2), 2)
-            after = before + is_on
-            kept = after >= least - (n - 1 - j)
-            if most < n:
-                kept &= after <= most
-            before, is_on, after = before[kept], is_on[kept], np.minimum(after[kept], cap)
-            links = [(last, number[:, np.newaxis] != before), (v, wanted[:, np.newaxis] != is_on)]
-            last, number = self._add_node(len(before), links), after
+        chain, number = self.tables.chain(n, wanted, least, most)
+        last = int(nodes[0])
+        for (n_states, before, own), v in zip(chain, nodes[1:].tolist()):
+            last = self._add_node(n_states, [(last, before), (v, own)])
         return last, number
 
     def _add_implication(self, constraint, nodes, others):
@@ -206,8 +220,8 @@ class _GraphTerms:
                 return
         last, number = self._count(others, constraint.second, 0, len(others))
         # State 0: no node has the first label; 1: one of the others has the second one.
-        links = [(last, np.stack([number < 0, number == 0], axis=1))]
-        star = np.stack([constraint.first, np.zeros_like(constraint.first)], axis=1)
+        links = [(last, self._star(number < 0, number == 0))]
+        star = self._star(constraint.first, np.zeros_like(constraint.first))
         self._add_node(2, links + [(v, star) for v in nodes.tolist()])
 
     def _add_exclusion(self, constraint, nodes, others):
@@ -216,9 +230,13 @@ class _GraphTerms:
         none = np.zeros_like(constraint.first)
         first, second = constraint.first, constraint.second
         if constraint.types[0] == constraint.types[1]:
-            links = [(v, np.stack([first, second], axis=1)) for v in nodes.tolist()]
+            links = [(v, self._star(first, second)) for v in nodes.tolist()]
         else:
-            links = [(v, np.stack([first, none], axis=1)) for v in nodes.tolist()]
-            links += [(v, np.stack([none, second], axis=1)) for v in others.tolist()]
+            links = [(v, self._star(first, none)) for v in nodes.tolist()]
+            links += [(v, self._star(none, second)) for v in others.tolist()]
         if len(nodes) and len(others):
             self._add_node(2, links)
+
+    def _star(self, *forbidden):
+        """Return the index of the table of labels that each of two states forbids."""
+        return self.tables.index(np.stack(forbidden, axis=1))
