@@ -1,6 +1,7 @@
-# Design: labels of single nodes change, first so that the sum of the violations of all counters decreases,
-# at the least cost, and then so that the cost decreases without violations. Other constraints are
-# ignored.
+# Design:
+# (a) Labels of single nodes change: first so that the sum of the violations of all counters decreases, at
+#     the least cost, and then so that the cost decreases without violations.
+# (b) Other constraints are ignored; the caller checks them.
 """Labels of graphs that satisfy bounds of numbers, close to other labels."""
 
 from libc.math cimport INFINITY, fabs
