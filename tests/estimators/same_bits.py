@@ -15,6 +15,8 @@ def assert_same_bits(a, b):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     for name in a.history_.keys() - {"seconds", "certificate_seconds"}:
         np.testing.assert_array_equal(a.history_[name], b.history_[name], err_msg=name)
+    assert getattr(a, "lam_", None) == getattr(b, "lam_", None)
+    assert getattr(a, "whole_objective_", None) == getattr(b, "whole_objective_", None)
 
 
 def keep_files(patch, path):

@@ -27,7 +27,7 @@ def make(rng, method, K, share, real):
     decoder = label_decoder(method, K, edges, None, constraints=rows)
     draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
     theta, pair = draw(K), draw(len(edges))
-    scores = np.array([label_sets.score(theta, edges, pair, y) for y in sets])
+    scores = label_sets.score(theta, edges, pair, sets)
     return decoder, np.array(sets, dtype=bool), scores, (theta, pair)
 
 

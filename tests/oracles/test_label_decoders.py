@@ -58,7 +58,7 @@ def close(value, expected):
 @given(seed=st.integers(0, 2**32), K=st.integers(1, 11), real=st.booleans())
 def test_maxima_and_marginals_equal_enumeration(new_rng, kind, seed, K, real):
     decoder, edges, sets, theta, pair = make(new_rng(seed), kind, K, real)
-    scores = np.array([label_sets.score(theta, edges, pair, y) for y in sets])
+    scores = label_sets.score(theta, edges, pair, sets)
     on = np.array(sets, dtype=bool)
     for one in (decoder, decoder.fork()):
         code, work, exact = best_set(one, theta, pair)
@@ -123,8 +123,8 @@ def test_products_equal_enumeration(new_rng, kind, seed, K, real):
     truth = sets[rng.integers(len(sets))]
     loss = random_loss(rng, K, truth, uniform=kind != "enumeration")
     offset = 1 - label_sets.score(theta, edges, pair, truth)
-    losses = np.array([sum(loss[on, k] for k, on in enumerate(y)) for y in sets])
-    margins = np.array([offset + label_sets.score(theta, edges, pair, y) for y in sets])
+    losses = np.where(sets, loss[1], loss[0]).sum(axis=1)
+    margins = offset + label_sets.score(theta, edges, pair, sets)
     value = losses * margins
     for one in (decoder, decoder.fork()):
         code = best_product(one, theta, pair, as_code(truth), loss, offset)
@@ -147,8 +147,8 @@ def test_constrained_maxima_equal_enumeration(new_rng, seed, K, real, above, bel
     truth = sets[rng.integers(len(sets))]
     loss = random_loss(rng, K, truth, uniform=bool(rng.integers(2)))
     offset = 1 - label_sets.score(theta, edges, pair, truth)
-    losses = np.array([sum(loss[on, k] for k, on in enumerate(y)) for y in sets])
-    margins = np.array([offset + label_sets.score(theta, edges, pair, y) for y in sets])
+    losses = np.where(sets, loss[1], loss[0]).sum(axis=1)
+    margins = offset + label_sets.score(theta, edges, pair, sets)
     weight = rng.choice([0.0, 0.5, 3.0])
     # Borders that are hit, with integer scores: slopes of sets themselves, 0 and infinity.
     positive = margins > 0

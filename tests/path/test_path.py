@@ -26,8 +26,8 @@ from sstruct.datasets import make_grids, make_sequences
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.typed_graph import test_typed_graph
 from tests.reference import boxed_qp, brute_force, graphs, label_sets, typed_graphs
+from tests.reference.brute_force import slack_terms
 from tests.solvers.small import make_bounds
-from tests.solvers.test_slack import slack_terms
 
 EPS = 0.1
 
@@ -243,11 +243,7 @@ def test_gaps_between_breakpoints(case, rng, certified):
             v = brute_force.weights_of(rescaled(alphas, ratio), lam, case.terms)
             np.testing.assert_allclose(np.clip(v, lower, upper), path.ws_[0], rtol=0, atol=1e-9)
         z[((z < 0) & (lower == 0)) | ((z > 0) & (upper == 0))] = 0
-        linear = sum(
-            block.weight * alpha * block.loss[block.labelings.index(labeling)]
-            for of_block, block in zip(alphas, case.terms, strict=True)
-            for labeling, alpha in of_block.items()
-        )
+        linear = brute_force.linear_part(alphas, case.terms)
         share = min(1, lam * linear / (z @ z))
         kept = share * linear - share**2 * (z @ z) / (2 * lam)
         assert kept <= dual(share) + 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 from tests.reference import brute_force
 from tests.reference.dual_qp import optimum
 
-__all__ = ["dual", "dual_value", "linear_part", "optimum"]
+__all__ = ["dual", "dual_value", "optimum"]
 
 
 def dual_value(v, linear, lam, bounds):
@@ -17,16 +17,7 @@ def dual_value(v, linear, lam, bounds):
     return linear - lam * float(w @ v) + 0.5 * lam * float(w @ w)
 
 
-def linear_part(alphas, terms):
-    """sum_i q_i sum_y alpha_i(y) L_i(y)."""
-    return sum(
-        block.weight * alpha * block.loss[block.labelings.index(y)]
-        for of_block, block in zip(alphas, terms, strict=True)
-        for y, alpha in of_block.items()
-    )
-
-
 def dual(alphas, lam, terms, bounds):
     """D(alpha)."""
     v = brute_force.weights_of(alphas, lam, terms)
-    return dual_value(v, linear_part(alphas, terms), lam, bounds)
+    return dual_value(v, brute_force.linear_part(alphas, terms), lam, bounds)

@@ -5,7 +5,8 @@ marks a node without a label, at which a chain is cut.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise, product
 
 import numpy as np
@@ -35,48 +36,46 @@ class Block:
     truth: int  # index of the true labeling
     weight: float  # of its hinge in the objective
 
-    @property
+    @cached_property
     def psi(self):
         return self.phi[self.truth] - self.phi
 
+    @cached_property
+    def place(self):
+        """Indices of the labelings."""
+        return {y: k for k, y in enumerate(self.labelings)}
+
+
+def flat(parts, shape):
+    """Join the joint features of labelings, whose number is in `shape`, (M,) or ()."""
+    sizes = [math.prod(part.shape[len(shape) :]) for part in parts]
+    return np.concatenate([part.reshape(*shape, n) for part, n in zip(parts, sizes)], axis=-1)
+
 
 def joint_feature(x, y, model, starts=True, ends=True, edge_features=None, copied=False):
-    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K) or by groups.
+    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K) or by groups; y may
+    be a list of labelings.
 
     Then edge_feature (G, K, K), where there are features of the transitions, (L - 1, G). `copied`:
     the last node is a copy of another window's first, of which only the transition to it counts.
     """
-    x = np.asarray(x, dtype=np.float64)
-    K = model.n_labels
-    coef, intercept = np.zeros((K, x.shape[1])), np.zeros(K)
-    start, end, edge = np.zeros(K), np.zeros(K), np.zeros((K, K))
-    n_own = len(y) - copied
-    for row, label in zip(x[:n_own], y[:n_own], strict=True):
-        coef[label] += row
-        intercept[label] += 1
-    for before, after in pairwise(y):
-        edge[before, after] += 1
-    if starts:
-        start[y[0]] += 1
-    if ends:
-        end[y[-1]] += 1
-    parts = [coef]
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y)
+    on = np.eye(model.n_labels)[y]
+    own, before, after = on[..., : y.shape[-1] - copied, :], on[..., :-1, :], on[..., 1:, :]
+    parts = [own.swapaxes(-1, -2) @ x[: own.shape[-2]]]
     if model.bias:
-        parts.append(intercept)
+        parts.append(own.sum(axis=-2))
     if model.boundaries:
-        parts += [start, end]
+        parts += [on[..., 0, :] * starts, on[..., -1, :] * ends]
     if model.transitions:
-        groups = model.groups
+        edge, groups = before.swapaxes(-1, -2) @ after, model.groups
         if groups is not None:
-            edge = np.array([edge[groups == g].sum() for g in range(groups.max() + 1)])
+            of_groups = [edge[..., groups == g].sum(axis=-1) for g in range(groups.max() + 1)]
+            edge = np.stack(of_groups, axis=-1) if of_groups else edge[..., :0, 0]
         parts.append(edge)
     if edge_features is not None:
-        own = np.zeros((np.shape(edge_features)[1], K, K))
-        for features, before, after in zip(edge_features, y[:-1], y[1:], strict=True):
-            for g, value in enumerate(features):
-                own[g, before, after] += value
-        parts.append(own)
-    return np.concatenate([part.ravel() for part in parts])
+        parts.append(np.einsum("lg,...la,...lb->...gab", edge_features, before, after))
+    return flat(parts, y.shape[:-1])
 
 
 def is_allowed(y, model, starts=True, ends=True):
@@ -181,6 +180,7 @@ def blocks(
     total = sum(weights)
     cost, divided = node_cost(loss, y, weights, model.n_labels, node_weights)
     of_label = class_factors(class_weight, y, weights, node_weights, model.n_labels)
+    cost = np.array(cost) * np.array(of_label)[:, np.newaxis]
     out = []
     for i, (x, labels, weight) in enumerate(zip(X, y, weights, strict=True)):
         if weight == 0:
@@ -195,32 +195,23 @@ def blocks(
             own = None if edge_features is None else edge_features[i][first : after - 1]
             truth = tuple(int(label) for label in labels[first:after])
             allowed = labelings(after - first, model, starts, ends)
-            scale = 1 / n_labeled if divided else 1.0
+            costs = cost[truth, np.array(allowed)] / (n_labeled if divided else 1.0)
             out.append(
                 Block(
                     sample=i,
                     labelings=allowed,
-                    phi=np.array(
-                        [
-                            joint_feature(x[first:after], z, model, starts, ends, own, copied)
-                            for z in allowed
-                        ]
-                    ),
-                    loss=np.array(
-                        [
-                            scale
-                            * sum(
-                                f * of_label[a] * cost[a][b]
-                                for f, a, b in zip(factors[first:last], truth, z)
-                            )
-                            for z in allowed
-                        ]
-                    ),
+                    phi=joint_feature(x[first:after], allowed, model, starts, ends, own, copied),
+                    loss=(costs[:, : last - first] * factors[first:last]).sum(axis=1),
                     truth=allowed.index(truth),
                     weight=weight / total,
                 )
             )
     return out
+
+
+def slack_terms(terms):
+    """The blocks of the same samples under slack rescaling: phi(y) becomes L(y) times its psi."""
+    return [replace(block, phi=-block.loss[:, np.newaxis] * block.psi) for block in terms]
 
 
 def hinge(w, block):
@@ -255,16 +246,20 @@ def weights_of(alphas, lam, terms):
     w = np.zeros(terms[0].phi.shape[1])
     for of_block, block in zip(alphas, terms, strict=True):
         for y, alpha in of_block.items():
-            w += block.weight / lam * alpha * block.psi[block.labelings.index(y)]
+            w += block.weight / lam * alpha * block.psi[block.place[y]]
     return w
+
+
+def linear_part(alphas, terms):
+    """sum_i q_i sum_y alpha_i(y) L_i(y)."""
+    return sum(
+        block.weight * alpha * block.loss[block.place[y]]
+        for of_block, block in zip(alphas, terms, strict=True)
+        for y, alpha in of_block.items()
+    )
 
 
 def dual(alphas, lam, terms):
     """D(alpha) = sum_i q_i sum_y alpha_i(y) L_i(y) - lam/2 |w(alpha)|^2."""
     w = weights_of(alphas, lam, terms)
-    linear = sum(
-        block.weight * alpha * block.loss[block.labelings.index(y)]
-        for of_block, block in zip(alphas, terms, strict=True)
-        for y, alpha in of_block.items()
-    )
-    return linear - 0.5 * lam * float(w @ w)
+    return linear_part(alphas, terms) - 0.5 * lam * float(w @ w)

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from tests.reference.brute_force import Block
+from tests.reference.brute_force import Block, flat
 
 
 def random_edges(rng, n_nodes, density=0.6):
@@ -18,36 +18,29 @@ def random_edges(rng, n_nodes, density=0.6):
 
 
 def joint_feature(x, y, edges, features, pairwise, n_labels, bias=True):
-    """phi(x, y); "fixed" has no pairwise part."""
-    K = n_labels
-    x = np.asarray(x, dtype=np.float64)
-    coef, intercept = np.zeros((K, x.shape[1])), np.zeros(K)
-    for row, label in zip(x, y, strict=True):
-        coef[label] += row
-        intercept[label] += 1
-    parts = [coef, intercept] if bias else [coef]
-    G = 0 if features is None else np.shape(features)[1]
-    shapes = {"potts": (1,), "contrast": (G,), "full": (K, K), "directed": (G, K, K)}
-    if pairwise in shapes:
-        edge = np.zeros(shapes[pairwise])
-        for e, (u, v) in enumerate(edges):
-            a, b = y[u], y[v]
-            if pairwise == "potts":
-                edge[0] += a != b
-            elif pairwise == "contrast":
-                edge += (a != b) * features[e]
-            elif pairwise == "full":
-                edge[a, b] += 0.5
-                edge[b, a] += 0.5
-            else:
-                edge[:, a, b] += features[e]
-        parts.append(edge)
-    return np.concatenate([part.ravel() for part in parts])
+    """phi(x, y); "fixed" has no pairwise part; y may be a list of labelings."""
+    on = np.eye(n_labels)[np.asarray(y)]
+    edges = np.asarray(edges, dtype=int).reshape(-1, 2)
+    one, other = on[..., edges[:, 0], :], on[..., edges[:, 1], :]
+    differ = 1 - (one * other).sum(axis=-1)
+    parts = [on.swapaxes(-1, -2) @ np.asarray(x, dtype=np.float64)]
+    parts += [on.sum(axis=-2)] if bias else []
+    if pairwise == "potts":
+        parts.append(differ.sum(axis=-1))
+    elif pairwise == "contrast":
+        parts.append(differ @ features)
+    elif pairwise == "full":
+        both = one.swapaxes(-1, -2) @ other
+        parts.append((both + both.swapaxes(-1, -2)) / 2)
+    elif pairwise == "directed":
+        parts.append(np.einsum("eg,...ea,...eb->...gab", features, one, other))
+    return flat(parts, np.shape(y)[:-1])
 
 
 def disagreements(y, edges):
-    """Number of edges whose ends have different labels."""
-    return sum(y[u] != y[v] for u, v in edges)
+    """Number of edges whose ends have different labels; y may be a list of labelings."""
+    y, edges = np.asarray(y), np.asarray(edges, dtype=int).reshape(-1, 2)
+    return (y[..., edges[:, 0]] != y[..., edges[:, 1]]).sum(axis=-1)
 
 
 def completed(graph, labels, most=5):
@@ -207,17 +200,10 @@ def blocks(X, y, pairwise, n_labels, cost=None, weights=None, bias=True, divided
             Block(
                 sample=i,
                 labelings=labelings,
-                phi=np.array(
-                    [joint_feature(x, z, edges, features, pairwise, K, bias) for z in labelings]
-                ),
-                loss=np.array(
-                    [
-                        sum(s * cost[a, b] for s, a, b in zip(scale, truth, z))
-                        - strength * disagreements(z, edges)
-                        + fixed
-                        for z in labelings
-                    ]
-                ),
+                phi=joint_feature(x, labelings, edges, features, pairwise, K, bias),
+                loss=cost[truth, labelings] @ scale
+                - strength * disagreements(labelings, edges)
+                + fixed,
                 truth=labelings.index(tuple(int(label) for label in truth)),
                 weight=weight / total,
             )

@@ -58,25 +58,24 @@ def label_sets(K, parents=None, constraints=None):
 
 
 def score(theta, edges, pair, y):
-    total = sum(t for t, on in zip(theta, y, strict=True) if on)
-    return total + sum(p for (u, v), p in zip(edges, pair, strict=True) if y[u] and y[v])
+    """The score of a set (K,), or the scores of sets (n, K)."""
+    y, edges = np.asarray(y, dtype=bool), np.asarray(edges, dtype=int).reshape(-1, 2)
+    return y @ theta + (y[..., edges[:, 0]] & y[..., edges[:, 1]]) @ pair
 
 
 def joint_feature(x, y, edges=(), pairwise="and", bias=True):
     """phi(x, y) in the order coef (K, F), intercept, edge (E,) or (E, 2, 2)."""
-    parts = [np.outer(y, x).ravel()]
-    if bias:
-        parts.append(np.array(y, dtype=float))
-    for u, v in edges:
-        table = np.zeros((2, 2))
-        table[y[u], y[v]] = 1
-        parts.append(table[1, 1:] if pairwise == "and" else table.ravel())
-    return np.concatenate(parts)
+    y, edges = np.array(y), np.asarray(edges, dtype=int).reshape(-1, 2)
+    on = np.eye(4)[2 * y[edges[:, 0]] + y[edges[:, 1]]]
+    if pairwise == "and":
+        on = on[:, 3]
+    return np.concatenate([np.outer(y, x).ravel(), y if bias else [], on.ravel()])
 
 
 def loss(truth, y, cost):
     """cost (2, K): of an error where a label is off, on."""
-    return sum(cost[t][k] for k, (t, found) in enumerate(zip(truth, y, strict=True)) if t != found)
+    truth = np.asarray(truth)
+    return (truth != y) @ np.asarray(cost)[truth, np.arange(len(truth))]
 
 
 def blocks(X, Y, edges=(), pairwise="and", bias=True, cost=None, weights=None, parents=None,

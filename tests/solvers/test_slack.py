@@ -15,24 +15,9 @@ from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._testing._enumerated import EnumeratedProblem
-from tests.reference import brute_force
+from tests.reference.brute_force import slack_terms
 from tests.solvers.small import BOUNDS, Small
 from tests.solvers.test_family import OPTIONS, STEPS, check_passes, solver
-
-
-def slack_terms(terms):
-    """The blocks of the same samples under slack rescaling: phi(y) becomes L(y) times its psi."""
-    return [
-        brute_force.Block(
-            sample=block.sample,
-            labelings=block.labelings,
-            phi=-block.loss[:, np.newaxis] * block.psi,
-            loss=block.loss,
-            truth=block.truth,
-            weight=block.weight,
-        )
-        for block in terms
-    ]
 
 
 class SmallSlack(Small):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sstruct._input.labels import object_array
 from sstruct.chain import ChainSSVM
 from sstruct.masks import bio_transitions
 from sstruct.sequences import Sequences
@@ -15,13 +16,6 @@ from tests.reference import brute_force
 
 def relabel(y, names):
     return [[names[label] for label in labels] for labels in y]
-
-
-def as_object_array(items):
-    out = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        out[i] = item
-    return out
 
 
 def same_lists(a, b):
@@ -38,7 +32,7 @@ def fit(X, y, sample_weight=None, **parameters):
 INPUTS = {
     "list": lambda X: X,
     "tuple": tuple,
-    "object array": as_object_array,
+    "object array": object_array,
     "nested lists": lambda X: [x.tolist() for x in X],
     "csr": lambda X: [sparse.csr_matrix(x) for x in X],
     "csr_array": lambda X: [sparse.csr_array(x) for x in X],
@@ -82,7 +76,7 @@ def test_input_kinds_agree(tiny_chains, kind):
 
 @pytest.mark.parametrize(
     "labels",
-    [tuple, as_object_array, lambda y: [v.tolist() for v in y], lambda y: [*map(tuple, y)]],
+    [tuple, object_array, lambda y: [v.tolist() for v in y], lambda y: [*map(tuple, y)]],
 )
 def test_label_containers_agree(tiny_chains, labels):
     X, y = tiny_chains

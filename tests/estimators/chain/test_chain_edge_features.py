@@ -20,6 +20,7 @@ from sstruct import (
 )
 from sstruct._estimators.core.preparation import prepared
 from sstruct._estimators.core.training import Samples
+from sstruct._input.labels import object_array
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges
 from sstruct._problems.core._rows import csr_arrays
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
@@ -161,15 +162,9 @@ def test_predictions_equal_enumeration(new_rng, data):
             assert fitting[found][0]
 
 
-def objects(items):
-    out = np.empty(len(items), dtype=object)
-    out[:] = items
-    return out
-
-
 FORMS = {
     "tuple": tuple,
-    "object array": objects,
+    "object array": object_array,
     "array of pairs": lambda X: np.array([*X, (None, None)], dtype=object)[:-1],
     "series": pd.Series,
     "lists": lambda X: [(x.tolist(), f.tolist()) for x, f in X],

@@ -29,13 +29,6 @@ def make(rng, lengths=(7, 1, 5, 4, 3, 6), *, model=MODEL, ignored=False, F=2):
     return X, y
 
 
-def same(a, b):
-    """Compare two fits to the bit."""
-    assert_same_bits(a, b)
-    assert a.lam_ == b.lam_
-    assert getattr(a, "whole_objective_", None) == getattr(b, "whole_objective_", None)
-
-
 CASES = {
     "plain": {},
     "share of wrong nodes": {"loss": "hamming", "ignored": True},
@@ -108,7 +101,7 @@ def test_the_bound_holds_for_all_weights(rng):
 def test_one_window_a_sequence_is_the_whole_sequence(rng, window_size, lam):
     X, y = make(rng)
     model = ChainSSVM(lam=lam, random_state=0)
-    same(
+    assert_same_bits(
         clone(model).set_params(window_size=window_size).fit(X, y),
         clone(model).set_params(**WHOLE).fit(X, y),
     )

@@ -22,8 +22,6 @@ from sstruct import (
     inference,
     ssvm_path,
 )
-from sstruct._estimators.graph import graph_structure
-from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.preprocessing import SequenceVectorizer
 from sstruct.solvers import GDMM, MPBCFW
 from tests.reference import brute_force, graphs, label_sets
@@ -47,11 +45,6 @@ def box(weight, terms, at, given=None):
     bounds = bounds if given is None else given.copy()
     bounds[:, at] = (1, 1) if weight == "fixed" else (0, np.inf)
     return bounds
-
-
-def slack_terms(terms):
-    """Blocks whose hinge loss is max_y L(y) (1 - <w, psi(y)>)."""
-    return [replace(block, phi=-block.loss[:, None] * block.psi) for block in terms]
 
 
 def chains(rng, n=6, F=5, n_most=4, missing=0.0):
@@ -120,7 +113,7 @@ def test_optimum_of_chains(weight, F, options):
     )
     terms = with_scores(terms, F, columns)
     if options.get("rescaling") == "slack":
-        terms = slack_terms(terms)
+        terms = brute_force.slack_terms(terms)
     bounds = box(weight, terms, K * (F - K))
     if "search" in options:  # objective_ is an upper bound
         best, _ = optimum(terms, model.lam_, bounds)
@@ -177,12 +170,6 @@ def test_weight_is_not_negative():
     assert right.fit([-x for x in X], y).class_scores_weight_ > 0.05
 
 
-@pytest.fixture
-def enumerated(monkeypatch):
-    """Decode graphs by enumeration, so that certificates are exact."""
-    monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
-
-
 @pytest.mark.parametrize("weight", WEIGHTS)
 @pytest.mark.parametrize("pairwise", ["potts", "contrast", "full", "directed", 0.3])
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -231,7 +218,7 @@ def test_optimum_of_grids(enumerated, weight, F, options):
         terms = graphs.blocks(given, flat, "potts", K)
     terms = with_scores(terms, F, columns)
     if "rescaling" in options:
-        terms = slack_terms(terms)
+        terms = brute_force.slack_terms(terms)
     bounds = box(weight, terms, K * (F - K))
     bounds[1, -1] = 0
     if "rescaling" in options:  # searches for the most violated labeling may miss it
@@ -275,7 +262,7 @@ def test_optimum_of_label_sets(weight, F, options):
     )
     terms = with_scores(terms, F, columns)
     if "rescaling" in options:
-        terms = slack_terms(terms)
+        terms = brute_force.slack_terms(terms)
     check_optimum(model, terms, box(weight, terms, K * (F - K)))
 
 

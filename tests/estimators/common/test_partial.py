@@ -18,6 +18,7 @@ from sstruct import (
     TreeSSVM,
 )
 from sstruct._estimators.tree.tree_state import tree_model
+from sstruct._input.labels import object_array
 from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
@@ -125,18 +126,12 @@ def test_all_marks_and_containers_of_chains_agree(rng):
     forms += [Sequences.from_lengths(np.concatenate(known), lengths)]
     forms += [[pd.Series(own) for own in known]]
     forms += [[None if (own == -1).all() else own for own in known]]
-    forms += [brute_object_array(known)]
+    forms += [object_array(known)]
     for form in forms:
         for found, other in zip(model.predict(X, form), expected, strict=True):
             np.testing.assert_array_equal(found, other)
     for found, other in zip(model.predict(X, [None] * 6), model.predict(X), strict=True):
         np.testing.assert_array_equal(found, other)
-
-
-def brute_object_array(items):
-    out = np.empty(len(items), dtype=object)
-    out[:] = items
-    return out
 
 
 def test_minus_one_is_a_label_where_it_is_a_class(rng):

@@ -1,7 +1,5 @@
 """Weights of nodes in the loss: by their true label, and one by one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -19,7 +17,6 @@ from sstruct import (
     TreeSSVM,
     ssvm_path,
 )
-from sstruct._estimators.graph import nearest_labels
 from sstruct.datasets import make_sequences
 from tests.estimators.graph import test_graph
 from tests.estimators.grid import test_grid
@@ -58,11 +55,7 @@ def test_class_weights_of_chains_reach_the_optimum(rng, loss, class_weight, weig
 @pytest.mark.parametrize("sizes", [False, True], ids=["plain", "sizes"])
 @pytest.mark.parametrize("class_weight", [{0: 3.0, 2: 0.5}, "balanced"])
 @pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "table"])
-def test_class_weights_of_graphs_reach_the_optimum(rng, monkeypatch, loss, class_weight, sizes):
-    monkeypatch.setattr(
-        "sstruct._estimators.graph.graph_structure.decoder_of",
-        lambda *_, **__: test_graph.graph_enumeration(),
-    )
+def test_class_weights_of_graphs_reach_the_optimum(rng, enumerated, loss, class_weight, sizes):
     X, y = test_graph.make(rng, sizes=sizes)
     total = np.zeros(3)
     for (*_, size), labels in zip(X, y):
@@ -190,16 +183,13 @@ def test_node_weights_of_chains_reach_the_optimum(rng, loss, class_weight, ignor
 @pytest.mark.parametrize("sizes", [False, True], ids=["plain", "sizes"])
 @pytest.mark.parametrize("pairwise", ["potts", "full"])
 @pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "table"])
-def test_node_weights_of_graphs_reach_the_optimum(rng, monkeypatch, loss, pairwise, sizes):
-    monkeypatch.setattr(
-        "sstruct._estimators.graph.graph_structure.decoder_of",
-        lambda *_, **__: test_graph.graph_enumeration(),
-    )
+def test_node_weights_of_graphs_reach_the_optimum(
+    rng, enumerated, without_completion, loss, pairwise, sizes
+):
     X, y = test_graph.make(rng, sizes=sizes, n=9)
     y[4] = np.where(np.arange(len(y[4])) > 0, -1, y[4])
     weights = node_weights(rng, y)
     weights[4][0] = 2.0
-    monkeypatch.setattr(nearest_labels, "MOST_EDGES", 0)
     # To the reference they are sizes; it is not given the sample that has no weight.
     sized = [
         (x, edges, None, own * (1 if size is None else size))
@@ -262,10 +252,7 @@ def test_node_weights_under_slack_rescaling_are_bounded(rng, search):
     model = ChainSSVM(pairwise_scale=1, search=search, **parameters).fit(X, y, weights)
     name = "bisecting" if search == "auto" else search
     assert model.inference_ == f"viterbi, {name} search (bounded)"
-    terms = [
-        replace(block, phi=-block.loss[:, None] * block.psi)
-        for block in chain_terms(X, y, node_weights=weights)
-    ]
+    terms = brute_force.slack_terms(chain_terms(X, y, node_weights=weights))
     best, _ = dual_qp.optimum(terms, 0.1)
     assert model.dual_objective_ <= best * (1 + 1e-8)
     assert best <= model.objective_ * (1 + 1e-8)

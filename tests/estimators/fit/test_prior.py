@@ -154,11 +154,7 @@ def test_certificate_by_hand(rng, monkeypatch):
         move = brute_force.weights_of(alphas, 0.1, case.terms)
         w = np.clip(prior + move, *case.bounds)
         np.testing.assert_allclose(model.w_, w, rtol=0, atol=1e-11)
-        linear = sum(
-            block.weight * alpha * block.loss[block.labelings.index(y)]
-            for of_block, block in zip(alphas, case.terms, strict=True)
-            for y, alpha in of_block.items()
-        )
+        linear = brute_force.linear_part(alphas, case.terms)
         dual = linear - 0.1 * (w @ move) + 0.05 * ((w - prior) @ (w - prior))
         primal = brute_force.primal(w, 0.1, case.terms, prior)
         assert model.dual_objective_ == pytest.approx(dual, rel=1e-9)
@@ -364,20 +360,21 @@ def test_partial_labels_and_windows(rng, old_and_new):
     old, X, y = old_and_new
     y = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
     model = ChainSSVM(lam=0.1, prior=old, ignore_label=-1, tol=1e-5, random_state=0).fit(X, y)
-    terms = brute_force.blocks(X, y, brute_force.Model(4))
     scaled = ChainSSVM(
         lam=0.1, prior=old, ignore_label=-1, tol=1e-7, pairwise_scale=1, random_state=0
-    ).fit(X[:4], y[:4])
+    )
+    few = [x[:4] for x in X[:6]], [labels[:4] for labels in y[:6]]
+    terms = brute_force.blocks(*few, brute_force.Model(4))
+    scaled.fit(*few)
     assert model.converged_
-    terms = brute_force.blocks(X[:4], y[:4], brute_force.Model(4))
     dual_qp.check_optimum(scaled, terms, prior=old.w_)
+    whole = ChainSSVM(lam=0.1, prior=old, window_size=None, tol=1e-3, random_state=0)
+    best = whole.fit(X, old_and_new[2]).dual_objective_
     for couple in (False, True):
         windows = ChainSSVM(
             lam=0.1, prior=old, window_size=3, tol=1e-3, random_state=0,
             solver=MPBCFW(couple_windows=couple),
         ).fit(X, old_and_new[2])  # fmt: skip
-        whole = ChainSSVM(lam=0.1, prior=old, window_size=None, tol=1e-3, random_state=0)
-        best = whole.fit(X, old_and_new[2]).dual_objective_
         assert windows.whole_objective_ >= best
         if couple:
             assert windows.whole_objective_ <= best * 1.01

@@ -11,8 +11,8 @@ from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.tree.test_tree import candidates, terms_of
 from tests.reference import brute_force, dual_qp
+from tests.reference.brute_force import slack_terms
 from tests.solvers.test_optimum import TABLE, make
-from tests.solvers.test_slack import slack_terms
 
 SLACK = {"rescaling": "slack", "random_state": 0}
 TIGHT = {"tol": 1e-8, "max_iter": 100_000, "solver": MPBCFW(average=False)}

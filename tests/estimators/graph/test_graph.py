@@ -6,9 +6,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sstruct import GraphCRFSSVM
-from sstruct._estimators.graph import graph_structure, nearest_labels
+from sstruct._estimators.graph import graph_structure
 from sstruct._estimators.graph.graph_samples import pack_graphs
 from sstruct._estimators.graph.graph_training import LabeledGraphs
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import ExpectedInput
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay
@@ -65,18 +66,6 @@ def terms_of(X, y, pairwise, K, **keywords):
         strength=pairwise if fixed else 0.0,
         **keywords,
     )
-
-
-@pytest.fixture
-def enumerated(monkeypatch):
-    """Decoding by enumeration, whatever the model: every certificate is exact."""
-    monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
-
-
-@pytest.fixture
-def without_completion(monkeypatch):
-    """Unknown nodes are all too far from known labels to be completed."""
-    monkeypatch.setattr(nearest_labels, "MOST_EDGES", 0)
 
 
 def tight(**parameters):
@@ -327,9 +316,7 @@ def test_weights_and_containers(rng):
     assert (model.edge_coef_ <= 0).all()
     assert len(model.w_) == 2 * 2 + 2 + 2
     assert GraphCRFSSVM(pairwise=0.1).fit(X, y).edge_coef_ is None
-    held = np.empty(len(X), dtype=object)
-    held[:] = X
-    for form in (held, tuple(X), [list(item) for item in X]):
+    for form in (object_array(X), tuple(X), [list(item) for item in X]):
         for a, b in zip(model.predict(form), model.predict(X), strict=True):
             np.testing.assert_array_equal(a, b)
 

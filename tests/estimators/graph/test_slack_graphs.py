@@ -10,7 +10,7 @@ from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 from tests.estimators.graph.test_graph import box, make, terms_of
 from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force, dual_qp
-from tests.solvers.test_slack import slack_terms
+from tests.reference.brute_force import slack_terms
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 LAM = 0.1

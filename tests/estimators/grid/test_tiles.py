@@ -5,10 +5,9 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import GridCRFSSVM, LatentSSVM, PathCV, datasets
-from sstruct._estimators.graph import graph_structure, grid_structure, nearest_labels
+from sstruct._estimators.graph import graph_structure, grid_structure
 from sstruct._estimators.graph.tiles import tile_counts, tiles_of
 from sstruct._problems.graph.grid_edges import grid_edges
-from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.solvers import MPBCFW
 from tests.estimators.grid.test_grid import MODELS
 from tests.estimators.same_bits import assert_same_bits
@@ -52,17 +51,6 @@ def box(pairwise, n_weights):
     n_edge = {"potts": 1, "contrast": 2}.get(pairwise, 0)
     bounds[1, n_weights - n_edge :] = 0
     return bounds
-
-
-@pytest.fixture
-def enumerated(monkeypatch):
-    """Decoding by enumeration, whatever the model: every certificate is exact."""
-    monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
-
-
-@pytest.fixture
-def without_completion(monkeypatch):
-    monkeypatch.setattr(nearest_labels, "MOST_EDGES", 0)
 
 
 @pytest.mark.parametrize(
@@ -187,19 +175,12 @@ def pictures(rng, shape=(9, 11), n=6, n_labels=3, **more):
     return datasets.make_grids(n, shape=shape, n_labels=n_labels, random_state=0, **more)
 
 
-def same(a, b):
-    """Compare two fits to the bit."""
-    assert_same_bits(a, b)
-    assert a.lam_ == b.lam_
-    assert getattr(a, "whole_objective_", None) == getattr(b, "whole_objective_", None)
-
-
 @pytest.mark.parametrize("lam", ["auto", 0.05])
 @pytest.mark.parametrize("window_size", ["auto", 99, 10**30])
 def test_one_tile_an_image_is_the_whole_image(rng, window_size, lam):
     X, y = pictures(rng)
     model = GridCRFSSVM(lam=lam, random_state=0)
-    same(
+    assert_same_bits(
         clone(model).set_params(window_size=window_size).fit(X, y),
         clone(model).set_params(window_size=None).fit(X, y),
     )
@@ -325,4 +306,4 @@ def test_auto_leaves_images_in_files_there(rng, monkeypatch, tmp_path):
     assert model._structure().train(X, y, None).problem.n_blocks > len(X)
     assert model._structure().train(mapped, y, None).problem.n_blocks == len(X)
     model.set_params(window_size=20)
-    same(clone(model).fit(mapped, y), model.fit(X, y))
+    assert_same_bits(clone(model).fit(mapped, y), model.fit(X, y))
