@@ -197,7 +197,7 @@ def test_local_search_finds_only_allowed_labelings(n_nodes, density, n_factors, 
 
 
 def test_a_search_that_is_stopped_proves_nothing(monkeypatch):
-    model = colouring(8, 7)
+    model = colouring(7, 6)
     monkeypatch.setattr(feasible, "REVISIONS_PER_TABLE", 0)
     assert not find_feasible(model, first_record(model))
     assert find_feasible(model, first_record(model), 20)

@@ -287,8 +287,8 @@ def large_graph(shape, n, K, pairwise="full"):
 
 
 @pytest.mark.parametrize("shape", ["path", "star", "tree"])
-def test_a_million_nodes(shape):
-    n, K = 1_000_000, 2
+def test_large_graphs(shape):
+    n, K = 200_000, 2  # too deep for recursion
     problem, w, parent, x = large_graph(shape, n, K)
     (value,), marginals = sum_blocks(problem, w, 1.0, marginals=True)
     marginals = marginals.reshape(n, K)

@@ -55,9 +55,10 @@ def check(rng):
         assert scores[tuple(found.tolist())] == pytest.approx(max(scores.values()), abs=1e-9)
 
 
-def test_random_problems_reach_the_optimum():
-    rng = np.random.default_rng(0)
-    for _ in range(300):
+@pytest.mark.parametrize("seed, n", [(0, 100), pytest.param(1, 200, marks=pytest.mark.slow)])
+def test_random_problems_reach_the_optimum(seed, n):
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
         check(rng)
 
 

@@ -139,8 +139,24 @@ def test_no_decoder_is_left_out():
     assert asked >= {*OF_GRAPHS} | {*OF_LABEL_SETS}
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", CASES)
+# Quick tests resume each decoder in two ways, and these in all ways, as slow tests do with all.
+IN_ALL_WAYS = {"chain", "rows", "label sets", "cut", "exact", "fwmap of full", "choices"}
+
+
+@pytest.mark.parametrize(
+    "name, way",
+    [
+        pytest.param(
+            name,
+            way,
+            marks=[]
+            if way in ("default", "corrective, gap, cache") or name in IN_ALL_WAYS
+            else pytest.mark.slow,
+        )
+        for name in CASES
+        for way in WAYS
+    ],
+)
 def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypatch):
     model, make = CASES[name]
     X, y = make()

@@ -236,8 +236,7 @@ class Pair(Choice):
         return (score > 0).astype(int)
 
 
-@pytest.mark.parametrize("cost", [0.5, 1.0, 7.0])
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("cost, n_jobs", [(0.5, None), (1.0, None), (7.0, 2)])
 def test_the_score_is_an_accuracy_for_counted_losses(rng, cost, n_jobs):
     X = [rng.standard_normal((2, 3)) for _ in range(40)]
     y = [(x[:, 0] + rng.standard_normal(2) > 0).astype(int) for x in X]
