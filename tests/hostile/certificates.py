@@ -514,11 +514,23 @@ def tree_blocks(model, X, y, weights):
         yield scores, loss, truth, weight
 
 
+def integers(values):
+    """An array of integers, such as the columns of a matching."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        raise UnreadError
+    return values
+
+
+def of_reference(model, block, weight):
+    """The scores of a block of the reference, whose summands may cancel out, and their sizes."""
+    w = model.w_
+    return block.phi @ w, block.loss, block.truth, weight, np.abs(block.phi) @ np.abs(w)
+
+
 def matching_blocks(model, X, y, weights):
     for i, (x, columns, weight) in enumerate(zip(items(X), items(y), weights, strict=True)):
-        columns = np.asarray(columns)
-        if columns.dtype.kind not in "iu" or columns.ndim != 1:
-            raise UnreadError
+        columns = integers(columns)
         columns = np.where(columns == model.ignore_label, -2, columns.astype(int))
         if (columns == -2).all():
             continue
@@ -526,16 +538,13 @@ def matching_blocks(model, X, y, weights):
             i, x, columns, weight, allow_unmatched=model.allow_unmatched,
             bias=model.fit_intercept and model.allow_unmatched, hamming=model.loss == "hamming",
         )  # fmt: skip
-        summands = np.abs(block.phi) @ np.abs(model.w_)
-        yield block.phi @ model.w_, block.loss, block.truth, weight, summands
+        yield of_reference(model, block, weight)
 
 
 def alignment_blocks(model, X, y, weights):
     symbols = getattr(model, "symbols_", None)
     for i, (x, columns, weight) in enumerate(zip(items(X), items(y), weights, strict=True)):
-        columns = np.asarray(columns)
-        if columns.dtype.kind not in "iu" or columns.ndim != 1:
-            raise UnreadError
+        columns = integers(columns)
         if len(columns) == 0 or (columns == model.ignore_label).any():
             raise UnreadError
         block = alignments.block(
@@ -543,18 +552,17 @@ def alignment_blocks(model, X, y, weights):
             symbols=None if symbols is None else symbols.tolist(), symmetric=model.symmetric,
             bias=model.fit_intercept and symbols is None, local=model.method == "local",
         )  # fmt: skip
-        summands = np.abs(block.phi) @ np.abs(model.w_)
-        yield block.phi @ model.w_, block.loss, block.truth, weight, summands
+        yield of_reference(model, block, weight)
 
 
 def dependency_blocks(model, X, y, weights):
     sentences = list(zip(items(X), items(y), weights, strict=True))
     for i, (x, tree, weight) in enumerate(sentences):
         heads, labels = tree if model.labeled else (tree, None)
-        heads = np.asarray(heads)
-        if heads.dtype.kind not in "iu" or heads.ndim != 1 or len(heads) > MOST_TOKENS:
+        heads = integers(heads)
+        if not 0 < len(heads) <= MOST_TOKENS:
             raise UnreadError
-        if len(heads) == 0 or model.ignore_label is not None:  # parts of sentences may be removed
+        if model.ignore_label is not None:  # parts of sentences may be removed
             raise UnreadError
         n_labels = len(model.classes_) if model.labeled else 0
         codes = encoded(np.asarray(labels).tolist(), model.classes_) if model.labeled else None
@@ -562,8 +570,7 @@ def dependency_blocks(model, X, y, weights):
             i, x, heads, weight, codes, n_labels, projective=model.projective,
             single_root=model.single_root, hamming=model.loss == "hamming",
         )  # fmt: skip
-        summands = np.abs(block.phi) @ np.abs(model.w_)
-        yield block.phi @ model.w_, block.loss, block.truth, weight, summands
+        yield of_reference(model, block, weight)
 
 
 def choice_blocks(model, X, y, weights):
@@ -593,8 +600,7 @@ def change_blocks(model, X, y, weights):
             tolerance=tolerance, least=least, most=most, scale=model.scale,
         )  # fmt: skip
         # Differences of sums cancel out.
-        summands = np.abs(block.phi) @ np.abs(model.w_)
-        yield block.phi @ model.w_, block.loss, block.truth, weight, summands
+        yield of_reference(model, block, weight)
 
 
 BLOCKS = {

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
 from sstruct import metrics
+from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
 
 Y_TRUE = [["B", "I", "O"], ["O"], ["B", "B", "O", "O", "I"]]
@@ -28,8 +29,7 @@ def relabeled(y, mapping):
 
 def forms(y):
     """The same labels as every container that is accepted."""
-    objects = np.empty(len(y), dtype=object)
-    objects[:] = [np.array(labels) for labels in y]
+    objects = object_array([np.array(labels) for labels in y])
     return [y, [tuple(labels) for labels in y], objects, Sequences.from_list(y)]
 
 
@@ -242,9 +242,7 @@ class Constant(BaseEstimator):
         return self
 
     def predict(self, X):
-        out = np.empty(len(X), dtype=object)
-        out[:] = [np.full(len(item), self.label_) for item in X]
-        return out
+        return object_array([np.full(len(item), self.label_) for item in X])
 
 
 def test_scorers_work_in_cross_validation_and_pickle():

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
+from sstruct._input.labels import object_array
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
 DICTS = [
@@ -211,8 +212,7 @@ def test_names_of_nodes_of_graphs_reach_the_model(module, arrays, y):
     assert pipeline[:-1].get_feature_names_out().tolist() == ["wide", "high", "deep"]
     out = scaler.fit_transform(X)
     assert all(isinstance(graph[0], module.DataFrame) for graph in out)
-    column = np.empty(len(X), dtype=object)
-    column[:] = X
+    column = object_array(X)
     if module.__name__ == "pandas":
         for graph, expected in zip(scaler.transform(module.Series(column)), out, strict=True):
             np.testing.assert_array_equal(graph[0].to_numpy(), expected[0].to_numpy())
@@ -220,9 +220,7 @@ def test_names_of_nodes_of_graphs_reach_the_model(module, arrays, y):
 
 def test_series_of_frames_and_arrays_come_out_as_lists(arrays):
     pd = pytest.importorskip("pandas")
-    column = np.empty(len(arrays), dtype=object)
-    column[:] = arrays
-    series = pd.Series(column, index=range(7, 7 + len(arrays)))
+    series = pd.Series(object_array(arrays), index=range(7, 7 + len(arrays)))
     per_node = PerNode(StandardScaler())
     expected = PerNode(StandardScaler()).fit_transform(arrays)
     for out in (per_node.fit_transform(series), per_node.transform(series)):

@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncod
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sstruct import ChainSSVM, Sequences
+from sstruct._input.labels import object_array
 from sstruct.preprocessing import PerNode
 
 LENGTHS = (3, 1, 4, 2)
@@ -44,9 +45,7 @@ def check(found, expected, like):
 
 def containers(items):
     yield items
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    yield array
+    yield object_array(items)
     yield Sequences.from_list(items)
 
 

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
+from sstruct._input.labels import object_array
 from sstruct.preprocessing import PerNode
 from tests.preprocessing.test_per_node import Recorder
 
@@ -39,12 +40,6 @@ def graphs(rng):
     return out
 
 
-def objects(items):
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
-
-
 def nodes_of(images):
     return np.vstack([image.reshape(-1, image.shape[-1]) for image in images])
 
@@ -54,7 +49,7 @@ def test_pixels_are_rows_of_one_array(images, transformer):
     flat = nodes_of(images)
     expected = clone(transformer).fit_transform(flat)
     again = clone(transformer).fit(flat)
-    for X in (images, objects(images), tuple(images)):
+    for X in (images, object_array(images), tuple(images)):
         per_node = PerNode(transformer)
         out = per_node.fit_transform(X)
         assert isinstance(out, list if isinstance(X, tuple) else type(X))
@@ -82,7 +77,7 @@ def test_images_of_one_size_stay_one_array(rng):
 
 def test_nodes_and_edges_of_graphs(graphs):
     rows, edge_rows = np.vstack([g[0] for g in graphs]), np.vstack([g[2] for g in graphs])
-    for X in (graphs, objects(graphs)):
+    for X in (graphs, object_array(graphs)):
         per_node = PerNode(StandardScaler(), MaxAbsScaler())
         for out in (per_node.fit_transform(X), per_node.transform(X)):
             assert isinstance(out, type(X))
@@ -290,7 +285,7 @@ def test_whatever_comes_goes_out_with_its_nodes_in_place(new_rng, data):
     rows = [array.reshape(-1, F) for array in arrays]
     edges = np.zeros((0, 2), dtype=int)
     X = {"images": arrays, "graphs": [(own, edges) for own in rows], "sequences": rows}[kind]
-    X = objects(X) if data.draw(st.booleans()) else X
+    X = object_array(X) if data.draw(st.booleans()) else X
     out = PerNode(MaxAbsScaler()).fit_transform(X)
     expected = MaxAbsScaler().fit_transform(np.vstack(rows))
     found = [item[0] if kind == "graphs" else item for item in out]
@@ -308,7 +303,7 @@ def chains(rng):
 
 FORMS = {
     "list": list,
-    "object array": objects,
+    "object array": object_array,
     "array of pairs": lambda X: np.array([*X, (None, None)], dtype=object)[:-1],
     "sequences": Sequences.from_list,
     "sparse": lambda X: [(x, sparse.csr_array(f)) for x, f in X],

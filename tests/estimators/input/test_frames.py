@@ -18,6 +18,7 @@ from sstruct import (
     MultilabelSSVM,
     PathCV,
 )
+from sstruct._input.labels import object_array
 from sstruct.metrics import flat_accuracy_score
 from tests.estimators.equal import equal
 from tests.registry import EXAMPLES
@@ -46,10 +47,7 @@ class Library:
     def column(self, items):
         """A series of items of any kind."""
         if self.name == "pandas":
-            array = np.empty(len(items), dtype=object)
-            for i, item in enumerate(items):
-                array[i] = item
-            return self.module.Series(array, index=range(5, 5 + len(items)))
+            return self.module.Series(object_array(items), index=range(5, 5 + len(items)))
         return self.module.Series("x", list(items), dtype=self.module.Object)
 
 
