@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 from scipy.stats import chisquare
 
 from sstruct._oracles.graph._decoder import GraphDecoder
@@ -311,7 +311,7 @@ def test_large_graphs(shape):
         off, on = sent(gain[1:])
         total += off.sum() + np.logaddexp(0, gain[0] + (on - off).sum())
         assert value == pytest.approx(total, rel=1e-12)
-        root = 1 / (1 + np.exp(-(gain[0] + (on - off).sum())))
+        root = expit(gain[0] + (on - off).sum())
         assert marginals[0, 1] == pytest.approx(root, abs=1e-9)
         return
     below, parent, up = gain.tolist(), parent.tolist(), [0.0] * n
