@@ -88,7 +88,7 @@ class _Tables:
         return self._index[key]
 
     def chain(self, n, wanted, least, most):
-        """Return the auxiliary nodes of a counter of n nodes, and the count of each state of the last.
+        """Return the auxiliary nodes of a counter, and the counts of the states of the last one.
 
         An auxiliary node is (number of states, table of the link to the node before, table of the
         link to its own node). A state combines the count before the own node with whether this node
@@ -194,7 +194,7 @@ class _GraphTerms:
         return v
 
     def _count(self, nodes, wanted, least, most):
-        """Add a counter of the nodes with wanted labels; return its last node and counts by state."""
+        """Count nodes with wanted labels; return the last auxiliary node and its counts."""
         n = len(nodes)
         cap = most if most < n else max(least, 1)
         # Checked before tables are created, most of which have (2 cap + 2)^2 entries.
