@@ -228,7 +228,8 @@ def test_long_rankings_agree_with_the_decoder(rng, splits):
     ranked = segment_top_k(SegmentSums(problem), w, 200)
     for i, (codes, values) in enumerate(ranked[:2]):
         best, value, _, _ = problem.best_code(i, w, 0.0)
-        assert codes[0].tolist() == best.tolist()
+        # With splits, several segmentations may have the best score.
+        assert splits or codes[0].tolist() == best.tolist()
         assert values[0] == pytest.approx(value, rel=1e-12)
         assert len({tuple(labels) for labels in codes.tolist()}) == len(codes) == 200
         assert (np.diff(values) <= 0).all()
