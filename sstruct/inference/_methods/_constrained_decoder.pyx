@@ -110,7 +110,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
         labels, answer : of moves without prices
         """
         cdef Py_ssize_t v, c, n_moves, most = MOST_HASTY_MOVES if self.is_hasty else MOST_MOVES
-        cdef double length, value, begin = sstruct_seconds()
+        cdef double length, value, begin = sstruct_seconds(), most_work = answer.work + self.most_work
         cdef bint is_start = True
         with gil:
             self.prepare(costs)
@@ -135,7 +135,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
                 self.time_spent = sstruct_seconds() - begin
                 if self.time_spent >= self.max_time:
                     break
-            if not self.bundle.propose(TOLERANCE * (1 + fabs(value))):
+            if answer.work > most_work or not self.bundle.propose(TOLERANCE * (1 + fabs(value))):
                 break
             for c in range(self.n_prices):
                 self.prices[c] = self.bundle.point[c]

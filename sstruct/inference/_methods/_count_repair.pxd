@@ -12,7 +12,7 @@ cdef class CountRepair:
     cdef reserve(self, Py_ssize_t n_nodes, Py_ssize_t n_labels)
     cdef bint repair(
         self, const GraphCosts* costs, const HardTerms* hard, const int32_t* start,
-        double* work) noexcept nogil
+        double* work) except -1 nogil
     cdef void add_edges(self, const GraphCosts* costs, Py_ssize_t v, double sign) noexcept nogil
     cdef Py_ssize_t find_changes(
         self, const GraphCosts* costs, const HardTerms* hard) noexcept nogil

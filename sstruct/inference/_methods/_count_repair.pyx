@@ -2,6 +2,8 @@
 # (a) Labels of single nodes change: first so that the sum of the violations of all counters decreases, at
 #     the least cost, and then so that the cost decreases without violations.
 # (b) Other constraints are ignored; the caller checks them.
+# (c) A change takes time proportional to the size of the graph. The work of a call is limited, since
+#     labels of large graphs may require as many changes as there are nodes.
 """Labels of graphs that satisfy bounds of numbers, close to other labels."""
 
 from libc.math cimport INFINITY, fabs
@@ -9,11 +11,14 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.core._graph_costs cimport GraphCosts, edge_cost
 from sstruct._oracles.core._hard_terms cimport HardTerms, counted_node
 
 # Changes that decrease the cost by less, relative to the largest cost of a label, may be rounding errors.
 cdef double ROUNDING = 1e-9
+# Limit on the work of a call: about 20 ms.
+cdef double MOST_WORK = 2.0**24
 
 
 cdef inline Py_ssize_t outside(Py_ssize_t n, Py_ssize_t least, Py_ssize_t most) noexcept nogil:
@@ -35,20 +40,23 @@ cdef class CountRepair:
 
     cdef bint repair(
             self, const GraphCosts* costs, const HardTerms* hard, const int32_t* start,
-            double* work) noexcept nogil:
+            double* work) except -1 nogil:
         """Set `labels` to labels close to `start`; return whether they satisfy all bounds."""
-        cdef Py_ssize_t v, k, best, violation, V = costs.n_nodes, K = costs.n_labels
-        cdef double change, least, largest = 0
+        cdef Py_ssize_t v, k, c, best, violation = 0, V = costs.n_nodes, K = costs.n_labels
+        cdef double change, least, largest = 0, spent = 0, of_change = V * K + 3.0 * costs.n_edges
+        for c in range(hard.n_counters):
+            of_change += <double> hard.counters[4 * c + 1] * K
         for v in range(V):
             self.labels[v] = start[v]
             for k in range(K):
                 self.given[v * K + k] = costs.node_costs[v * costs.stride + k]
                 largest = max(largest, fabs(self.given[v * K + k]))
-        for v in range(V):
-            self.add_edges(costs, v, 1)
+        self.add_edges(costs, -1, 1)
         for _ in range(2 * V):
             violation = self.find_changes(costs, hard)
-            work[0] += V * K * (1 + hard.n_counters) + costs.n_edges
+            spent += of_change
+            work[0] += of_change
+            look_after(of_change)
             best, least = -1, INFINITY if violation else -ROUNDING * largest
             for v in range(V):
                 for k in range(K):
@@ -57,7 +65,7 @@ cdef class CountRepair:
                     change = self.given[v * K + k] - self.given[v * K + self.labels[v]]
                     if change < least and not hard.is_forbidden[v * K + k]:
                         best, least = v * K + k, change
-            if best < 0:
+            if best < 0 or spent > MOST_WORK:
                 return violation == 0
             self.add_edges(costs, best // K, -1)
             self.labels[best // K] = <int32_t> (best % K)
@@ -65,17 +73,19 @@ cdef class CountRepair:
         return violation == 0
 
     cdef void add_edges(self, const GraphCosts* costs, Py_ssize_t v, double sign) noexcept nogil:
-        """Add the costs of edges of a node, given its label, to those of the labels of its neighbors."""
-        cdef Py_ssize_t e, k, t, K = costs.n_labels
+        """Add the costs of edges of a node, given its label, to those of the labels of its neighbors.
+
+        v : node, or -1 for all nodes
+        """
+        cdef Py_ssize_t e, k, s, t, K = costs.n_labels
         for e in range(costs.n_edges):
-            if costs.edges[2 * e] == v:
-                t = costs.edges[2 * e + 1]
+            s, t = costs.edges[2 * e], costs.edges[2 * e + 1]
+            if v == s or v < 0:
                 for k in range(K):
-                    self.given[t * K + k] += sign * edge_cost(costs, e, self.labels[v], k)
-            elif costs.edges[2 * e + 1] == v:
-                t = costs.edges[2 * e]
+                    self.given[t * K + k] += sign * edge_cost(costs, e, self.labels[s], k)
+            if v == t or v < 0:
                 for k in range(K):
-                    self.given[t * K + k] += sign * edge_cost(costs, e, k, self.labels[v])
+                    self.given[s * K + k] += sign * edge_cost(costs, e, k, self.labels[t])
 
     cdef Py_ssize_t find_changes(
             self, const GraphCosts* costs, const HardTerms* hard) noexcept nogil:

@@ -237,6 +237,26 @@ def test_prices_prove_optima_with_little_work(rng):
     assert sum(Grid(rng, 7, 7, most_work=2.0**22).decode()[1] for _ in range(10)) >= 7
 
 
+def test_work_of_large_graphs_is_limited(rng):
+    # Almost all labels of the best labeling without constraints violate the bound.
+    n = 10_000
+    cells = np.arange(n).reshape(100, 100)
+    pairs = (cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])
+    edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in pairs])
+    features = rng.standard_normal((n, 2)) + [0, 3]
+    typed = pack_typed([([features], {(0, 0): edges})])
+    sizes = TypedModel(typed.n_features, (2,), typed.pairs, False)
+    rows = typed_constraint_rows([at_most(2, [1], nodes=0)], [np.arange(2)], typed.pairs)
+    graphs = typed_graphs(typed, sizes)
+    decoder = ConstrainedDecoder(hard_terms(rows, graphs, typed.types, [0]), 0, max_time=0)
+    problem = TypedGraphProblem.of(graphs, sizes, decoder)
+    w = np.concatenate([np.eye(2).ravel(), 0.1 * rng.standard_normal(4)])
+    code, _, work, is_exact = problem.best_code(0, problem.layout.padded(w), 0.0)
+    assert code.sum() <= 2
+    assert not is_exact
+    assert work < 1e8  # 6e8 if one change after the other restores the bound
+
+
 VALID = {
     "is_forbidden": np.zeros((2, 2), dtype=bool),
     "edge_table": [-1],
