@@ -68,12 +68,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
         proven to be optimal.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
-    bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
+    bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
-        For ``"potts"`` and ``"contrast"``, pairwise weights are at most 0 even with None, and an
-        array that allows positive ones raises an error. ``"submodular"`` ensures that neighbors
-        attract each other for ``"full"`` and ``"directed"`` (with nonnegative edge features):
-        diagonals of ``edge_coef_`` are at least 0, other entries at most 0.
     prior : fitted model, array-like of shape (n_weights,) or None, default=None
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
         ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
@@ -297,7 +293,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
     constraints: Sequence[LabelConstraint] | None = None
     inference: Literal["auto", "expansion", "max-sum", "fwmap", "exact"] = "auto"
     max_oracle_time: float | None = None
-    bounds: Literal["submodular"] | NumericArrayLike | None = None
+    bounds: NumericArrayLike | None = None
     loss: Loss = "hamming-count"
     fit_intercept: bool = True
     classes: Any = None

@@ -78,8 +78,8 @@ OWN = {
     ("dependency.py", "DependencySSVM"): ("ignore_label", "coef_", "n_features_in_", "classes_"),
     ("custom.py", "StructuredSVM"): ("bounds", "lam", "warm_start", "n_jobs"),
     ("typed_graph.py", "TypedGraphCRFSSVM"): (
-        *("inference", "classes", "class_weight", "w_", "coef_", "intercept_", "classes_"),
-        "n_features_in_",
+        *("inference", "bounds", "classes", "class_weight", "w_", "coef_", "intercept_"),
+        *("classes_", "n_features_in_"),
     ),
     ("segmentation.py", "SegmentSSVM"): ("References",),
     ("change_points.py", "ChangePointSSVM"): (
