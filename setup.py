@@ -38,7 +38,7 @@ DIRECTIVES = {
 SHARED = "sstruct._kernels._cyutility"
 
 # Without this, Cython unpacks bound methods inline before each call, which CPython does as well, in
-# about the same time. It would be 3 % of the size of all modules.
+# about the same time. This code would be 3 % of the size of all modules.
 MACROS = [("CYTHON_UNPACK_METHODS", "0")]
 
 # Loops over labels, nodes and edges are faster with -O3; for other code, it only increases the

@@ -221,7 +221,7 @@ def test_a_lost_worker_counts_once_however_often_it_is_noticed():
     losses = Losses("why?")
     for _ in range(10 * MOST_LOSSES):  # the scheduler still lists it, and parts are placed on it
         losses.add(numbered(3, 4), "a")
-    for k in range(50):  # many workers at once, each with a part of its own
+    for k in range(50):  # many workers are lost at once, with one partition each
         losses.add(numbered(10 + k), f"worker {k}")
     losses.clear()
     for k in range(MOST_LOSSES):

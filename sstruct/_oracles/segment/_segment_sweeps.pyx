@@ -10,8 +10,8 @@
 #     bin. If e - l is at most the smallest duration, all starts in reach of e are at most l, so that
 #     the sum over all of them is used. The other pairs are bounded by s <= l, e - least > l and
 #     the distance only. With blocks whose size is the width of the bin, such pairs are in the same
-#     block, where all distances are allowed, or in neighboring ones, where one of both ends has a
-#     prefix or suffix of the other's block. Sums of prefixes and suffixes are therefore sufficient.
+#     block, in which all distances are allowed, or in neighboring blocks, and then the pairs of an end
+#     are a prefix or a suffix of the other block. Sums of prefixes and suffixes are therefore sufficient.
 #     They take constant time for each node, label and bin, and nothing is subtracted.
 # (e) With scores of whole segments, all pairs of ends are visited.
 """Sums and maxima over the segmentations of a sequence: partition function, marginals and samples."""

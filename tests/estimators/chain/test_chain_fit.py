@@ -193,7 +193,7 @@ def test_warm_start_goes_on(tiny_chains):
         fresh = ChainSSVM(**parameters | changed).fit(X, y)
         assert model.n_iter_ < fresh.n_iter_
         assert model.objective_ == pytest.approx(fresh.objective_, rel=2e-7)
-    # A fit that was cut short goes on where it was.
+    # A fit that reached max_iter is continued.
     model = ChainSSVM(**{**parameters, "max_iter": 5}, warm_start=True)
     with pytest.warns(ConvergenceWarning):
         dual = model.fit(X, y).dual_objective_

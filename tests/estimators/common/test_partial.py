@@ -1,4 +1,4 @@
-"""`predict` around known labels: against enumeration, and what is refused."""
+"""`predict` with known labels: comparisons with enumeration, and errors for invalid labels."""
 
 from itertools import product
 
@@ -475,7 +475,7 @@ def test_label_sets_equal_enumeration(seed, decoding, scale):
     model = with_weights(model.fit(X, Y), rng, 1 if bounds else None)
     model._w *= scale
     possible = label_sets.label_sets(K, parents)
-    # What a set that can be has, so that nothing is refused.
+    # Labels of a possible set, so that no error is raised.
     known = np.array([some_known(rng, possible[rng.integers(len(possible))]) for _ in X])
     for x, found, kept in zip(X, model.predict(X, known), known, strict=True):
 

@@ -252,7 +252,7 @@ def test_the_score_is_an_accuracy_for_counted_losses(rng, cost, n_jobs):
 
 
 class Forgetful(Pair):
-    """Approximate: where it is to add the loss it returns the truth."""
+    """An approximate oracle: it returns the truth if the loss is added to the score."""
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         return super().argmax(x, w) if y_true is None else y_true

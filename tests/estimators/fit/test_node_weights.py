@@ -109,7 +109,7 @@ def test_class_weights_and_losses_that_say_the_same(rng):
         one = fitted(model, X, y, loss=table, class_weight=as_dict)
         two = fitted(model, X, y, loss=factor[:, None] * table)
         np.testing.assert_array_equal(one.w_, two.w_)
-        # Weight 1 everywhere is no weight; of a label that never occurs it says nothing.
+        # Weights of 1, and weights of labels that never occur, change nothing.
         one = fitted(model, X, y, loss="hamming-count", class_weight={labels[0].item(): 1.0})
         two = fitted(model, X, y, loss="hamming-count")
         np.testing.assert_array_equal(one.w_, two.w_)
