@@ -356,14 +356,16 @@ cdef class BlockProblem:
     def largest_losses(self):
         """Return the largest loss of a labeling for each block, as found by the oracle.
 
-        As for certificates, no state is stored, so that a fit does not depend on when it is called.
+        The state that oracle calls store is restored, so that a fit does not depend on when this is
+        called.
         """
-        w = np.zeros(self.n_weights)
+        w, kept = np.zeros(self.n_weights), self.memory()
         self.remember(False)
         try:
             return np.array([self.best_code(i, w)[1] for i in range(self.n_blocks)])
         finally:
             self.remember(True)
+            self.restore_memory(kept)
 
     def planes(self):
         """Return the stored data that codes refer to, as a dict of arrays, for warm starts."""

@@ -8,7 +8,7 @@ from sstruct import GraphCRFSSVM, GridCRFSSVM, LatentSSVM, ssvm_path
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 from tests.estimators.graph.test_graph import box, make, terms_of
-from tests.estimators.same_bits import check_resuming
+from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp
 from tests.reference.brute_force import slack_terms
 
@@ -165,3 +165,14 @@ def test_only_exact_decoders_bound_the_search(rng):
     for labels, bounded in ((y, True), (np.add.outer(np.zeros(3, int), y[0] + y[1]), False)):
         problem = graphs._structure().train(X, labels, None).problem
         assert SlackProblem(problem).bounded is bounded
+
+
+def test_the_end_of_a_fit_does_not_change_the_multipliers_of_trees(rng, tmp_path):
+    X, y = make(rng, K=3, pairwise="full", n=5, most=6)
+    parameters = {"pairwise": "full", "inference": "fwmap", "tol": 1e-6, "max_iter": 6}
+    model = GraphCRFSSVM(certificate_every=1, **parameters, **SLACK)
+    whole = clone(model).fit(X, y)
+    for last in (1, 3, 5):
+        model.set_params(checkpoint=tmp_path / f"{last}")
+        clone(model).set_params(max_iter=last).fit(X, y)
+        assert_same_bits(clone(model).fit(X, y), whole)
