@@ -5,25 +5,18 @@ from __future__ import annotations
 from typing import Any, Self
 
 import joblib
-import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.parameters import check_number
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit_warnings import warn_of_data
-from sstruct._estimators.path.along_lambda import AlongLambda, Sweep, check_sweep
+from sstruct._estimators.path.along_lambda import Sweep
+from sstruct._estimators.path.breakpoints import BreakpointPath, path_options
 from sstruct._estimators.path.compact_rows import CompactRows
-from sstruct._estimators.path.path_state import PATH_STATE
-from sstruct._solvers.path.segment import Segment
 
 __all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]
 
-KAPPA = 0.9
-# A path continues down to this fraction of lam="auto".
-SHARE_OF_AUTO = 0.1
 
-
-class RegularizationPath(AlongLambda):
+class RegularizationPath(BreakpointPath):
     r"""Weights for all values of lambda from infinity to the end of the path.
 
     Returned by :func:`ssvm_path`. The weights are piecewise constant. For breakpoints
@@ -83,64 +76,6 @@ class RegularizationPath(AlongLambda):
     >>> path.w(0.1).shape == path.ws_[0].shape
     True
     """
-
-    _fitted_state = PATH_STATE
-
-    _if_not_exact = ": choose lam by PathCV or GridSearchCV"
-
-    lam_end_: float
-    guarantee_: str
-    kappa: float
-
-    def __init__(
-        self,
-        sweep: Sweep,
-        eps: float,
-        kappa: float,
-        lam_min: float | None,
-        relative: bool = False,
-    ) -> None:
-        super().__init__(sweep, eps, relative)
-        sweep.check_zero()
-        self.kappa = kappa
-        solver = sweep.solver(1.0, relative)
-        least = None if lam_min is None else lam_min / sweep.unit
-        self._take(solver.path(eps, kappa, least, SHARE_OF_AUTO * sweep.auto_lam), sweep)
-        self._hinge_at_zero = solver.hinge_at_zero
-        self.lam_end_ = lam_min if solver.end == least else sweep.unit * solver.end
-        self.guarantee_ = "certified" if self._exact else "approximate"
-        self._finish(solver.status, f"the path, at lam={self.lam_end_:g}, ended early", sweep)
-
-    @property
-    def certified_(self) -> bool:
-        """Whether the duality gaps are certified."""
-        return self.guarantee_ == "certified"
-
-    def _at(self, lam):
-        check_number("lam", lam, above=0)
-        lam = float(lam)
-        if len(self.lams_) == 0:
-            raise ValueError(f"this path ended before its first breakpoint ({self.status_})")
-        if lam < self.lam_end_:
-            raise ValueError(
-                f"lam={lam:g} is below the end of the path, {self.lam_end_:g}; compute the path "
-                "with a smaller lam_min"
-            )
-        row = max(int(np.searchsorted(-self.lams_, -lam, side="right")) - 1, 0)
-        return row, min(self.lams_[row] / lam, 1.0) if row == 0 else 1.0
-
-    def _certificate(self, lam):
-        row, factor = self._at(lam)
-        known = {name: float(column[row]) for name, column in self.history_.items()}
-        norm = 2 * (known["primal"] - known["hinge"]) / known["lam"]
-        if lam >= known["lam"]:
-            # By convexity, the values at both ends bound the hinge losses in between.
-            hinge = factor * known["hinge"] + (1 - factor) * self._hinge_at_zero
-            product = factor * (known["linear"] - known["hinge"] + known["gap"])
-            primal = 0.5 * lam * factor**2 * norm + hinge
-            return primal, primal - (hinge - known["linear"] + product)
-        segment = Segment(**{name: known[name] for name in Segment.__dataclass_fields__})
-        return segment.primal_at(lam), segment.dual_at(lam)
 
     def gap(self, lam: float) -> float:
         """Return an upper bound on the suboptimality of ``w(lam)``.
@@ -292,10 +227,3 @@ def ssvm_path(
     sweep = Sweep(estimator, X, y, sample_weight)
     warn_of_data(sweep.training)
     return RegularizationPath(sweep, *options)
-
-
-def path_options(eps, kappa, lam_min):
-    """Return the validated parameters of a RegularizationPath, in its order."""
-    kappa = KAPPA if kappa is None else kappa
-    check_sweep(eps, kappa, lam_min)
-    return float(eps), float(kappa), None if lam_min is None else float(lam_min)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -16,15 +16,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from sstruct._checks.arrays import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._compat import safe_indexing
-from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fitted_state import (
-    CheckedState,
     FittedState,
     Of,
     check_parameters,
     reads_one_fit,
 )
-from sstruct._estimators.core.missing_methods import Missing, only_all_samples
+from sstruct._estimators.core.meta_estimator import MetaSSVM, inner_estimator
 from sstruct._estimators.path.folds import (
     as_rows,
     check_splits,
@@ -37,7 +36,7 @@ from sstruct._input.threads import check_n_jobs
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
+class HeldOutMetaEstimator(MetaSSVM):
     """Base class: an estimator, splits, and methods of the estimator fitted to all samples.
 
     A subclass implements ``fit``, declares further attributes in ``_fitted_state`` and its
@@ -52,20 +51,6 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
     cv: Any = 5
     n_jobs: int | None = None
     estimator_: BaseSSVM = field(init=False)
-
-    def __dask_tokenize__(self):
-        return tokenized(self)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        estimator = inner_estimator(getattr(self, "estimator", None))
-        if isinstance(estimator, BaseSSVM):  # others raise an error in fit
-            inner = get_tags(estimator)
-            tags.estimator_type = inner.estimator_type
-            tags.target_tags = inner.target_tags
-            tags.input_tags = inner.input_tags
-            tags.classifier_tags = inner.classifier_tags
-        return tags
 
     def _check(self):
         """Raise if a parameter is invalid or the estimator is not supported."""
@@ -149,12 +134,6 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
         return clone(self.estimator).fit(X, y, **weighted)
 
-    def _stored_state(self):
-        state = super()._stored_state()
-        if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
-            state["estimator"] = self.estimator._template(vars(self.estimator_))
-        return state
-
     @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the scores of the estimator.
@@ -189,22 +168,13 @@ class HeldOutMetaEstimator(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """
         return self.estimator_.score(X, y, sample_weight)
 
-    partial_fit = Missing(only_all_samples)
-
     @property
     def classes_(self) -> np.ndarray:
         """Labels of the estimator."""
-        return self._require_fitted().estimator_.classes_
+        return self._of_fitted("classes_")
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features of the estimator."""
-        return self._require_fitted().estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, if X has names."""
-        return self._require_fitted().estimator_.feature_names_in_
+    def _of_fitted(self, name):
+        return getattr(self._require_fitted().estimator_, name)
 
 
 class HeldOutPredictor(HeldOutMetaEstimator):
@@ -233,11 +203,6 @@ class HeldOutPredictor(HeldOutMetaEstimator):
                 f"{type(self.estimator_).__name__} does not support y_partial, which must be None"
             )
         return self.estimator_.predict(X, y_partial)
-
-
-def inner_estimator(estimator):
-    """Return the estimator in a FrozenEstimator, or the estimator itself."""
-    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
 
 
 def _rows(rows, X, y, weights):

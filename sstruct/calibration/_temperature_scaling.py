@@ -22,10 +22,11 @@ from sstruct._estimators.core.fitted_state import (
     Of,
     reads_one_fit,
 )
+from sstruct._estimators.core.meta_estimator import inner_estimator
 from sstruct._estimators.core.missing_methods import AvailableIf
 from sstruct._input.label_schemes import LabelCodes, spans_in
 from sstruct._solvers.core.seed import random_of
-from sstruct.calibration._held_out import HeldOutPredictor, inner_estimator
+from sstruct.calibration._held_out import HeldOutPredictor
 from sstruct.spans import Scheme
 
 SUPPORTED = (

@@ -238,7 +238,7 @@ def test_parameters_are_checked(chains, parameters):
 )
 @pytest.mark.parametrize("form", [list, np.asarray, Sequences.from_list])
 def test_scorers_are_checked_before_any_work(chains, monkeypatch, scoring, message, form):
-    monkeypatch.setattr("sstruct.path_cv._fold", None)
+    monkeypatch.setattr("sstruct._estimators.path.path_search._fold", None)
     X, y = chains
     y = form([labels[:2] for labels in y])
     search = PathCV(ChainSSVM(), scoring=scoring)

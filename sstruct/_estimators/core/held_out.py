@@ -78,7 +78,7 @@ def _at_random(structure, samples):
         )
     share = float(structure.validation_fraction)
     # Before the split, so that errors name samples by their index in X.
-    training = structure.train(samples.X, samples.y, samples.sample_weight)
+    training = structure.train(*samples.arguments)
     known, empty = training.attributes, training.empty
     kept = np.delete(np.arange(num_samples(samples.X)), empty)
     classes = None

@@ -62,6 +62,14 @@ def _check_solver(structure, chosen):
         )
 
 
+def refuse_set(structure, errors):
+    """Raise ValueError if a parameter is neither None nor False; `errors`: messages by name."""
+    for name, message in errors.items():
+        value = getattr(structure, name)
+        if value is not None and value is not False:
+            raise ValueError(message)
+
+
 # Types of values that are not nested.
 PLAIN = str | int | float | None
 
@@ -95,7 +103,7 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
     model : FittedModel or None
         The model after earlier samples of ``partial_fit``.
     """
-    check_given(structure, samples.X, samples.y, samples.sample_weight)
+    check_given(structure, *samples.arguments)
     held_out = empty = None
     if structure.prior is not None:
         structure = with_prior(structure)
@@ -119,10 +127,9 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
 
 def packed(structure, samples, completion=None, model=None):
     """Return the Training for valid parameters, with bounds and rescaling but without lam."""
-    given = samples.X, samples.y, samples.sample_weight
     if model is None:  # the features must be those of the prior
         model = getattr(structure.prior, "model", None)
-    training = structure.train(*given, completion=completion, model=model)
+    training = structure.train(*samples.arguments, completion=completion, model=model)
     training.bounds = structure.given_bounds(training.problem)
     if structure.class_scores is not None:
         layout = training.problem.layout

@@ -106,6 +106,8 @@ class Structure:
     refuses_lengths = False
     # Whether the parameter `classes` has a list of labels for each type of nodes.
     classes_by_type = False
+    # Whether the oracle of the user completes hidden labels before the first fit.
+    first_labels_of_user = False
     # Whether the samples are only one partition of the samples of the fit.
     is_part = False
     # The FittedModel of the last fit, if this one starts from its dual weights.

@@ -24,6 +24,11 @@ class Samples:
     y: Any
     sample_weight: Any = None
 
+    @property
+    def arguments(self):
+        """X, y and sample_weight."""
+        return self.X, self.y, self.sample_weight
+
     def of(self, chosen):
         """Return the subset of samples with some indices."""
         weights = self.sample_weight
@@ -35,11 +40,11 @@ class Samples:
     @property
     def given(self):
         """Whether any argument is not None."""
-        return self.X is not None or self.y is not None or self.sample_weight is not None
+        return any(each is not None for each in self.arguments)
 
     def fingerprint(self):
         """Return a hash of everything that a score depends on."""
-        return joblib.hash((self.X, self.y, self.sample_weight))
+        return joblib.hash(self.arguments)
 
 
 def _taken(values, name, chosen):

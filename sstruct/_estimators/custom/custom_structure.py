@@ -22,6 +22,7 @@ class CustomStructure(Structure):
     valid_values = Structure.valid_values | {
         "batch_size": Range(least=1, whole=True, other=("auto",))
     }
+    first_labels_of_user = True
 
     def check(self):
         adapter_of(self.oracle).check()

@@ -11,6 +11,7 @@ completion. A round fits the best completion h of the last model, so that
 J(new) <= U(new; h) <= U(last; h) + gap = J(last) + gap.
 """
 
+import time
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -34,22 +35,23 @@ class Latent:
 
     Attributes
     ----------
-    X, y, sample_weight : as in ``fit``
+    samples : Samples
     known : KnownLabels
     n_states : int
         Number of states per label.
     tol : float
         Rounds stop once the relative decrease of the objective is smaller.
     max_rounds : int
+    begin : float
+        Time of the start of the fit.
     """
 
-    X: Any
-    y: Any
-    sample_weight: Any
+    samples: Samples
     known: Any
     n_states: int
     tol: float
     max_rounds: int
+    begin: float
 
     def completion(self, codes):
         """Return the Completion with the given codes."""
@@ -67,8 +69,7 @@ class Latent:
         return self._prepared(model, self.completion(codes))
 
     def _prepared(self, model, completion):
-        samples = Samples(self.X, self.y, self.sample_weight)
-        return prepared(model._structure(), samples, completion)
+        return prepared(model._structure(), self.samples, completion)
 
 
 @dataclass
@@ -102,7 +103,16 @@ class Rounds:
         }
 
 
-def concave_convex(model, latent, codes, training, seconds):
+def row_of_history(model, objective, changed, begin):
+    """Return a row of the history: J, the certificate of a fit, and the number of new labels."""
+    return {
+        "objective": objective, "bound": model.objective_, "dual": model.dual_objective_,
+        "gap": model.dual_gap_, "changed": changed, "passes": model.n_iter_,
+        "oracle_calls": model.n_oracle_calls_, "seconds": time.perf_counter() - begin,
+    }  # fmt: skip
+
+
+def concave_convex(model, latent, codes, training):
     """Run rounds from completed labels until the latent objective no longer decreases.
 
     Parameters
@@ -114,8 +124,6 @@ def concave_convex(model, latent, codes, training, seconds):
         The first completion.
     training : Training
         With this completion as true labels.
-    seconds : callable
-        Returns the time since the start of the fit.
 
     Returns
     -------
@@ -131,8 +139,8 @@ def concave_convex(model, latent, codes, training, seconds):
     model.set_params(warm_start=_goes_on(model, training, latent))
     while len(found.rows) < latent.max_rounds:
         trial = copy(found.model)
-        trial._fit(latent.X, latent.y, latent.sample_weight, training)
-        best = trial._complete(latent.X, latent.known, latent.n_states)
+        trial._fit(*latent.samples.arguments, training)
+        best = trial._complete(latent.samples.X, latent.known, latent.n_states)
         changed = latent.known.changed(best, codes)
         bound = objective = trial.objective_
         if changed:
@@ -151,11 +159,7 @@ def concave_convex(model, latent, codes, training, seconds):
         if found.rows and fall < 0:
             found.converged = True
             return found
-        row = {
-            "objective": objective, "bound": bound, "dual": trial.dual_objective_,
-            "gap": trial.dual_gap_, "changed": changed, "passes": trial.n_iter_,
-            "oracle_calls": trial.n_oracle_calls_, "seconds": seconds(),
-        }  # fmt: skip
+        row = row_of_history(trial, objective, changed, latent.begin)
         found = Rounds(trial, objective, not changed, [*found.rows, row])
         if found.converged or fall <= latent.tol * objective:
             found.converged = True

@@ -7,14 +7,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
-from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit import chosen_options, fitted_attributes
 from sstruct._estimators.core.fit_warnings import scale_warning
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepared, refuse_set
 from sstruct._estimators.core.training import Quality, Samples
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._input.class_scores import parsed
@@ -25,8 +24,12 @@ from sstruct._solvers.path.path_solver import PathSolver
 from sstruct.solvers import MPBCFW
 
 FORMAT = 1
-# Smaller gaps are below the rounding errors of the sums, or underflow in divisions.
-LEAST_GAP = 1e-100
+# The errors for parameters of the estimator that are not supported.
+UNSUPPORTED = {
+    "checkpoint": "checkpoint is not supported by paths over lam; use checkpoint=None",
+    "couple_windows": "couple_windows=True of the solver is not supported by paths over lam; use "
+    "couple_windows=False",
+}
 # Columns of the history.
 COLUMNS = (
     *("lam", "seconds", "passes", "oracle_calls", "approximate_passes", "primal", "dual", "gap"),
@@ -56,13 +59,7 @@ class Sweep:
                 f"solver={chosen.name!r} has no dual weights to continue from; use "
                 "solver='mp-bcfw' or 'bcfw'"
             )
-        if structure.checkpoint is not None:
-            raise ValueError("checkpoint is not supported by paths over lam; use checkpoint=None")
-        if structure.couple_windows:
-            raise ValueError(
-                "couple_windows=True of the solver is not supported by paths over lam; use "
-                "couple_windows=False"
-            )
+        refuse_set(structure, UNSUPPORTED)
         self.estimator = clone(estimator)
         self.structure = self.estimator._structure()
         # From a separate clone, since drawing changes the state of random_state.
@@ -363,18 +360,3 @@ class LambdaGrid(AlongLambda):
     def _certificate(self, lam):
         row, _ = self._at(lam)
         return float(self.history_["primal"][row]), float(self.history_["dual"][row])
-
-
-def check_sweep(eps, kappa, lam_min):
-    """Raise if parameters of a path or a grid are out of range."""
-    check_number("eps", eps, above=0)
-    check_number("kappa", kappa, above=0)
-    if not kappa <= 0.999:
-        raise ValueError(f"kappa must be at most 0.999, found {shortened(kappa)}")
-    if not float(eps) * float(kappa) >= LEAST_GAP:
-        raise ValueError(
-            f"kappa times eps, the gap of the solutions at breakpoints, must be at least "
-            f"{LEAST_GAP:g}, found {shortened(kappa)} times {shortened(eps)}"
-        )
-    if lam_min is not None:
-        check_number("lam_min", lam_min, above=0)
