@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._estimators.alignment.alignment_structure import AlignmentStructure, pairs_of
+from sstruct._estimators.alignment.alignment_structure import (
+    AlignmentStructure,
+    gap_weights,
+    substitution_weights,
+)
 from sstruct._estimators.core.base import BaseSSVM
-from sstruct._estimators.core.weight_frame import named_weights
-from sstruct._input.per_sample import PerSample
+from sstruct._estimators.core.weight_frame import named_weights, weights_by
 
 __all__ = ["AlignmentSSVM"]
 
@@ -243,6 +247,15 @@ class AlignmentSSVM(BaseSSVM):
 
     coef_ = named_weights("coef", "Weights of the features of pairs.")
     intercept_ = named_weights("intercept", "Score of a pair.")
+    substitution_coef_ = weights_by(substitution_weights, "Weights of pairs of symbols.")
+    gap_open_coef_ = weights_by(
+        partial(gap_weights, "gap_open"),
+        "Scores of the first positions of gaps of both sequences.",
+    )
+    gap_extend_coef_ = weights_by(
+        partial(gap_weights, "gap_extend"),
+        "Scores of the other positions of gaps of both sequences.",
+    )
 
     method: Literal["global", "local"] = "global"
     symmetric: bool = True
@@ -251,28 +264,6 @@ class AlignmentSSVM(BaseSSVM):
     ignore_label: Any = None
     n_features_in_: int = field(init=False)
     symbols_: np.ndarray = field(init=False)
-
-    @property
-    def substitution_coef_(self) -> np.ndarray:
-        """Weights of pairs of symbols."""
-        _, model = self._fitted()
-        index, _ = pairs_of(vars(model))
-        weights = model.table("substitution")
-        return weights[index[:-1, :-1]]
-
-    @property
-    def gap_open_coef_(self) -> np.ndarray:
-        """Scores of the first positions of gaps of both sequences."""
-        return self._of_gaps("gap_open")
-
-    @property
-    def gap_extend_coef_(self) -> np.ndarray:
-        """Scores of the other positions of gaps of both sequences."""
-        return self._of_gaps("gap_extend")
-
-    def _of_gaps(self, name):
-        _, model = self._fitted()
-        return np.broadcast_to(model.table(name), 2).copy()
 
     def fit(
         self,
@@ -360,8 +351,7 @@ class AlignmentSSVM(BaseSSVM):
         >>> model.predict([("yell", "hell")], [[-1, None, None, None]])[0].tolist()
         [-1, 1, 2, 3]
         """
-        structure, model = self._fitted()
-        return PerSample.of(structure.columns_of(*structure.decoded(model, X, y_partial)))
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of all pairs.
@@ -383,8 +373,7 @@ class AlignmentSSVM(BaseSSVM):
         ValueError, TypeError
             If the data are invalid; the message names the sample.
         """
-        structure, model = self._fitted()
-        return PerSample.of(structure.pair_scores(model, structure.pack(X, model)))
+        return self._decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over all rows with a known column.

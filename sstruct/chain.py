@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -10,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.types import ClassWeight, NumericArrayLike
-from sstruct._estimators.chain.chain_structure import ChainStructure, transition_weights
-from sstruct._estimators.chain.resolved_mask import without_functions
-from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
+from sstruct._estimators.chain.chain_structure import ChainStructure
+from sstruct._estimators.chain.sequence_estimator import SequenceSSVM
+from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._export.export_method import ExportMixin
 
 __all__ = ["ChainSSVM"]
@@ -22,7 +19,7 @@ __all__ = ["ChainSSVM"]
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainSSVM(ExportMixin, LabelingSSVM):
+class ChainSSVM(ExportMixin, SequenceSSVM):
     r"""Structured SVM for sequences: a label for every node, such as each word of a sentence.
 
     Labels every node of a sequence, such as the words of a sentence or the days of a record, so
@@ -341,41 +338,14 @@ class ChainSSVM(ExportMixin, LabelingSSVM):
 
     _structure_class = ChainStructure
 
-    coef_ = node_weights("Node weights.")
-    class_scores_weight_ = scores_weight("Weight of the class scores.")
-    intercept_ = named_weights("intercept", "Bias of each label.")
-    start_coef_ = named_weights("start", "Weight of each label at the start of a chain.")
-    end_coef_ = named_weights("end", "Weight of each label at the end of a chain.")
     edge_feature_coef_ = named_weights(
         "edge_feature", "Weights of each feature of a transition, by labels from and to."
     )
 
-    rescaling: Literal["margin", "slack"] = "margin"
-    search: Literal["auto", "bisecting", "binary"] = "auto"
-    class_weight: ClassWeight | None = None
-    class_scores: Any = None
-    transitions: bool | NumericArrayLike | Callable[[Any, Any], Any] = True
-    boundaries: bool = True
-    transition_mask: NumericArrayLike | Callable[[Any, Any], bool] | None = None
-    ignore_label: Any = None
     window_size: int | Literal["auto"] | None = "auto"
-    pairwise_scale: float | Literal["auto"] = "auto"
-    pairwise_scale_: float = field(init=False)
     n_edge_features_in_: int = field(init=False)
     edge_feature_names_in_: np.ndarray = field(init=False)
     whole_objective_: float = field(init=False)
-    transition_groups_: np.ndarray = field(init=False)
-
-    @property
-    def edge_coef_(self) -> np.ndarray:
-        """Weight of each transition, rows from, columns to."""
-        _, model = self._fitted()
-        return transition_weights(model)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags
 
     def fit(
         self,
@@ -437,9 +407,6 @@ class ChainSSVM(ExportMixin, LabelingSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _stored_parameters(self, attributes):
-        return without_functions(self.transition_mask, self.transitions, attributes)
-
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Predict the best labeling of each sequence, optionally given some known labels.
 
@@ -478,9 +445,7 @@ class ChainSSVM(ExportMixin, LabelingSSVM):
         >>> model.predict([sample], y_partial=[[None, "b", None]])[0].tolist()
         ['b', 'b', 'b']
         """
-        structure, model = self._fitted()
-        nodes, codes = structure.decoded(model, X, y_partial)
-        return nodes.like_input(model.classes_[codes])
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a labeling with each label at each node (max-marginals).
@@ -497,9 +462,7 @@ class ChainSSVM(ExportMixin, LabelingSSVM):
             `transition_mask` forbids the label. The labels from ``predict`` have the highest scores
             of their nodes, up to ties.
         """
-        structure, model = self._fitted()
-        nodes = structure.pack(X, model)
-        return structure.like_input(model, nodes, structure.max_marginals(model, nodes))
+        return self._decision_function(X)
 
     def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best labelings of each sequence.

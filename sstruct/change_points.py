@@ -14,7 +14,6 @@ from sstruct._checks.types import NumericArrayLike
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.segment.change_structure import ChangePointStructure
-from sstruct._input.per_sample import PerSample
 
 __all__ = ["ChangePointSSVM"]
 
@@ -341,8 +340,7 @@ class ChangePointSSVM(BaseSSVM):
             If the data are invalid, or no segments of a signal have allowed durations, for example
             because it is shorter than `min_duration`; the message names the sample.
         """
-        structure, model = self._fitted()
-        return PerSample.of(structure.decode(model, structure.pack(X, model)))
+        return self._predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the F1 score of change points within `tolerance` of true ones.

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.custom.custom_structure import CustomStructure
-from sstruct._input.labels import object_array
-from sstruct._problems.custom.oracle_calls import decoded
 
 __all__ = ["StructuredSVM"]
 
@@ -325,10 +323,7 @@ class StructuredSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             The decoded result of ``oracle.argmax(x, w_)`` for each sample.
         """
-        structure, model = self._fitted()
-        samples = structure.pack(X, model)
-        found = structure.decode(model, samples)
-        return object_array(decoded(structure.oracle, x, y) for x, y in zip(samples, found))
+        return self._predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return an accuracy between 0 and 1, computed from the loss of the oracle.

@@ -12,7 +12,6 @@ from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.dependency.dependency_structure import DependencyStructure
-from sstruct._input.per_sample import PerSample
 
 __all__ = ["DependencySSVM"]
 
@@ -329,8 +328,7 @@ class DependencySSVM(BaseSSVM):
         >>> model.predict(X[80:81], [[0, None, None]])[0]
         array([0, 1, 2])
         """
-        structure, model = self._fitted()
-        return PerSample.of(structure.trees_of(model, *structure.decoded(model, X, y_partial)))
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of all arcs.
@@ -352,8 +350,7 @@ class DependencySSVM(BaseSSVM):
         ValueError, TypeError
             If the data are invalid; the message names the sample.
         """
-        structure, model = self._fitted()
-        return PerSample.of(structure.arc_tables(model, structure.pack(X, model)))
+        return self._decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the unlabeled or, with ``labeled=True``, the labeled attachment score.

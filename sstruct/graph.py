@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.types import ClassWeight, NumericArrayLike
-from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
+from sstruct._checks.types import NumericArrayLike
+from sstruct._estimators.core.base import ScoredLabelingSSVM
+from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.graph.graph_structure import GraphStructure
 
 __all__ = ["GraphCRFSSVM"]
@@ -19,7 +19,7 @@ __all__ = ["GraphCRFSSVM"]
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphCRFSSVM(LabelingSSVM):
+class GraphCRFSSVM(ScoredLabelingSSVM):
     r"""Structured SVM for graphs: a label for every node, such as each superpixel of an image.
 
     Labels every node of a graph so that neighboring labels fit together. The score of a labeling
@@ -321,19 +321,12 @@ class GraphCRFSSVM(LabelingSSVM):
 
     _structure_class = GraphStructure
 
-    coef_ = node_weights("Node weights.")
-    class_scores_weight_ = scores_weight("Weight of the class scores.")
-    intercept_ = named_weights("intercept", "Bias of each label.")
     edge_coef_ = named_weights("edge", "Pairwise weights; None if they are fixed.")
 
     pairwise: Literal["potts", "contrast", "full", "directed"] | float = "potts"
     inference: Literal["auto", "cut", "expansion", "max-sum", "fwmap", "exact"] = "auto"
     max_oracle_time: float | None = None
     bounds: Literal["submodular"] | NumericArrayLike | None = None
-    rescaling: Literal["margin", "slack"] = "margin"
-    search: Literal["auto", "bisecting", "binary"] = "auto"
-    class_weight: ClassWeight | None = None
-    class_scores: Any = None
     ignore_label: Any = -1
 
     def __repr__(self, *arguments):
@@ -431,9 +424,7 @@ class GraphCRFSSVM(LabelingSSVM):
         >>> model.predict([sample], y_partial=[[-1, -1, 0]])[0]
         array([0, 0, 0])
         """
-        structure, model = self._fitted()
-        graphs, codes = structure.decoded(model, X, y_partial)
-        return graphs.nodes.like_input(model.classes_[codes])
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a labeling with each label at each node (max-marginals).
@@ -480,6 +471,4 @@ class GraphCRFSSVM(LabelingSSVM):
         >>> scores[0].argmax(axis=1)
         array([1, 1, 1])
         """
-        structure, model = self._fitted()
-        graphs = structure.pack(X, model)
-        return structure.like_input(model, graphs, structure.max_marginals(model, graphs))
+        return self._decision_function(X)

@@ -12,7 +12,6 @@ from sstruct._checks.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.matching.matching_structure import MatchingStructure
-from sstruct._input.per_sample import PerSample
 
 __all__ = ["MatchingSSVM"]
 
@@ -331,8 +330,7 @@ class MatchingSSVM(BaseSSVM):
         >>> model.predict(X[:1])[0].tolist(), model.predict(X[:1], [[1, None]])[0].tolist()
         ([0, 1], [1, 0])
         """
-        structure, model = self._fitted()
-        return PerSample.of(structure.columns_of(*structure.decoded(model, X, y_partial)))
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of all pairs.
@@ -354,8 +352,7 @@ class MatchingSSVM(BaseSSVM):
         ValueError, TypeError
             If the data are invalid; the message names the sample.
         """
-        structure, model = self._fitted()
-        return PerSample.of(structure.pair_scores(model, structure.pack(X, model)))
+        return self._decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over all rows with a known match.

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.types import ClassWeight
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.label_set.label_set_structure import ClassStructure
@@ -224,11 +223,8 @@ class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
     _structure_class = ClassStructure
 
     coef_ = named_weights("coef", "Weights of each class.")
-    intercept_ = named_weights("intercept", "Bias of each class.")
 
-    rescaling: Literal["margin", "slack"] = "margin"
     search: Literal["auto", "angular", "bisecting", "binary"] = "auto"
-    class_weight: ClassWeight | None = None
 
     def fit(
         self,
@@ -285,8 +281,7 @@ class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         ndarray of shape (n,)
             The predictions.
         """
-        structure, model = self._fitted()
-        return model.classes_[structure.decode(model, structure.pack(X, model))]
+        return self._predict(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the score of each class.
@@ -301,8 +296,7 @@ class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         ndarray of shape (n, K), or (n,) for two classes
             For two classes, the score of the second minus the score of the first.
         """
-        structure, model = self._fitted()
-        return structure.decisions(model, structure.pack(X, model))
+        return self._decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy.

@@ -12,11 +12,10 @@ from sklearn.base import ClassifierMixin
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.types import ClassWeight, Loss, NumericArrayLike
-from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
-from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
-from sstruct._estimators.label_set.label_set_structure import LabelSetStructure, has_one_label
+from sstruct._estimators.core.base import BaseSSVM, ScoredLabelingSSVM
+from sstruct._estimators.core.weight_frame import named_weights
+from sstruct._estimators.label_set.label_set_structure import LabelSetStructure
 from sstruct._export.export_method import ExportMixin
-from sstruct._input.indicator import as_output
 from sstruct._input.label_constraints import LabelConstraint
 
 __all__ = ["MultilabelSSVM"]
@@ -26,7 +25,7 @@ Inference = Literal["auto", "independent", "enumeration", "tree", "cut", "relaxe
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
+class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
     r"""Structured SVM for sets of labels that attract or exclude each other.
 
     Predicts which of K labels are on, like scikit-learn's multilabel classifiers, with weights for
@@ -333,9 +332,6 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
 
     _structure_class = LabelSetStructure
 
-    coef_ = node_weights("Weights of each label.")
-    class_scores_weight_ = scores_weight("Weight of the class scores.")
-    intercept_ = named_weights("intercept", "Bias of each label.")
     edge_coef_ = named_weights("edge", "Weights of the edges.")
 
     edges: Literal["auto", "full", "tree"] | NumericArrayLike | None = "auto"
@@ -344,10 +340,8 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
     inference: Inference = "auto"
     bounds: Literal["submodular"] | NumericArrayLike | None = None
     loss: Loss | Literal["asymmetric"] | NumericArrayLike = "hamming-count"
-    rescaling: Literal["margin", "slack"] = "margin"
     search: Literal["auto", "angular", "bisecting", "binary"] = "auto"
     class_weight: ClassWeight | Sequence[Mapping[Any, float]] | None = None
-    class_scores: Any = None
     edges_: np.ndarray = field(init=False)
 
     def __sklearn_tags__(self):
@@ -439,14 +433,7 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         array([[1, 0],
                [0, 1]])
         """
-        structure, model = self._fitted()
-        if not has_one_label(model):
-            _, sets = structure.decoded(model, X, y_partial)
-            return as_output(sets, model._model["output"], model.classes_, X)
-        rows = structure.pack(X, model)
-        if y_partial is None:
-            return model.classes_[structure.decode(model, rows)]
-        return model.classes_[structure.best_classes(model, rows, y_partial)]
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the contribution of each label to the best score.
@@ -463,8 +450,7 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
             infinite if the constraints leave no choice. For one label per row, as in
             :class:`MulticlassSSVM`. Exact if the decoder is exact.
         """
-        structure, model = self._fitted()
-        return structure.decisions(model, structure.pack(X, model))
+        return self._decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the fraction of rows for which all labels are correct.

@@ -156,13 +156,10 @@ class PathCV(MetaSSVM, Generic[Estimator]):
     n_splits_: int = field(init=False)
     refit_time_: float = field(init=False)
 
-    def __sklearn_is_fitted__(self):
-        refits = isinstance(self.refit, bool | np.bool_ | int) and self.refit
-        return hasattr(self, "best_estimator_" if refits else "best_lam_")
-
     def _is_fitted(self):
         # False after a fit that stopped after the paths of the folds.
-        return self.__sklearn_is_fitted__()
+        refits = isinstance(self.refit, bool | np.bool_ | int) and self.refit
+        return hasattr(self, "best_estimator_" if refits else "best_lam_")
 
     def fit(
         self,

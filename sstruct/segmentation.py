@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
@@ -11,24 +11,21 @@ from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.parameters import FLAG, check_values
-from sstruct._checks.types import ClassWeight, Loss, NumericArrayLike
-from sstruct._estimators.chain.chain_structure import transition_weights
-from sstruct._estimators.chain.resolved_mask import without_functions
-from sstruct._estimators.core.base import LabelingSSVM
-from sstruct._estimators.core.weight_frame import named_weights, node_weights, scores_weight
+from sstruct._checks.types import Loss, NumericArrayLike
+from sstruct._estimators.chain.sequence_estimator import SequenceSSVM
+from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.segment.segment_structure import SegmentStructure
 
 __all__ = ["SegmentSSVM"]
 
 Limit = int | Sequence[int | None] | Mapping[Any, int | None] | None
 Bins = NumericArrayLike | Literal["auto"] | None
-Transitions = bool | NumericArrayLike | Callable[[Any, Any], Any]
 SegmentLoss = Loss | Literal["segments", "boundaries"] | NumericArrayLike
 
 
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
-class SegmentSSVM(LabelingSSVM):
+class SegmentSSVM(SequenceSSVM):
     r"""Structured SVM for segments of sequences: labels of nodes, and durations of their runs.
 
     Divides a sequence, such as a recording of a sensor, into segments with one label each. The
@@ -376,11 +373,6 @@ class SegmentSSVM(LabelingSSVM):
 
     _structure_class = SegmentStructure
 
-    coef_ = node_weights("Node weights.")
-    class_scores_weight_ = scores_weight("Weight of the class scores.")
-    intercept_ = named_weights("intercept", "Bias of each label.")
-    start_coef_ = named_weights("start", "Weight of each label at the start of a sequence.")
-    end_coef_ = named_weights("end", "Weight of each label at the end of a sequence.")
     duration_coef_ = named_weights("duration", "Weight of each label and bin of durations.")
     mean_coef_ = named_weights("mean", "Weight of the mean of segments.")
     contrast_coef_ = named_weights("contrast", "Weight of the contrast at the ends of segments.")
@@ -392,35 +384,13 @@ class SegmentSSVM(LabelingSSVM):
     segment_coef_ = named_weights("segment", "Weight of the results of the function of segments.")
 
     loss: SegmentLoss = "hamming-count"
-    rescaling: Literal["margin", "slack"] = "margin"
-    search: Literal["auto", "bisecting", "binary"] = "auto"
-    class_weight: ClassWeight | None = None
-    class_scores: Any = None
     duration_bins: Bins = "auto"
     min_duration: Limit = 1
     max_duration: Limit = None
     segment_features: Any = None
     self_transitions: bool = False
-    transitions: Transitions = True
-    boundaries: bool = True
-    transition_mask: NumericArrayLike | Callable[[Any, Any], bool] | None = None
-    ignore_label: Any = None
     tolerance: int = 5
-    pairwise_scale: float | Literal["auto"] = "auto"
-    pairwise_scale_: float = field(init=False)
-    transition_groups_: np.ndarray = field(init=False)
     duration_bins_: np.ndarray = field(init=False)
-
-    @property
-    def edge_coef_(self) -> np.ndarray:
-        """Weight of each transition, rows from, columns to."""
-        _, model = self._fitted()
-        return transition_weights(model)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags
 
     def fit(
         self,
@@ -473,9 +443,6 @@ class SegmentSSVM(LabelingSSVM):
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
-    def _stored_parameters(self, attributes):
-        return without_functions(self.transition_mask, self.transitions, attributes)
-
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Predict the labels of the best segmentation of each sequence.
 
@@ -501,9 +468,7 @@ class SegmentSSVM(LabelingSSVM):
             If the data are invalid, or a sequence has no allowed segmentation, for example because
             it is shorter than `min_duration`; the message names the sample.
         """
-        structure, model = self._fitted()
-        nodes, codes = structure.decoded(model, X, y_partial)
-        return nodes.like_input(model.classes_[codes])
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a segmentation with each label at each node (max-marginals).
@@ -533,9 +498,7 @@ class SegmentSSVM(LabelingSSVM):
         >>> model.decision_function([[[3.0], [0.0], [-1.0]]])[0].argmax(axis=1).tolist()
         [0, 0, 0]
         """
-        structure, model = self._fitted()
-        nodes = structure.pack(X, model)
-        return structure.like_input(model, nodes, structure.max_marginals(model, nodes))
+        return self._decision_function(X)
 
     def predict_top_k(
         self, X: Any, k: int, *, spans: bool = False
@@ -626,5 +589,4 @@ class SegmentSSVM(LabelingSSVM):
         [[(0, 2, 'a'), (2, 3, 'b'), (3, 5, 'a'), (5, 7, 'a')]]
         """
         structure, model = self._fitted()
-        nodes = structure.pack(X, model)
-        return structure.segments(model, nodes)
+        return structure.segments(model, structure.pack(X, model))

@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.arguments import explains_arguments
-from sstruct._checks.arrays import is_sized
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.weight_frame import named_weights
 from sstruct._estimators.tree.tree_structure import TreeStructure
-from sstruct._input.labels import object_array
-from sstruct._input.per_sample import PerSample
 
 __all__ = ["TreeSSVM"]
 
@@ -353,11 +350,7 @@ class TreeSSVM(BaseSSVM):
         >>> bool(found[0][0] == y[0][0])
         True
         """
-        structure, model = self._fitted()
-        if _has_no_samples(X) and (y_partial is None or _has_no_samples(y_partial)):
-            return PerSample.of([])
-        _, codes = structure.decoded(model, X, y_partial)
-        return PerSample.of(codes.astype(np.intp))
+        return self._predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a pose with each state of each part (max-marginals).
@@ -373,11 +366,7 @@ class TreeSSVM(BaseSSVM):
             For each sample, a list of P arrays (S_p,), in the order of states. The states from
             ``predict`` have the highest scores of their parts, up to ties.
         """
-        structure, model = self._fitted()
-        if _has_no_samples(X):
-            return object_array([])
-        trees = structure.pack(X, model)
-        return structure.like_input(model, trees, structure.max_marginals(model, trees))
+        return self._decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over all annotated parts.
@@ -396,7 +385,3 @@ class TreeSSVM(BaseSSVM):
             :func:`sstruct.metrics.mean_joint_distance`.
         """
         return super().score(X, y, sample_weight)
-
-
-def _has_no_samples(X):
-    return isinstance(X, list | tuple | np.ndarray) and is_sized(X) and len(X) == 0

@@ -14,7 +14,6 @@ from sstruct._checks.types import Loss, NumericArrayLike
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.graph.typed_structure import TypedGraphStructure
 from sstruct._input.label_constraints import LabelConstraint
-from sstruct._input.per_sample import PerSample
 
 __all__ = ["TypedGraphCRFSSVM"]
 
@@ -390,12 +389,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
             If X is invalid, or no labeling of a sample satisfies the constraints, or none is found
             within the limits of the search. The message names the sample.
         """
-        structure, model = self._fitted()
-        typed = structure.pack(X, model)
-        codes = structure.decode(model, typed)
-        return PerSample.of(
-            [own[k] for own, k in zip(model.classes_, parts)] for parts in typed.by_type(codes)
-        )
+        return self._predict(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the best score of a labeling with each label at each node (max-marginals).
@@ -416,9 +410,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             For each sample, a list of T arrays (V_t, K_t).
         """
-        structure, model = self._fitted()
-        typed = structure.pack(X, model)
-        return structure.like_input(model, typed, structure.max_marginals(model, typed))
+        return self._decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy over the nodes of all types.

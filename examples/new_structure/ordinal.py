@@ -110,8 +110,7 @@ class OrdinalSSVM(ClassifierMixin, BaseSSVM):
         ndarray of shape (n,)
             The predictions.
         """
-        structure, model = self._fitted()
-        return model.classes_[structure.decode(model, structure.pack(X, model))]
+        return self._predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy.

@@ -35,6 +35,18 @@ def layout_of(state):
     )
 
 
+def substitution_weights(model):
+    """Return the weights of all pairs of symbols of a FittedModel."""
+    index, _ = pairs_of(vars(model))
+    weights = model.table("substitution")
+    return weights[index[:-1, :-1]]
+
+
+def gap_weights(name, model):
+    """Return the weights of the gaps of both sequences."""
+    return np.broadcast_to(model.table(name), 2).copy()
+
+
 ALIGNMENT_STATE = BASE_STATE.extended(
     {
         "n_features_in_": Number(whole=True, least=0),

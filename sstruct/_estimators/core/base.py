@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._checks.arguments import other_name
 from sstruct._checks.arrays import is_partitioned
 from sstruct._checks.shown import shortened
-from sstruct._checks.types import Loss, NumericArrayLike, SolverName
+from sstruct._checks.types import ClassWeight, Loss, NumericArrayLike, SolverName
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE
@@ -42,7 +42,13 @@ from sstruct._estimators.core.preparation import check_given, prepared
 from sstruct._estimators.core.prior import with_prior
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Samples
-from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
+from sstruct._estimators.core.weight_frame import (
+    named_weights,
+    names_of_features,
+    scores_weight,
+    weight_frame,
+    weights_by,
+)
 from sstruct._input.class_scores import other_columns
 from sstruct.solvers import MPBCFW, SOLVER_OF_NAME, BaseSolver
 
@@ -239,6 +245,16 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             if fit.setup.warm["prior"] != prior_digest(training):
                 raise ValueError("prior has changed since the last call; use a clone")
         return self._solve(fit, (X, y, sample_weight))
+
+    def _predict(self, X, y_partial=None):
+        """Return the best labelings of X, given known labels; called by ``predict``."""
+        structure, model = self._fitted()
+        return structure.predict(model, X, y_partial)
+
+    def _decision_function(self, X):
+        """Return the scores of labels; called by ``decision_function`` of subclasses."""
+        structure, model = self._fitted()
+        return structure.decision_function(model, X)
 
     def _first_labels(self, X, y, sample_weight, known):
         """Return initial codes of all labels that agree with the KnownLabels, for LatentSSVM."""
@@ -460,12 +476,27 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 class LabelingSSVM(BaseSSVM):
     """A BaseSSVM with feature weights and a bias for each class seen in training."""
 
+    intercept_ = named_weights("intercept", "Bias of each label.")
+
     loss: Loss | NumericArrayLike = "hamming-count"
+    rescaling: Literal["margin", "slack"] = "margin"
+    search: Literal["auto", "bisecting", "binary"] = "auto"
+    class_weight: ClassWeight | None = None
     fit_intercept: bool = True
     classes: ArrayLike | None = None
     classes_: np.ndarray = field(init=False)
     n_features_in_: int = field(init=False)
     feature_names_in_: np.ndarray = field(init=False)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScoredLabelingSSVM(LabelingSSVM):
+    """A LabelingSSVM that accepts scores of the classes from another model."""
+
+    coef_ = weights_by(FittedModel.node_coef, "Weights of each label.")
+    class_scores_weight_ = scores_weight("Weight of the class scores.")
+
+    class_scores: Any = None
 
 
 def tokenized(estimator):

@@ -192,6 +192,19 @@ class Structure:
         known = None if y_partial is None else self.known_codes(model, samples, y_partial)
         return samples, self.decode(model, samples, known)
 
+    def predict(self, model, X, y_partial=None):
+        """Return the output of ``predict``: the best labelings of X, given known labels."""
+        return self.output(model, *self.decoded(model, X, y_partial))
+
+    def output(self, model, samples, codes):
+        """Return the labels of packed samples in the form of the input, given their codes."""
+        raise NotImplementedError
+
+    def decision_function(self, model, X):
+        """Return the output of ``decision_function``: the score of each label of each node."""
+        samples = self.pack(X, model)
+        return self.like_input(model, samples, self.max_marginals(model, samples))
+
     # Methods that some structures replace ---------------------------------------------------------
 
     def check(self):
@@ -340,6 +353,9 @@ class NodeStructure(Structure):
 
     def like_input(self, model, samples, values):
         return self.nodes_of(samples).like_input(values.reshape(-1, len(model.classes_)))
+
+    def output(self, model, samples, codes):
+        return self.nodes_of(samples).like_input(model.classes_[codes])
 
     def labels_of(self, model, samples, draws):
         nodes = self.nodes_of(samples)

@@ -1,6 +1,7 @@
 """The weights of a model as attributes, and as a pandas data frame."""
 
 from math import prod
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,15 @@ def named_weights(name, doc) -> ArrayAttribute:
         The docstring of the property.
     """
 
-    def get(estimator: Any) -> np.ndarray:
-        _, model = estimator._fitted()
-        return model.table(name)
-
-    return property(get, doc=doc)
+    return weights_by(methodcaller("table", name), doc)
 
 
-def node_weights(doc) -> ArrayAttribute:
-    """Return a property for the weights of the columns of X, `FittedModel.node_coef`."""
+def weights_by(function, doc) -> ArrayAttribute:
+    """Return a property for weights that a function computes from the FittedModel."""
 
     def get(estimator: Any) -> np.ndarray:
         _, model = estimator._fitted()
-        return model.node_coef()
+        return function(model)
 
     return property(get, doc=doc)
 

@@ -11,9 +11,10 @@ from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.hidden import KnownLabelings
 from sstruct._estimators.custom.oracle_adapters import adapter_of
 from sstruct._estimators.custom.oracle_samples import CallOptions, some_samples
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_weights
 from sstruct._input.threads import n_threads
-from sstruct._problems.custom.oracle_calls import frozen, samples_of
+from sstruct._problems.custom.oracle_calls import decoded, frozen, samples_of
 
 
 class CustomStructure(Structure):
@@ -94,6 +95,9 @@ class CustomStructure(Structure):
         if not samples:
             return []
         return adapter_of(self.oracle).predict(samples, frozen(model._w), self.n_jobs)
+
+    def output(self, model, samples, codes):
+        return object_array(decoded(self.oracle, x, y) for x, y in zip(samples, codes))
 
     def truth(self, model, samples, y, sample_weight):
         truths = some_samples(y, "y")

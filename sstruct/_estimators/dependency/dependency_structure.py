@@ -18,6 +18,7 @@ from sstruct._estimators.dependency.sentence_samples import (
     pack_trees,
 )
 from sstruct._input.completion import KnownLabels
+from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
@@ -221,23 +222,24 @@ class DependencyStructure(Structure):
             raise ValueError(f"the arcs of X[{row}]{given} form no {kind}{root}") from None
         return out
 
-    def trees_of(self, model, samples, codes):
+    def output(self, model, samples, codes):
         """Return the heads of each sample, or pairs of heads and labels."""
         classes = model.get("classes_")
         if classes is None:
-            return [own.astype(np.intp) for own in samples.split(codes)]
+            return PerSample.of(own.astype(np.intp) for own in samples.split(codes))
         heads, labels = np.divmod(codes, len(classes))
         parts = zip(samples.split(heads), samples.split(classes[labels]), strict=True)
-        return [(own.astype(np.intp), names) for own, names in parts]
+        return PerSample.of((own.astype(np.intp), names) for own, names in parts)
 
-    def arc_tables(self, model, samples):
+    def decision_function(self, model, X):
         """Return a table (tokens, tokens + 1) of the scores of the arcs of each sample."""
+        samples = self.pack(X, model)
         used, out = samples.n_tokens > 0, []
         if used.any():
             problem = self._problem(vars(model), samples.of_samples(used))
             out = arc_scores(problem, model._w)
         tables = iter(out)
-        return [next(tables) if n else np.empty((0, 1)) for n in samples.n_tokens]
+        return PerSample.of(next(tables) if n else np.empty((0, 1)) for n in samples.n_tokens)
 
     def truth(self, model, samples, y, sample_weight):
         trees = pack_trees(y, samples, model._labeled, self.ignore_label)

@@ -183,6 +183,11 @@ class TypedGraphStructure(Structure):
             "feature": [f"{t}:x{k}" for t, n in enumerate(model.n_features_in_) for k in range(n)],
         }
 
+    def output(self, model, samples, codes):
+        return PerSample.of(
+            [own[k] for own, k in zip(model.classes_, parts)] for parts in samples.by_type(codes)
+        )
+
     def max_marginals(self, model, typed):
         """Return, for each node and label, the score of the best labeling found with it."""
         graphs, problem = self._decoder(model, typed)

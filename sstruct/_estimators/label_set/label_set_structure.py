@@ -52,6 +52,7 @@ from sstruct._export.exported_model import linear_model
 from sstruct._input.class_scores import parsed
 from sstruct._input.completion import KnownLabels
 from sstruct._input.indicator import (
+    as_output,
     check_label_names,
     is_indicator,
     known_indicator,
@@ -91,8 +92,14 @@ class ClassStructure(NodeStructure):
         """Return the ExportedModel of a FittedModel."""
         return linear_model("classes", model)
 
+    def output(self, model, samples, codes):
+        return model.classes_[codes]
+
+    def decision_function(self, model, X):
+        return self.decisions(model, self.pack(X, model))
+
     def decisions(self, model, rows):
-        """Return the output of ``decision_function``."""
+        """Return the scores of packed rows, as ``decision_function``."""
         return one_label_decisions(model, rows)
 
     def label_scores(self, model, rows):
@@ -282,9 +289,15 @@ class LabelSetStructure(ClassStructure):
             known = close_hierarchy(known, model._model["parents"])
         return known
 
-    def best_classes(self, model, rows, y_partial):
-        """Return the codes of the best classes of rows with one label each, given known ones."""
-        return best_classes(class_scores(model, rows), y_partial, rows, model.classes_)
+    def predict(self, model, X, y_partial=None):
+        if not has_one_label(model):
+            _, sets = self.decoded(model, X, y_partial)
+            return as_output(sets, model._model["output"], model.classes_, X)
+        if y_partial is None:
+            return super().predict(model, X)
+        rows = self.pack(X, model)
+        codes = best_classes(class_scores(model, rows), y_partial, rows, model.classes_)
+        return self.output(model, rows, codes)
 
     def hidden(self, X, y, sample_weight):
         refuse_label_lists(y)

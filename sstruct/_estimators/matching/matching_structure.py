@@ -26,6 +26,7 @@ from sstruct._estimators.matching.matching_samples import (
     pack_matchings,
 )
 from sstruct._input.completion import KnownLabels
+from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import NoNodesError, check_weights
 
 SIZES = ("n_features_in_", "_row_features", "_column_features")
@@ -189,17 +190,16 @@ class MatchingStructure(Structure):
                 out.append(oracle.best(oracle.gains(x, model._w), model._w, columns) + 1)
         return np.concatenate(out)
 
-    def pair_scores(self, model, samples):
-        """Return the output of ``decision_function``."""
+    def decision_function(self, model, X):
+        samples = self.pack(X, model)
         oracle, out = self._oracle(vars(model)), []
         for i, x in enumerate(samples.samples):
             with named_sample(i):
                 out.append(oracle.gains(x, model._w))
-        return out
+        return PerSample.of(out)
 
-    def columns_of(self, samples, codes):
-        """Return the column of each row of each sample, -1 if unmatched."""
-        return [own.astype(np.intp) - 1 for own in samples.split(codes)]
+    def output(self, model, samples, codes):
+        return PerSample.of(own.astype(np.intp) - 1 for own in samples.split(codes))
 
     def truth(self, model, samples, y, sample_weight):
         codes = pack_matches(y, samples, self.ignore_label)

@@ -18,6 +18,7 @@ from sstruct._estimators.segment.change_samples import (
 from sstruct._estimators.segment.change_state import CHANGE_STATE
 from sstruct._input.boundaries import boundary_f1, pack_changes
 from sstruct._input.durations import duration_bins, duration_limits
+from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._input.threads import n_threads
 from sstruct._problems.chain.chain_arguments import NoLabelingError
@@ -168,6 +169,9 @@ class ChangePointStructure(Structure):
             given = problem.layout.padded_bounds(self.bounds)
             bounds = np.array([np.maximum(bounds[0], given[0]), given[1]])
         return problem.layout.padded_bounds(bounds)
+
+    def output(self, model, samples, codes):
+        return PerSample.of(codes)
 
     def decode(self, model, samples, known=None):
         """Return an array of the change points of each signal.

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from sstruct._checks.arrays import is_sized
 from sstruct._estimators.core.distribution import BlockDistribution, IndependentNodes
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.structure import Structure
@@ -12,6 +13,7 @@ from sstruct._estimators.tree.tree_samples import pack_known_states, pack_states
 from sstruct._estimators.tree.tree_state import TREE_STATE
 from sstruct._input.completion import KnownLabels
 from sstruct._input.labels import object_array
+from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._input.threads import n_threads
 from sstruct._oracles.tree._max_sum import parents_first
@@ -123,6 +125,17 @@ class TreeStructure(Structure):
         """Return, for each part and state, the score of the best labeling with it."""
         return max_marginals(trees.problem(model.parents_, model._bias), model._w)
 
+    def predict(self, model, X, y_partial=None):
+        if _has_no_samples(X) and (y_partial is None or _has_no_samples(y_partial)):
+            return PerSample.of([])
+        return super().predict(model, X, y_partial)
+
+    def output(self, model, samples, codes):
+        return PerSample.of(codes.astype(np.intp))
+
+    def decision_function(self, model, X):
+        return object_array([]) if _has_no_samples(X) else super().decision_function(model, X)
+
     def inexact(self, model, trees):
         return (0, "it has score maps") if trees.positions is None else None
 
@@ -157,3 +170,7 @@ class TreeStructure(Structure):
             "edge_feature": {"feature": EDGE_FEATURES},
             **super().axis_values(model),
         }
+
+
+def _has_no_samples(X):
+    return isinstance(X, list | tuple | np.ndarray) and is_sized(X) and len(X) == 0
