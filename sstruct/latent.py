@@ -54,14 +54,14 @@ class LatentSSVM(MetaSSVM):
         :class:`MultilabelSSVM`, or :class:`StructuredSVM` with an oracle that implements
         ``complete``. It is cloned.
     states_per_label : int, default=1
-        Range of hidden states of each label, for chains, graphs and images. Initial states are
+        Number of hidden states of each label, for chains, graphs and images. Initial states are
         k-means clusters of the features of the nodes of each label.
     tol : float, default=0.001
         Stop once the relative decrease of the objective is smaller.
     max_rounds : int, default=20
         Maximum number of rounds, each of which is a fit.
     n_init : int, default=1
-        Range of starts; the result with the lowest objective is returned. The first one starts
+        Number of starts; the result with the lowest objective is returned. The first one starts
         from a model of the known labels, the others from such models with random sample weights.
     init : estimator or None, default=None
         Model that completes the hidden labels before the first round: an estimator of this package
@@ -86,15 +86,15 @@ class LatentSSVM(MetaSSVM):
         number of hidden labels (with states, of all states) that change with the new model; passes;
         oracle_calls; seconds since the start.
     n_rounds_ : int
-        Range of rounds of the best start.
+        Number of rounds of the best start.
     n_hidden_ : int
-        Range of hidden labels.
+        Number of hidden labels.
     converged_ : bool
         Whether the rounds have converged to `tol`.
     classes_ : ndarray of shape (K,)
         All labels.
     n_features_in_ : int
-        Range of features.
+        Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if X has names.
 
