@@ -37,29 +37,28 @@ from sstruct.datasets import fetch_ocr_letters
 from sstruct.solvers import BCFW, MPBCFW
 
 OPTIONS = {
-    "default": {},
-    "bcfw, fw, uniform": {"solver": BCFW(step="fw", sampling="uniform")},
-    "bcfw, fw": {"solver": BCFW(step="fw")},
-    "bcfw, pairwise": {"solver": BCFW(step="pairwise")},
-    "bcfw, corrective": {"solver": BCFW(step="corrective")},
-    "mp-bcfw, fw": {"solver": MPBCFW(step="fw")},
-    "mp-bcfw, corrective": {"solver": MPBCFW(step="corrective")},
-    "mp-bcfw, uniform": {"solver": MPBCFW(sampling="uniform")},
+    "default": MPBCFW(),
+    "bcfw, fw, uniform": BCFW(step="fw", sampling="uniform"),
+    "bcfw, fw": BCFW(step="fw"),
+    "bcfw, pairwise": BCFW(step="pairwise"),
+    "bcfw, corrective": BCFW(step="corrective"),
+    "mp-bcfw, fw": MPBCFW(step="fw"),
+    "mp-bcfw, corrective": MPBCFW(step="corrective"),
+    "mp-bcfw, uniform": MPBCFW(sampling="uniform"),
 }
 GAPS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
-def run(X, y, lam, seed, tol, limit, options):
+def run(X, y, lam, seed, tol, limit, solver):
     """Fit once; return its solver seconds, passes and relative gaps, and the model."""
     model = ChainSSVM(
         lam=lam,
         loss="hamming",
+        solver=solver.set_params(certificate_every=1),
         tol=tol,
-        certificate_every=1,
         max_iter=10**6,
         max_time=limit,
         random_state=seed,
-        **options,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -158,7 +157,7 @@ def main():
                     run_yardstick(arguments.yardstick, lam, seed, arguments.yardstick_seconds)
                 )
             whole.append(whole_fit(X, y, X_test, y_test, value, seed))
-            exact, _ = run(X, y, value, seed, 0.0, 0.5, {"solver": "bcfw"})
+            exact, _ = run(X, y, value, seed, 0.0, 0.5, BCFW())
             pass_seconds.append(float(np.median(np.diff(exact["seconds"]))))
         rows = {name: median_reach(seconds[name]) for name in names}
         if yardstick:

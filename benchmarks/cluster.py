@@ -119,8 +119,8 @@ def fit(oracle, n, passes):
 
     Cluster.__init__ = made
     model = StructuredSVM(
-        oracle, lam=0.01, tol=0.0, max_iter=passes, solver=MPBCFW(cache=False),
-        certificate_every=passes, random_state=0,
+        oracle, lam=0.01, tol=0.0, max_iter=passes, random_state=0,
+        solver=MPBCFW(cache=False, certificate_every=passes),
     )  # fmt: skip
     begin = time.perf_counter()
     try:

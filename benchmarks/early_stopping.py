@@ -34,6 +34,7 @@ import numpy as np
 from defaults import error_of
 from defaults_data import SETS, taken
 from reports import Table, add_load, add_output, origin, write
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
@@ -47,8 +48,9 @@ SHARES = (1, 1 / 2, 1 / 4, 1 / 6, 1 / 8, 1 / 12, 1 / 24)
 # Seconds to fit; hours, and poses at that, in a run of all sets.
 LONG = ("poses", "snakes", "horses, pixels")
 DATA = {"ocr": "OCR letters, fold 0", "folds": "OCR letters, ten folds", "conll": "CoNLL-2000"}
-PERCEPTRON = {"solver": Perceptron(sampling="permutation")}
-PA = {"solver": PassiveAggressive(sampling="permutation", aggressiveness=0.01)}
+EARLY = {"solver": MPBCFW(early_stopping=True)}
+PERCEPTRON = {"solver": Perceptron(sampling="permutation", early_stopping=True)}
+PA = {"solver": PassiveAggressive(sampling="permutation", aggressiveness=0.01, early_stopping=True)}
 GRID = (0.02, 0.01, 0.005, 0.0025, 0.00125, 0.001, 0.0006, 0.0003, 0.00015)
 
 
@@ -91,7 +93,8 @@ def fit_then_join(model, X, y):
     (X_fit, y_fit), (X_val, y_val) = ((taken(X, end), taken(y, end)) for end in ends)
     online = model._structure().solver_name in ("perceptron", "pa")
     model.set_params(classes=np.unique(np.concatenate(y)), warm_start=not online)
-    model.fit(X_fit, y_fit, X_val=X_val, y_val=y_val).set_params(early_stopping=False)
+    model.fit(X_fit, y_fit, X_val=X_val, y_val=y_val)
+    model.set_params(solver=clone(model.solver).set_params(early_stopping=False))
     n_passes, scores = model.n_iter_, model.history_["validation_score"]
     if online:
         again = np.tile(ends[1], int(scores.argmax()) + 1)
@@ -119,18 +122,26 @@ def early_fits(automatic, to_join):
     automatic: the value of lam="auto"
     to_join: fractions of it for which MP-BCFW also trains on the held-out samples
     """
-    fits = {
-        "early": {},
-        **{f"early, lam / {k}": {"lam": automatic / k} for k in (1.5, 2, 4, 6)},
-        "early, lam / 6, last iterate": {"lam": automatic / 6, "solver": MPBCFW(average=False)},
-        "early, lam / 6, bcfw, fw": {"lam": automatic / 6, "solver": BCFW(step="fw")},
-        **{f"early, lam / {k}, joined": {"lam": automatic / k, "joined": True} for k in to_join},
+    return {
+        "early": EARLY,
+        **{f"early, lam / {k}": {**EARLY, "lam": automatic / k} for k in (1.5, 2, 4, 6)},
+        "early, lam / 6, last iterate": {
+            "lam": automatic / 6,
+            "solver": MPBCFW(average=False, early_stopping=True),
+        },
+        "early, lam / 6, bcfw, fw": {
+            "lam": automatic / 6,
+            "solver": BCFW(step="fw", early_stopping=True),
+        },
+        **{
+            f"early, lam / {k}, joined": {**EARLY, "lam": automatic / k, "joined": True}
+            for k in to_join
+        },
         "early, perceptron": PERCEPTRON,
         "early, perceptron, joined": {**PERCEPTRON, "joined": True},
         "early, pa 0.01": PA,
         "early, pa 0.01, joined": {**PA, "joined": True},
     }
-    return {name: {"early_stopping": True, **more} for name, more in fits.items()}
 
 
 def wrong(y, found):
@@ -170,7 +181,7 @@ def by_share(names):
                 model = trial.kind(random_state=0, max_time=60).fit(*data)
                 if share is not None:
                     # A tenth of the samples is held out.
-                    early = {"early_stopping": True, "lam": share * model.lam_ / 0.9}
+                    early = {**EARLY, "lam": share * model.lam_ / 0.9}
                     model = trial.kind(random_state=0, max_time=60, **early).fit(*data)
                 found.append(error_of(model, taken(trial.X, held), taken(trial.y, held)))
             errors.append(mean(found))

@@ -16,6 +16,7 @@ import numpy as np
 from reports import Table, add_load, add_output, command, origin
 
 from sstruct import StructuredSVM
+from sstruct.solvers import BCFW
 
 
 class Toy:
@@ -47,14 +48,9 @@ def count_calls(n_blocks, n_labels, sampling):
     model = StructuredSVM(
         Toy(n_labels),
         lam=1 / n_blocks,
-        solver="bcfw",
-        step="fw",
-        sampling=sampling,
-        cache=False,
-        average=False,
+        solver=BCFW(step="fw", sampling=sampling, cache=False, average=False, certificate_every=1),
         batch_size=1,
         tol=0.99 / (2 * n_blocks * n_labels) / optimum,
-        certificate_every=1,
         max_iter=10**6,
         random_state=0,
     )

@@ -23,10 +23,11 @@ from reports import Table, add_load, add_output, command, origin
 from slack_search import rows_of
 
 from sstruct import MultilabelSSVM
+from sstruct.solvers import MPBCFW, Subgradient
 
 METHODS = {
-    "sstruct": {},
-    "subgradient, angular": {"solver": "ssg", "search": "angular"},
+    "sstruct": {"solver": MPBCFW(certificate_every=1)},
+    "subgradient, angular": {"solver": Subgradient(certificate_every=1), "search": "angular"},
     "cutting plane, angular": {"solver": "cutting-plane", "search": "angular"},
     "cutting plane, bisecting": {"solver": "cutting-plane", "search": "bisecting"},
 }
@@ -48,7 +49,6 @@ def curve(X, Y, lam, limit, parameters):
         loss="hamming-count",
         rescaling="slack",
         lam=lam,
-        certificate_every=1,
         max_iter=10**6,
         random_state=0,
         **parameters,

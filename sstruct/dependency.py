@@ -73,48 +73,29 @@ class DependencySSVM(BaseSSVM):
         the fraction of these tokens.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
-        default options; to set options, pass an object, as in ``solver=MPBCFW(step="away")``.
-        ``"auto"`` is ``"mp-bcfw"`` (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is
-        the same without passes over cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and
-        ``"cutting-plane"`` [5]_ minimize the same objective; the last three are intended for
-        comparison. ``"perceptron"`` and ``"pa"`` have no objective and require ``lam="auto"``. They
-        are useful for a fast first model and, like ``"ssg"``, for ``partial_fit``. Only the first
-        two solvers support `warm_start` and `checkpoint`.
+        default options; to set options, such as early stopping or a checkpoint, pass an object, as
+        in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
+        (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
+        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
+        the same objective; the last three are intended for comparison. ``"perceptron"`` and
+        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
+        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
+        `warm_start` and checkpoints.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
-    certificate_every : int, default=10
-        Number of passes between certificates, which compute the duality gap with one additional
-        oracle call per sample. A certificate is also computed when the estimated gap falls below
-        `tol`. For ``"fw"`` and ``"cutting-plane"``, each pass is a certificate.
     max_iter : int, default=1000
         Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
         10 `max_iter` rounds.
     max_time : float or None, default=None
         Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
         ``"cutting-plane"``: one and a quadratic program).
-    early_stopping : bool, default=False
-        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
-        with the best score. After a pass, these are the average, or the last iterate of a solver
-        without an average. The certificate is computed for the returned weights. Supported by
-        ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and perceptrons.
-    validation_fraction : float, default=0.1
-        Fraction of the samples set aside for validation with `early_stopping`, drawn by
-        `random_state`, unless `X_val` and `y_val` are passed to ``fit``. Between 0 and 1.
-    n_iter_no_change : int, default=5
-        With `early_stopping`, stop after this number of passes without a better score.
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the previous fit, for example after changing `lam` or adding samples.
         ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
         have dual weights. The first samples must be the samples of the previous fit in the same
         order. Sample weights may change, but not from or to 0. Different data and new classes raise
         an error; pass all `classes` before the first fit.
-    checkpoint : path or None, default=None
-        File in which the state of the fit is saved periodically. If the file exists, the fit
-        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
-        of a different fit raises an error. It is removed when a fit converges. If the file cannot
-        be written during the fit, a warning is issued and the fit continues. Concurrent fits
-        require different files.
     n_jobs : int or None, default=None
         Number of threads for training and prediction; -1 uses all processors. Results do not depend
         on it.
@@ -168,8 +149,8 @@ class DependencySSVM(BaseSSVM):
         sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
         the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
         (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
-        of samples in the pass with a positive loss. `early_stopping` adds validation_score; the
-        last row then has the certificate of ``w_``.
+        of samples in the pass with a positive loss. Early stopping adds validation_score; the last
+        row then has the certificate of ``w_``.
 
     See Also
     --------
@@ -271,9 +252,9 @@ class DependencySSVM(BaseSSVM):
             Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
             ignored.
         X_val, y_val : as X and y, optional
-            Validation samples for `early_stopping`, which are not used in training. If None,
-            `validation_fraction` of the samples is set aside. Labels not seen in training count as
-            errors.
+            Validation samples for early stopping, an option of solvers; they are not used in
+            training. If None, a fraction of the samples is set aside (``validation_fraction`` of
+            the solver). Labels not seen in training count as errors.
         sample_weight_val : as for ``score``, optional
             Weights of the validation samples in the score.
 

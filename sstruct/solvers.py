@@ -6,6 +6,7 @@ A name such as ``solver="bcfw"`` is short for the object with default options, `
 from __future__ import annotations
 
 import math
+import os
 import sys
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
@@ -16,7 +17,9 @@ from sklearn.base import BaseEstimator
 from sstruct._checks.arguments import explains_arguments
 from sstruct._checks.listing import ListedType
 from sstruct._checks.parameters import FLAG, Range, check_values
+from sstruct._checks.shown import shortened
 from sstruct._compat.documentation import DocumentationLink
+from sstruct._solvers.core.checkpoint import check_place
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, SAMPLINGS, STEPS
 from sstruct._solvers.frank_wolfe.constants import Constants
 
@@ -61,20 +64,33 @@ class BaseSolver(DocumentationLink, BaseEstimator, metaclass=ListedType):
         """Yield an option and advice for each option that partitions do not support."""
         return iter(())
 
-    def _options(self, problem, early_stopping):
+    def _options(self, problem):
         """Return the fields of ``Options`` that this solver sets, with "auto" resolved.
 
         Parameters
         ----------
         problem : BlockProblem
-        early_stopping : bool
-            Whether the weights with the best score on held-out samples are returned.
         """
         return {}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BlockCoordinate(BaseSolver):
+class StopsEarly(BaseSolver):
+    """Options of solvers that can return the weights with the best validation score."""
+
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+
+    _valid_values: ClassVar[dict] = {
+        "early_stopping": FLAG,
+        "validation_fraction": Range(above=0, below=1),
+        "n_iter_no_change": Range(least=1, whole=True),
+    }
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BlockCoordinate(StopsEarly):
     """Options of both MPBCFW and BCFW."""
 
     step: Literal["auto", "fw", "pairwise", "away", "corrective"] = "auto"
@@ -88,8 +104,10 @@ class BlockCoordinate(BaseSolver):
     gap_refresh_every: int = Constants.gap_refresh_every
     sequential_visits: bool = Constants.sequential_visits
     couple_windows: bool = False
+    certificate_every: int = 10
+    checkpoint: str | os.PathLike | None = None
 
-    _valid_values: ClassVar[dict] = {
+    _valid_values: ClassVar[dict] = StopsEarly._valid_values | {
         "step": ("auto", *STEPS),
         "sampling": ("auto", *SAMPLINGS),
         "cache": ("auto", *FLAG),
@@ -104,6 +122,7 @@ class BlockCoordinate(BaseSolver):
         "cache_gap_share": Range(least=0),
         "cache_mean_gap_share": Range(least=0),
         "gap_refresh_every": Range(least=1, whole=True),
+        "certificate_every": Range(least=1, whole=True),
     }
     # Whether step="auto" makes corrective steps if a call of the oracle is costly.
     _corrects_if_costly: ClassVar[bool] = False
@@ -112,11 +131,12 @@ class BlockCoordinate(BaseSolver):
 
     def _check(self):
         super()._check()
-        if self.couple_windows and self.average is True:
-            raise ValueError(
-                f"couple_windows=True of {type(self).__name__} cannot be combined with "
-                "average=True; use average='auto'"
-            )
+        for option, instead in (("average", "auto"), ("early_stopping", False)):
+            if self.couple_windows and getattr(self, option) in (True,):  # not "auto"
+                raise ValueError(
+                    f"couple_windows=True of {type(self).__name__} cannot be combined with "
+                    f"{option}=True; use {option}={instead!r}"
+                )
         for option in self._changed():
             reason, advice = self._without_effect(option)
             if reason:
@@ -124,6 +144,13 @@ class BlockCoordinate(BaseSolver):
                     f"{option} of {type(self).__name__} has no effect with {reason}; leave its "
                     f"default, or set {advice}"
                 )
+        if self.checkpoint is not None:
+            if not isinstance(self.checkpoint, str | os.PathLike):
+                raise TypeError(
+                    f"checkpoint of {type(self).__name__} must be a path or None, found "
+                    f"{shortened(self.checkpoint)}"
+                )
+            check_place(self.checkpoint)
 
     def _changed(self):
         """Return the constants that differ from their defaults."""
@@ -154,6 +181,7 @@ class BlockCoordinate(BaseSolver):
             ("cache", ("auto", False)),
             ("average", ("auto", False)),
             ("couple_windows", (False,)),
+            ("early_stopping", (False,)),
         ):
             value = getattr(self, option)
             if not any(value is fine or value == fine for fine in values):
@@ -162,7 +190,7 @@ class BlockCoordinate(BaseSolver):
             if option in self._of_gaps:
                 yield option, "it has no effect because each visit calls the oracle; remove it"
 
-    def _options(self, problem, early_stopping):
+    def _options(self, problem):
         costly = problem.oracle_work >= COSTLY_ORACLE and not problem.oracle_is_quick
         sampling = self.sampling
         if sampling == "auto":
@@ -177,7 +205,7 @@ class BlockCoordinate(BaseSolver):
                 value = each.type(getattr(self, each.name))
                 constants[each.name] = min(value, sys.maxsize) if each.type is int else value
         # Long before the optimum, the average over all visits predicts best.
-        by_score = early_stopping and self.average == "auto"
+        by_score = self.early_stopping and self.average == "auto"
         in_shards = sampling == "sequential"
         return {
             "step": step,
@@ -187,6 +215,7 @@ class BlockCoordinate(BaseSolver):
             "pass_average": self.average == "auto" and not by_score,
             "shard_bytes": max(SHARD_SHARE * _working_memory(), 1) if in_shards else math.inf,
             "constants": Constants(**constants),
+            "certificate_every": self.certificate_every,
         }
 
 
@@ -227,14 +256,36 @@ class MPBCFW(BlockCoordinate):
         steps. True: over all steps ([1]_, section 3.5). False: no average.
         ``w_`` is the average or the last iterate, whichever has the lower objective; with early
         stopping it is always the average, if there is one.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap with one additional
+        oracle call per sample. A certificate is also computed when the estimated gap falls below
+        the tolerance of the estimator.
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate, if any, is computed for the returned weights.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by the
+        ``random_state`` of the estimator, unless `X_val` and `y_val` are passed to its ``fit``.
+        Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved periodically. If the file exists, the fit
+        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
+        of a different fit raises an error. It is removed when a fit converges. If the file cannot
+        be written during the fit, a warning is issued and the fit continues. Concurrent fits
+        require different files.
     cache_lifetime : int, default=2
         Range of passes that an unused cached labeling is kept (T of [1]_), at least 0.
     max_working_set : int, default=1000
         From this number of cached labelings of a sample on, new ones replace unused ones (N of
         [1]_), at least 2. Labelings with dual weight are always kept.
-    cache_gap_share, cache_mean_gap_share : float, default=0.25 and 0.01
+    cache_gap_share : float, default=0.25
         With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle, as a
-        share of the last gap of the sample and of the mean gap (F and nu of [2]_), at least 0.
+        share of the last gap of the sample (F of [2]_), at least 0.
+    cache_mean_gap_share : float, default=0.01
+        The same as a share of the mean gap (nu of [2]_), at least 0.
     gap_refresh_every : int, default=10
         Largest number of passes after which ``sampling="gap"`` and `cache` recompute all gaps, at
         least 1. They are also recomputed whenever the estimator computes a certificate.
@@ -301,8 +352,8 @@ class MPBCFW(BlockCoordinate):
             yield "schedule", "use schedule='work'"
         yield from super()._refused_for_partitions()
 
-    def _options(self, problem, early_stopping):
-        found = super()._options(problem, early_stopping)
+    def _options(self, problem):
+        found = super()._options(problem)
         costly = problem.oracle_work >= COSTLY_ORACLE and problem.oracle_is_slow
         in_parts = costly and problem.n_blocks < FEW_SAMPLES
         found["pass_average"] &= not in_parts
@@ -328,13 +379,36 @@ class BCFW(BlockCoordinate):
     average : bool or "auto", default="auto"
         Whether to average the weights, as in :class:`MPBCFW`, but ``"auto"`` does not depend on the
         number of samples.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap with one additional
+        oracle call per sample. A certificate is also computed when the estimated gap falls below
+        the tolerance of the estimator.
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate, if any, is computed for the returned weights.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by the
+        ``random_state`` of the estimator, unless `X_val` and `y_val` are passed to its ``fit``.
+        Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved periodically. If the file exists, the fit
+        continues from it, with results that are bitwise identical to an uninterrupted fit; the file
+        of a different fit raises an error. It is removed when a fit converges. If the file cannot
+        be written during the fit, a warning is issued and the fit continues. Concurrent fits
+        require different files.
     cache_lifetime : int, default=2
         With `cache`, number of passes that an unused cached labeling is kept.
     max_working_set : int, default=1000
         With `cache`, from this number of cached labelings of a sample on, new ones replace unused
         ones.
-    cache_gap_share, cache_mean_gap_share : float, default=0.25 and 0.01
-        With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle.
+    cache_gap_share : float, default=0.25
+        With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle, as a
+        share of the last gap of the sample.
+    cache_mean_gap_share : float, default=0.01
+        The same as a share of the mean gap.
     gap_refresh_every : int, default=10
         Largest number of passes after which ``sampling="gap"`` and `cache` recompute all gaps.
     sequential_visits : bool, default=False
@@ -374,8 +448,8 @@ class BCFW(BlockCoordinate):
             return "cache=False", "cache=True or solver='mp-bcfw'"
         return super()._without_effect(option)
 
-    def _options(self, problem, early_stopping):
-        return super()._options(problem, early_stopping) | {"multi_plane": False}
+    def _options(self, problem):
+        return super()._options(problem) | {"multi_plane": False}
 
 
 @explains_arguments
@@ -425,16 +499,16 @@ class CuttingPlane(BaseSolver):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Online(BaseSolver):
+class Online(StopsEarly):
     """Base class of solvers that make one step per sample; `sampling` is their order."""
 
     sampling: Literal["auto", "permutation", "given"] = "auto"
-    _valid_values: ClassVar[dict] = {
+    _valid_values: ClassVar[dict] = StopsEarly._valid_values | {
         "sampling": ("auto", "permutation", "given"),
         "aggressiveness": Range(above=0),
     }
 
-    def _options(self, problem, early_stopping):
+    def _options(self, problem):
         sampling = self.sampling
         if sampling == "auto":  # memory-mapped features are read in order
             sampling = _auto_sampling(problem, costly=False)
@@ -454,6 +528,19 @@ class Subgradient(Online):
     sampling : {"auto", "uniform", "permutation", "given"}, default="auto"
         Order of the samples in a pass: drawn at random with replacement, shuffled, or as given.
         ``"auto"`` is ``"permutation"``.
+    certificate_every : int, default=10
+        Number of passes between evaluations of the objective, with two additional oracle calls per
+        sample: at the last weights and at their average.
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate, if any, is computed for the returned weights.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by the
+        ``random_state`` of the estimator, unless `X_val` and `y_val` are passed to its ``fit``.
+        Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
 
     References
     ----------
@@ -468,11 +555,16 @@ class Subgradient(Online):
     """
 
     sampling: Literal["auto", "uniform", "permutation", "given"] = "auto"
+    certificate_every: int = 10
 
     name: ClassVar[str] = "ssg"
-    _valid_values: ClassVar[dict] = {
+    _valid_values: ClassVar[dict] = StopsEarly._valid_values | {
         "sampling": ("auto", "uniform", "permutation", "given"),
+        "certificate_every": Range(least=1, whole=True),
     }
+
+    def _options(self, problem):
+        return super()._options(problem) | {"certificate_every": self.certificate_every}
 
 
 @explains_arguments
@@ -491,6 +583,16 @@ class Perceptron(Online):
     sampling : {"auto", "permutation", "given"}, default="auto"
         Order of the samples in a pass: shuffled, or as given. ``"auto"`` is ``"given"`` for
         memory-mapped features larger than ``working_memory``, and ``"permutation"`` otherwise.
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate, if any, is computed for the returned weights.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by the
+        ``random_state`` of the estimator, unless `X_val` and `y_val` are passed to its ``fit``.
+        Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
 
     References
     ----------
@@ -521,6 +623,16 @@ class PassiveAggressive(Online):
         Upper bound of the step length, positive (C of [1]_). Each step is the shortest after which
         the true labeling scores higher than the prediction by the square root of the loss of the
         prediction.
+    early_stopping : bool, default=False
+        Whether to evaluate ``score`` on validation samples after each pass, and return the weights
+        with the best score. After a pass, these are the average, or the last iterate of a solver
+        without an average. The certificate, if any, is computed for the returned weights.
+    validation_fraction : float, default=0.1
+        Fraction of the samples set aside for validation with `early_stopping`, drawn by the
+        ``random_state`` of the estimator, unless `X_val` and `y_val` are passed to its ``fit``.
+        Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after this number of passes without a better score.
 
     References
     ----------
@@ -538,8 +650,8 @@ class PassiveAggressive(Online):
 
     name: ClassVar[str] = "pa"
 
-    def _options(self, problem, early_stopping):
-        found = super()._options(problem, early_stopping)
+    def _options(self, problem):
+        found = super()._options(problem)
         return found | {"aggressiveness": float(self.aggressiveness)}
 
 
@@ -560,6 +672,9 @@ class GDMM(BaseSolver):
     parts : int, default=1
         Range of parts into which the labels are divided; each visit searches one part, drawn at
         random. At most the number of labels.
+    certificate_every : int, default=10
+        Number of passes between certificates, which compute the duality gap. For chains, a
+        certificate is also computed in every second pass, starting with the sixth.
 
     References
     ----------
@@ -576,15 +691,21 @@ class GDMM(BaseSolver):
 
     rho: float | Literal["auto"] = "auto"
     parts: int = 1
+    certificate_every: int = 10
 
     name: ClassVar[str] = "gdmm"
     _valid_values: ClassVar[dict] = {
         "rho": Range(above=0, other=("auto",)),
         "parts": Range(least=1, whole=True),
+        "certificate_every": Range(least=1, whole=True),
     }
 
-    def _options(self, problem, early_stopping):
-        return {"rho": self.rho, "parts": int(self.parts)}
+    def _options(self, problem):
+        return {
+            "rho": self.rho,
+            "parts": int(self.parts),
+            "certificate_every": self.certificate_every,
+        }
 
 
 SOLVER_OF_NAME = {

@@ -55,6 +55,8 @@ _SOLVERS = (
 # A few of all combinations; 97 is prime, so that each value of each option is among them.
 WITH_OPTIONS = [
     *itertools.islice(filter(_sound, _SOLVERS), 0, None, 97),
+    MPBCFW(certificate_every=1),
+    BCFW(certificate_every=2),
     Perceptron(sampling="given"),
     PassiveAggressive(sampling="given"),
 ]
@@ -63,7 +65,6 @@ COMMON = {
     "solver": (*ANY_SOLVER, *WITH_OPTIONS),
     "bounds": (None,),
     "tol": (1e-2, 0, 1e-6),
-    "certificate_every": (1, 2, 10),
     "max_iter": (1, 2, 5, 12),
     "warm_start": (False, True, "dual", "primal"),
     "n_jobs": (None, 1, 2),
@@ -655,7 +656,7 @@ EXAMPLES = {
         signals,
         _change,
         make_varied=signals_of_any_kind,
-        # With "auto", the solver depends on whether there is a checkpoint.
+        # The default supports neither checkpoints nor early stopping.
         required={"solver": "mp-bcfw"},
         refitted={"costs": "mean"},
         more=(

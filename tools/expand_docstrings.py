@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from docstring_texts import (
     Chains,
-    ChangePoints,
     Chunks,
     Common,
     Custom,
@@ -30,6 +29,7 @@ from docstring_texts import (
     Held,
     LabelSets,
     Metrics,
+    Solvers,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +41,7 @@ PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
 TARGETS = {
     ("chain.py", "ChainSSVM"): ([Common], Chains),
     ("segmentation.py", "SegmentSSVM"): ([Common], None),
-    ("change_points.py", "ChangePointSSVM"): ([Common], ChangePoints),
+    ("change_points.py", "ChangePointSSVM"): ([Common], None),
     ("multilabel.py", "MultilabelSSVM"): ([Common], LabelSets),
     ("multiclass.py", "MulticlassSSVM"): ([Common], None),
     ("tree.py", "TreeSSVM"): ([Common], None),
@@ -54,6 +54,8 @@ TARGETS = {
     ("typed_graph.py", "TypedGraphCRFSSVM"): ([Common, Graphs], None),
 }
 TARGETS |= {(path, f"{name}.fit"): ([Held], None) for path, name in TARGETS}
+STOPS_EARLY = ("MPBCFW", "BCFW", "Subgradient", "Perceptron", "PassiveAggressive")
+TARGETS |= {("solvers.py", name): ([Solvers], None) for name in STOPS_EARLY}
 FLAT = ("accuracy_score", "f1_score", "precision_score", "recall_score", "classification_report")
 TARGETS |= {("metrics/_scores.py", f"flat_{name}"): ([Metrics], None) for name in FLAT}
 TARGETS |= {
@@ -82,6 +84,7 @@ OWN = {
         *("classes_", "n_features_in_"),
     ),
     ("segmentation.py", "SegmentSSVM"): ("References",),
+    ("solvers.py", "Subgradient"): ("certificate_every",),
     ("change_points.py", "ChangePointSSVM"): (
         *("bounds", "lam", "solver", "w_", "coef_", "inference_"),
         "References",

@@ -23,14 +23,8 @@ GROUPS = {
         "window_size",
     ),
     "Solver": ("solver",),
-    "Stopping": (
-        *("tol", "certificate_every", "max_iter", "max_time"),
-        *("early_stopping", "validation_fraction", "n_iter_no_change"),
-    ),
-    "Running": (
-        *("warm_start", "checkpoint", "n_jobs", "batch_size"),
-        *("random_state", "verbose"),
-    ),
+    "Stopping": ("tol", "max_iter", "max_time"),
+    "Running": ("warm_start", "n_jobs", "batch_size", "random_state", "verbose"),
 }
 GROUP_OF = {name: title for title, names in GROUPS.items() for name in names}
 # Minimum number of parameters that are shown in groups.

@@ -5,9 +5,9 @@ Early stopping, or a fit to the optimum? (ChainSSVM)
 
 Chains read handwritten dates. If ``lam`` is small, the optimum of the objective follows the
 training dates closely, and weights from earlier passes may generalize better. With
-``early_stopping=True``, a tenth of the training dates is used for validation, and the fit returns
-the weights of the pass with the best validation score. This example compares both for eight values
-of ``lam``.
+``early_stopping=True``, an option of the solver, a tenth of the training dates is used for
+validation, and the fit returns the weights of the pass with the best validation score. This example
+compares both for eight values of ``lam``.
 """
 
 import matplotlib.pyplot as plt
@@ -15,6 +15,7 @@ import numpy as np
 
 from sstruct import ChainSSVM
 from sstruct.datasets import load_digit_dates
+from sstruct.solvers import MPBCFW
 
 train, test = load_digit_dates(subset="train"), load_digit_dates(subset="test")
 lams = np.geomspace(2e-5, 0.05, 8)
@@ -27,7 +28,7 @@ def fit(lam, **parameters):
 
 kinds = {
     "to the optimum": [fit(lam) for lam in lams],
-    "early stopping": [fit(lam, early_stopping=True) for lam in lams],
+    "early stopping": [fit(lam, solver=MPBCFW(early_stopping=True)) for lam in lams],
 }
 
 # %%

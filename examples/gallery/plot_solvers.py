@@ -16,23 +16,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct import ChainSSVM
 from sstruct.datasets import load_digit_dates
 from sstruct.plotting import ConvergenceDisplay
-from sstruct.solvers import BCFW
+from sstruct.solvers import BCFW, MPBCFW, FrankWolfe
 
 X, y = load_digit_dates(n_train=200, return_X_y=True)
 solvers = {
-    "fw: one step per pass": {"solver": "fw"},
-    "bcfw: one step per sample": {"solver": BCFW(step="fw")},
-    "mp-bcfw: cached labelings (default)": {"solver": "mp-bcfw"},
+    "fw: one step per pass": FrankWolfe(),
+    "bcfw: one step per sample": BCFW(step="fw", certificate_every=1),
+    "mp-bcfw: cached labelings (default)": MPBCFW(certificate_every=1),
 }
 
 # %% Certificates are computed after each pass, for the figure. Two of the three solvers would
 # exceed the limit of 300 passes.
 
 fits = {}
-for name, parameters in solvers.items():
-    chain = ChainSSVM(
-        lam=0.01, tol=1e-3, max_iter=300, certificate_every=1, random_state=0, **parameters
-    )
+for name, solver in solvers.items():
+    chain = ChainSSVM(lam=0.01, solver=solver, tol=1e-3, max_iter=300, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fits[name] = chain.fit(X, y)

@@ -88,7 +88,7 @@ class OrdinalSSVM(ClassifierMixin, BaseSSVM):
         sample_weight : array-like of shape (n,), optional
             Nonnegative weights.
         X_val, y_val, sample_weight_val : as X, y and sample_weight, optional
-            Validation samples for `early_stopping`.
+            Validation samples for early stopping.
 
         Returns
         -------

@@ -59,11 +59,12 @@ class ConvergenceDisplay:
         >>> from sstruct import ChainSSVM
         >>> from sstruct.datasets import make_sequences
         >>> from sstruct.plotting import ConvergenceDisplay
+        >>> from sstruct.solvers import BCFW, MPBCFW
         >>> X, y = make_sequences(random_state=0)
-        >>> model = ChainSSVM(lam=0.01, tol=1e-3, certificate_every=1, random_state=0)
+        >>> model = ChainSSVM(lam=0.01, tol=1e-3, random_state=0)
         >>> fits = {
-        ...     solver: model.set_params(solver=solver).fit(X, y).history_
-        ...     for solver in ("bcfw", "mp-bcfw")
+        ...     solver.name: model.set_params(solver=solver).fit(X, y).history_
+        ...     for solver in (BCFW(certificate_every=1), MPBCFW(certificate_every=1))
         ... }
         >>> display = ConvergenceDisplay(fits).plot(x="oracle_calls")
     """

@@ -20,6 +20,7 @@ from sstruct._input.ragged import NoNodesError
 from sstruct.calibration import CalibratedSSVM
 from sstruct.datasets import make_sequences
 from sstruct.preprocessing import PerNode
+from sstruct.solvers import MPBCFW
 from sstruct.spans import spans_of
 
 
@@ -349,7 +350,7 @@ def test_files(data, wrap):
         (make_pipeline(chain()), TypeError, "make CalibratedSSVM the last step"),
         (None, TypeError, "must be one of ChainSSVM"),
         (ChainSSVM, TypeError, "must be one of ChainSSVM"),
-        (chain(checkpoint="x"), ValueError, "use checkpoint=None"),
+        (chain(solver=MPBCFW(checkpoint="x")), ValueError, "use checkpoint=None"),
     ],
 )
 def test_estimators_that_are_not_supported(data, estimator, kind, message):

@@ -29,6 +29,7 @@ from sstruct import (
 from sstruct._input.ragged import NoNodesError
 from sstruct.calibration import ConformalSSVM
 from sstruct.preprocessing import PerNode
+from sstruct.solvers import MPBCFW
 from sstruct.spans import spans_of
 from tests.registry import EXAMPLES
 
@@ -619,7 +620,7 @@ def test_damaged_states(fitted, changes, message):
             r"ConformalSSVM\(FrozenEstimator\(pipeline\[-1\]\)\), and pipeline\[:-1\]",
         ),
         (None, {"target": "nodes"}, TypeError, "with decision_function"),
-        (chain(checkpoint="x"), {}, ValueError, "use checkpoint=None"),
+        (chain(solver=MPBCFW(checkpoint="x")), {}, ValueError, "use checkpoint=None"),
         (chain(), {"target": "node"}, ValueError, "target must be one of"),
         (chain(), {"confidence_level": 1}, ValueError, "confidence_level must be below 1"),
         (chain(), {"confidence_level": 0.0}, ValueError, "confidence_level must be"),

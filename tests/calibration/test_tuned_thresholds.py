@@ -27,6 +27,7 @@ from sstruct._estimators.calibration.thresholds import (
 )
 from sstruct.calibration import TunedThresholdSSVM
 from sstruct.datasets import make_multilabel_pairwise
+from sstruct.solvers import MPBCFW
 
 PARENTS = [-1, 0, 0, 1]
 RESULTS = ("best_threshold_", "best_score_", "untuned_score_")
@@ -329,7 +330,7 @@ def test_files(data, wrap):
         (make_pipeline(labels()), TypeError, "make TunedThresholdSSVM the last step"),
         (None, TypeError, "must be a MultilabelSSVM"),
         (MultilabelSSVM, TypeError, "must be a MultilabelSSVM"),
-        (labels(checkpoint="x"), ValueError, "use checkpoint=None"),
+        (labels(solver=MPBCFW(checkpoint="x")), ValueError, "use checkpoint=None"),
     ],
 )
 def test_estimators_that_are_not_supported(data, estimator, kind, message):

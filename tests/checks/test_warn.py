@@ -7,6 +7,7 @@ import pytest
 
 from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, ssvm_path
 from sstruct.preprocessing import SequenceVectorizer
+from sstruct.solvers import MPBCFW
 
 X = [np.array([[0.0], [1.0]]), np.array([[1.0], [0.0]]), np.array([[1.0]])] * 3
 Y = [["x", "pad"], ["pad", "x"], ["pad"]] * 3
@@ -20,7 +21,7 @@ def chain(**parameters):
 CALLS = {
     "reserved label": lambda: chain().fit(X, Y),
     "reserved label of a row": lambda: MulticlassSSVM(lam=1.0).fit(np.eye(2), ["pad", "x"]),
-    "reserved label, early stopping": lambda: chain(early_stopping=True).fit(X, Y),
+    "reserved label, early stopping": lambda: chain(solver=MPBCFW(early_stopping=True)).fit(X, Y),
     "empty sample": lambda: chain(classes=["pad", "x"]).fit(EMPTY, [*Y, []]),
     "empty sample, partial_fit": lambda: ChainSSVM(solver="pa").partial_fit(
         EMPTY, [*Y, []], classes=["pad", "x"]

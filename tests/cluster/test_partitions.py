@@ -250,7 +250,7 @@ def test_priors(client, data, bounded, tmp_path):
     assert local.dual_objective_ <= model.objective_ * (1 + 1e-9)
     plain = ChainSSVM(**PARAMETERS, bounds=bounds).fit(X, y)
     assert plain.objective_ != pytest.approx(model.objective_, rel=0.02)
-    cut = clone(model).set_params(checkpoint=tmp_path / "fit", max_iter=2)
+    cut = clone(model).set_params(solver=MPBCFW(checkpoint=tmp_path / "fit"), max_iter=2)
     with pytest.warns(ConvergenceWarning):
         cut.fit(partitions(X), partitions(y))
     cut.set_params(max_iter=1000).fit(partitions(X), partitions(y))
@@ -317,7 +317,7 @@ def test_a_worker_that_dies_changes_no_bit(client, data, rng, moment):
     # A pass of the fit, and a moment of the rounds after it: each takes some milliseconds.
     first, seconds = int(rng.integers(1, 8)), rng.uniform(0, 0.06)
     X, y = data
-    parameters = {**PARAMETERS, "tol": 1e-5, "certificate_every": 4}
+    parameters = {**PARAMETERS, "tol": 1e-5, "solver": MPBCFW(certificate_every=4)}
     undisturbed = ChainSSVM(**parameters).fit(partitions(X), partitions(y))
     victim = client.run(os.getpid)[sorted(client.nthreads())[0]]
     ended = threading.Event()
@@ -482,11 +482,11 @@ class Enough(Exception):
 def test_a_fit_resumed_from_a_file_has_the_bits_of_one_in_one_go(client, data, tmp_path):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
-    parameters = {**PARAMETERS, "tol": 1e-3, "certificate_every": 2}
+    parameters = {**PARAMETERS, "tol": 1e-3, "solver": MPBCFW(certificate_every=2)}
     parameters["bounds"] = np.full((2, 36), [[-0.3], [0.3]])
     whole = ChainSSVM(**parameters).fit(X, y)
     assert whole.n_iter_ > 6
-    parameters["checkpoint"] = file
+    parameters["solver"] = MPBCFW(certificate_every=2, checkpoint=file)
 
     def leave(info):
         if info["passes"] == 6:
@@ -581,10 +581,10 @@ def test_a_cluster_that_has_gone_by_the_end_leaves_the_model(client, data, monke
 def test_a_warm_started_fit_resumes_from_a_file_and_moves_between_workers(client, data, tmp_path):
     X, y = partitions(data[0]), partitions(data[1])
     begun = ChainSSVM(**WARM).fit(X, y)
-    options = {"lam": 0.1, "certificate_every": 2}
 
-    def again(**more):
-        return pickle.loads(pickle.dumps(begun)).set_params(**options, **more)
+    def again(checkpoint=None, **more):
+        solver = MPBCFW(certificate_every=2, checkpoint=checkpoint)
+        return pickle.loads(pickle.dumps(begun)).set_params(lam=0.1, solver=solver, **more)
 
     whole = again().fit(X, y)
     assert whole.n_iter_ > 4
@@ -635,7 +635,7 @@ def test_a_warm_start_needs_its_partitions(client, data):
 def test_a_doctored_file_is_refused(client, data, tmp_path, field):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
-    model = ChainSSVM(**PARAMETERS, tol=1e-4, max_iter=2, checkpoint=file)
+    model = ChainSSVM(**PARAMETERS, tol=1e-4, max_iter=2, solver=MPBCFW(checkpoint=file))
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     with np.load(file) as kept:
@@ -650,7 +650,7 @@ def test_a_doctored_file_is_refused(client, data, tmp_path, field):
 def test_no_certificate_stands_on_the_weights_of_a_file(client, data, tmp_path):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
-    model = ChainSSVM(**PARAMETERS, tol=1e-3, max_iter=2, checkpoint=file)
+    model = ChainSSVM(**PARAMETERS, tol=1e-3, max_iter=2, solver=MPBCFW(checkpoint=file))
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     value = model.dual_objective_
@@ -747,7 +747,7 @@ def test_errors_name_partition_and_sample(client, data):
 @pytest.mark.parametrize(
     "parameter",
     [
-        {"early_stopping": True},
+        {"solver": MPBCFW(early_stopping=True)},
         {"solver": MPBCFW(couple_windows=True)},
         {"loss": "balanced"},
         {"class_weight": "balanced"},

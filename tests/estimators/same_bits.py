@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sstruct._solvers.core.checkpoint import Checkpoint
+from tests.options import solver_with
 
 
 def assert_same_bits(a, b):
@@ -43,7 +44,7 @@ def check_resuming(model, X, y, path, monkeypatch, least, *, at_end=True, every=
     every : how many passes there are from one resumed file to the next, or a sixth of `least`
     """
     whole = clone(model).fit(X, y)
-    model = clone(model).set_params(checkpoint=path)
+    model = clone(model).set_params(solver=solver_with(model.solver, checkpoint=path))
     with monkeypatch.context() as patch:
         kept = keep_files(patch, path)
         assert_same_bits(clone(model).fit(X, y), whole)

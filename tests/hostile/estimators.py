@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from sstruct.solvers import BaseSolver
 from tests.hostile.case import REFUSED, shown
 from tests.hostile.certificates import check_certificate, check_finite_results
 from tests.hostile.judge import FindingError, same_attributes
+from tests.options import solver_with
 from tests.registry import TRAINED
 
 # Parameters whose damaged values would only be long work: passes, processes.
@@ -22,9 +24,7 @@ EARLY = {
 
 def parameters(case, example):
     """Return parameters by name, few of them damaged."""
-    sound, known = example.sound_parameters(case.random), example.parameters | EARLY
-    if case.random.random() < 0.2:
-        sound |= {name: case.random.choice(values) for name, values in EARLY.items()}
+    sound, known = example.sound_parameters(case.random), example.parameters
     if case.random.random() < 0.1:  # what takes samples as they come
         sound |= {"solver": case.random.choice(("perceptron", "pa", "ssg"))}
         sound |= {"lam": 0.1} if sound["solver"] == "ssg" else {"lam": "auto"}
@@ -35,7 +35,20 @@ def parameters(case, example):
         value = case.damaged(name, sound.get(name, known[name][-1]))
         if not (name in LONG and isinstance(value, (int, float, np.number)) and abs(value) > 1):
             sound[name] = value
+    if case.random.random() < 0.25 and isinstance(sound.get("solver", "auto"), str | BaseSolver):
+        sound["solver"] = stopping_early(case, solver_with(sound.get("solver", "auto")))
     return sound
+
+
+def stopping_early(case, solver):
+    """Set options for early stopping, one of them perhaps damaged, if the solver has them."""
+    options = {name: case.random.choice(values) for name, values in EARLY.items()}
+    if case.random.random() < 0.3:
+        name = case.random.choice(list(EARLY))
+        options[name] = case.damaged(name, options[name])
+    if hasattr(solver, "early_stopping"):
+        solver.set_params(**options)
+    return solver
 
 
 def attack(case):
@@ -73,7 +86,8 @@ def weights(case, rng, X):
 
 def held_out(case, example, model, rng):
     """Return nothing, or samples to validate on; rarely where they are refused."""
-    if case.random.random() < (0.5 if model.early_stopping is True else 0.98):
+    stops_early = getattr(model.solver, "early_stopping", False) is True
+    if case.random.random() < (0.5 if stops_early else 0.98):
         return {}
     X, y = example.varied(rng, case.random.randint(1, 3))
     return {"X_val": X, "y_val": y, "sample_weight_val": weights(case, rng, X)}

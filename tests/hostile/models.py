@@ -36,7 +36,6 @@ def fitted(name, number):
         given["warm_start"] = True
     given["transition_mask"] = None
     given = {k: v for k, v in given.items() if k in example.parameters or k in example.required}
-    given.pop("checkpoint", None)
     try:
         return example.estimator(**given).fit(X, y), X, y
     except (TypeError, ValueError):

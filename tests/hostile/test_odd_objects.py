@@ -27,6 +27,7 @@ from sstruct import (
 )
 from sstruct._input import labels
 from sstruct.calibration import CalibratedSSVM, ConformalSSVM, TunedThresholdSSVM
+from sstruct.solvers import SOLVER_OF_NAME, PassiveAggressive, Perceptron
 from tests.estimators.custom.choices import Choice, make_choices
 from tests.hostile.judge import FindingError, judge, same_attributes
 from tests.hostile.values import _NoRepr, _WrongLength
@@ -119,6 +120,18 @@ def test_parameters(kind):
     attack(
         lambda **given: fit_unchanged(unfitted(kind, **given), X, y), FIRST[kind].required, names
     )
+
+
+@pytest.mark.parametrize("kind", SOLVER_OF_NAME.values())
+def test_options_of_solvers(kind):
+    X, y = FIRST[ChainSSVM].samples(3)
+    names = sorted(set(inspect.signature(kind).parameters) - LONG)
+    lam = "auto" if issubclass(kind, Perceptron | PassiveAggressive) else 0.1
+
+    def fit(**given):
+        fit_unchanged(unfitted(ChainSSVM, lam=lam, solver=kind(**given)), X, y)
+
+    attack(fit, {}, names)
 
 
 @pytest.mark.parametrize("kind", FIRST)

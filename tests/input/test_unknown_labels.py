@@ -24,6 +24,7 @@ from sstruct import (
 )
 from sstruct.masks import bio_transitions, bioes_transitions
 from sstruct.preprocessing import PerNode, superpixel_labels
+from sstruct.solvers import MPBCFW
 
 RNG = np.random.default_rng(0)
 N, L = 8, 6
@@ -167,7 +168,7 @@ def test_unknown_labels_in_other_methods():
     refuses("unknown", PathCV(ChainSSVM(**ONCE), cv=2), X, y)
     message = r"validation samples \(X_val, y_val\): y\[0\] at node \d is None"
     with pytest.raises(ValueError, match=message):
-        ChainSSVM(early_stopping=True).fit(X, known, X_val=X, y_val=y)
+        ChainSSVM(solver=MPBCFW(early_stopping=True)).fit(X, known, X_val=X, y_val=y)
     model = ChainSSVM(solver="perceptron")
     with pytest.raises(ValueError, match="unknown"):
         model.partial_fit(X, y, classes=[0, 1])
@@ -292,11 +293,10 @@ def test_reserved_labels(kind, names, expected):
 
 def test_a_reserved_label_is_warned_of_once():
     y = [np.where(codes == 2, -100, codes - 1) for codes in CODES]
-    for options in ({}, {"early_stopping": True}, {"early_stopping": True, "X_val": X}):
-        options = dict(options)
-        given = {"X_val": options.pop("X_val"), "y_val": y} if "X_val" in options else {}
+    early = MPBCFW(early_stopping=True)
+    for solver, given in (("auto", {}), (early, {}), (early, {"X_val": X, "y_val": y})):
         with pytest.warns(UserWarning, match="y.0. at node . is -100") as caught:
-            ChainSSVM(**options, **ONCE).fit(X, y, **given)
+            ChainSSVM(solver=solver, **ONCE).fit(X, y, **given)
         assert len([w for w in caught if "-100" in str(w.message)]) == 1
     rows, codes = np.concatenate(X), np.concatenate(y)
     with pytest.warns(UserWarning, match="MulticlassSSVM learns it as a class; remove such rows"):

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM
 from sstruct.preprocessing import PerNode
+from sstruct.solvers import MPBCFW
 from tests.latent.test_latent import chain, quietly
 
 
@@ -131,7 +132,7 @@ def test_damaged_files_are_refused(data, name, value, message):
         (LatentSSVM(chain(), n_init="two"), TypeError, "n_init must be an integer"),
         (LatentSSVM(chain(), random_state="a", n_init=2), ValueError, "random_state"),
         (
-            LatentSSVM(chain(checkpoint="x")),
+            LatentSSVM(chain(solver=MPBCFW(checkpoint="x"))),
             ValueError,
             "checkpoint is not supported",
         ),

@@ -52,9 +52,9 @@ def test_long_lists_of_parameters_get_titles():
         "loss",
         "solver",
         "tol",
-        "certificate_every",
         "max_iter",
         "max_time",
+        "warm_start",
         "n_jobs",
         "verbose",
     ]

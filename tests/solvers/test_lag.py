@@ -25,6 +25,7 @@ from sstruct._solvers.frank_wolfe.lag import Lag
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.options import solver_with
 from tests.solvers.small import BOUNDS, Small
 from tests.solvers.test_pass_threads import PROBLEMS
 
@@ -305,8 +306,8 @@ def test_the_dual_never_falls_where_samples_are_alike(monkeypatch, n, solver, la
     monkeypatch.setattr(Lag, "_learn", lambda self, share: (seen.append(share), learn(self, share)))
     for n_jobs in (1, 3):
         model = ChainSSVM(
-            lam=lam, solver=solver, tol=1e-6, max_iter=40, certificate_every=3, n_jobs=n_jobs,
-            random_state=0,
+            lam=lam, solver=solver_with(solver, certificate_every=3), tol=1e-6, max_iter=40,
+            n_jobs=n_jobs, random_state=0,
         ).fit(*alike(n))  # fmt: skip
         dual = model.history_["dual"]
         assert (np.diff(dual) >= -1e-12 * dual[1:]).all()
@@ -349,5 +350,5 @@ def test_a_fit_goes_on_from_a_file_with_other_threads(tmp_path, monkeypatch, sol
     whole = model.fit(X, y)
     for content, n_jobs in zip(kept[::4], (2, 3, 4, 8), strict=False):
         path.write_bytes(content)
-        model.set_params(n_jobs=n_jobs, checkpoint=path)
+        model.set_params(n_jobs=n_jobs, solver=solver_with(model.solver, checkpoint=path))
         assert_same_bits(ChainSSVM(**model.get_params(deep=False)).fit(X, y), whole)

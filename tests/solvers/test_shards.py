@@ -221,7 +221,7 @@ def test_a_fit_goes_on_from_any_round_and_with_the_same_parts(rng, tmp_path, mon
     model = ChainSSVM(
         lam=1e-3, tol=1e-9, max_iter=12, random_state=3, solver=MPBCFW(sampling="sequential")
     )
-    kept = clone(model).set_params(checkpoint=path)
+    kept = clone(model).set_params(solver__checkpoint=path)
     with sklearn.config_context(working_memory=800 / 2**20):
         check_resuming(model, X, y, path, monkeypatch, least=12)
         # After the last round too.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -70,14 +69,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     bounds: NumericArrayLike | None = None
     prior: Self | NumericArrayLike | None = None
     tol: float = 1e-2
-    certificate_every: int = 10
     max_iter: int = 1000
     max_time: float | None = None
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    n_iter_no_change: int = 5
     warm_start: bool | Literal["dual", "primal"] = False
-    checkpoint: str | os.PathLike | None = None
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0

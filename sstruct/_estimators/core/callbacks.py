@@ -135,9 +135,11 @@ class GapMonitor(Callback):
     --------
     >>> from sstruct import ChainSSVM, GapMonitor
     >>> from sstruct.datasets import make_sequences
+    >>> from sstruct.solvers import MPBCFW
     >>> X, y = make_sequences(n_samples=40, random_state=0)
     >>> monitor = GapMonitor(stop_at=0.1)
-    >>> model = ChainSSVM(lam=0.01, tol=1e-4, certificate_every=1, random_state=0)
+    >>> solver = MPBCFW(certificate_every=1)
+    >>> model = ChainSSVM(lam=0.01, solver=solver, tol=1e-4, random_state=0)
     >>> model.set_callbacks(monitor).fit(X, y).status_
     'STOPPED_BY_CALLBACK'
     >>> history = monitor.history

@@ -40,10 +40,9 @@ FREE = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggres
 def chosen_options(structure, solver, problem, threads=None):
     """Return the Options of a fit by a solver object; "auto" is resolved here."""
     return Options(
-        **solver._options(problem, structure.early_stopping),
+        **solver._options(problem),
         n_jobs=n_threads(structure.n_jobs) if threads is None else threads,
         tol=float(structure.tol),
-        certificate_every=structure.certificate_every,
         max_iter=structure.max_iter,
         max_time=None if structure.max_time is None else float(structure.max_time),
         seed=drawn_seed(structure.random_state),
@@ -100,7 +99,7 @@ class Fit:
             setup.progress = progress(structure.verbose, self.solver, options.tol, options.max_iter)
         if training.held_out is not None:
             scorer = Scorer(structure, training, self.fitted_attributes)
-            setup.held_out = BestWeights(scorer, structure.n_iter_no_change)
+            setup.held_out = BestWeights(scorer, solver.n_iter_no_change)
         if structure.checkpoint is not None:
             setup.checkpoint = _checkpoint(structure, training, options)
         if warm_state is not None:

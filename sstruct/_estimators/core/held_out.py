@@ -22,7 +22,7 @@ def train_validation_split(structure, samples, validation):
     Parameters
     ----------
     structure : Structure
-        With validated parameters, and `early_stopping`.
+        With validated parameters, and a solver with `early_stopping`.
     samples : Samples
     validation : Samples or None
         X_val, y_val and sample_weight_val of ``fit``; None if the caller is not ``fit``.
@@ -76,7 +76,7 @@ def _at_random(structure, samples):
             f"samples in each fit; set random_state to an integer, found {seed!r}, or pass X_val "
             "and y_val"
         )
-    share = float(structure.validation_fraction)
+    share = float(structure.chosen_solver.validation_fraction)
     # Before the split, so that errors name samples by their index in X.
     training = structure.train(*samples.arguments)
     known, empty = training.attributes, training.empty

@@ -167,7 +167,7 @@ def parted_training(structure, samples, validation):
         prior=None,  # only the caller needs it
         # The same in all partitions, since it may control the search for labelings.
         random_state=int(random_of(structure.random_state).randint(np.iinfo(np.int32).max)),
-        checkpoint=None,  # written by the caller
+        solver=structure.solver_name,  # its options, such as a checkpoint, are for the caller
     )
     parts = DaskPartitions(
         partitions.client,
@@ -308,8 +308,6 @@ def _check_goes_with_partitions(structure):
         raise ValueError(
             f"solver={structure.solver_name!r} is not supported for {name}; use solver='auto'"
         )
-    if structure.early_stopping:
-        raise ValueError(f"early_stopping=True is not supported for {name}; use False")
     chosen = structure.chosen_solver
     for option, advice in () if chosen is None else chosen._refused_for_partitions():
         raise ValueError(

@@ -1,6 +1,5 @@
 """Prepare a fit: check parameters, pack the data, choose lam."""
 
-import os
 from functools import cache, partial
 
 import numpy as np
@@ -16,7 +15,6 @@ from sstruct._estimators.core.rescaling import check_rescaling, slack_rescaled
 from sstruct._input.class_scores import bounded_weight
 from sstruct._input.threads import check_n_jobs
 from sstruct._problems.slack._slack_problem import SlackProblem
-from sstruct._solvers.core.checkpoint import check_place
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 
 
@@ -26,12 +24,6 @@ def check_parameters(structure):
     check_values(parameters, structure.valid_values)
     if structure.n_jobs is not None:
         check_n_jobs(structure.n_jobs)
-    if structure.checkpoint is not None:
-        if not isinstance(structure.checkpoint, str | os.PathLike):
-            raise TypeError(
-                f"checkpoint must be a path or None, found {shortened(structure.checkpoint)}"
-            )
-        check_place(structure.checkpoint)
     if structure.rescaling != "margin" or structure.search != "auto":
         check_rescaling(structure)
     if structure.chosen_solver is not None:
@@ -110,7 +102,10 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
     if structure.early_stopping:
         structure, samples, held_out, empty = train_validation_split(structure, samples, validation)
     elif validation is not None and validation.given:
-        raise ValueError("X_val and y_val require early_stopping=True, found False")
+        raise ValueError(
+            "X_val and y_val require early_stopping=True, an option of the solver, as in "
+            "solver=MPBCFW(early_stopping=True)"
+        )
     training = packed(structure, samples, completion, model)
     if structure.prior is not None:
         training.prior = prior_weights(structure, training)

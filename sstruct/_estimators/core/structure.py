@@ -79,12 +79,8 @@ class Structure:
         "fit_intercept": FLAG,
         "window_size": Range(least=1, whole=True, other=("auto", None)),
         "tol": Range(least=0),
-        "certificate_every": Range(least=1, whole=True),
         "max_iter": Range(least=1, whole=True),
         "max_time": Range(above=0, other=(None,)),
-        "early_stopping": FLAG,
-        "validation_fraction": Range(above=0, below=1),
-        "n_iter_no_change": Range(least=1, whole=True),
         "warm_start": (*FLAG, "dual", "primal"),
         "verbose": Range(least=0, whole=True, other=FLAG),
     }
@@ -325,6 +321,16 @@ class Structure:
         return bool(getattr(self.chosen_solver, "couple_windows", False))
 
     @property
+    def early_stopping(self):
+        """Whether the solver is asked for the weights with the best validation score."""
+        return getattr(self.chosen_solver, "early_stopping", False)
+
+    @property
+    def checkpoint(self):
+        """The file in which the solver is asked to save the state of the fit, or None."""
+        return getattr(self.chosen_solver, "checkpoint", None)
+
+    @property
     def has_objective(self):
         """Whether the chosen solver minimizes the objective."""
         chosen = self.chosen_solver
@@ -394,11 +400,6 @@ class Windowed:
 
     def check(self):
         super().check()
-        if self.early_stopping and self.couple_windows:
-            raise ValueError(
-                "couple_windows=True of the solver cannot be combined with early_stopping=True; "
-                "set one of them to False"
-            )
         if not (self.window_size in (None, "auto") or self.rescaling == "margin"):
             raise ValueError(
                 f"window_size={self.window_size} cannot be combined with rescaling='slack', which "

@@ -133,9 +133,6 @@ class ChangePointStructure(Structure):
         if self.warm_start or self.checkpoint is not None:
             problem.keep_labelings()
 
-        # Few weights: cutting planes need the fewest oracle calls, but keep no dual weights.
-        keeps = self.warm_start or self.checkpoint is not None or self.early_stopping
-
         # Planes contain losses, so a warm start requires the same tolerance.
         common = [kinds, limits, np.array([attributes["_scaled"], self.tolerance])]
         common += [] if bins is None else [bins]
@@ -158,7 +155,8 @@ class ChangePointStructure(Structure):
             Inference("pruned optimal partitioning"),
             attributes,
             empty=nodes.empty,
-            auto_solver="mp-bcfw" if keeps else "cutting-plane",
+            # Few weights: cutting planes need the fewest oracle calls, but keep no dual weights.
+            auto_solver="mp-bcfw" if self.warm_start else "cutting-plane",
         )
 
     def given_bounds(self, problem):

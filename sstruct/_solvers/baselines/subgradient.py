@@ -1,7 +1,6 @@
 """Stochastic subgradient, a baseline: choice of the next pass, and stopping."""
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
@@ -30,9 +29,6 @@ class StochasticSubgradient(Solver):
     projected stochastic subgradient method. arXiv:1212.2002.
     """
 
-    takes: ClassVar[dict] = Solver.takes | {
-        "early_stopping": (False, True),
-    }
     takes_samples_as_they_come = True
     dual = math.nan
 

@@ -30,7 +30,7 @@ OWN_STATUSES = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)
 
 @dataclass
 class Options:
-    """Options of a fit, which estimators set from their parameters.
+    """Options of a fit, from the parameters of the estimator and the options of the solver object.
 
     in_parts : make approximate passes after each of about ten parts of an exact pass
     average : average the iterates after every visit, as in [S15]
@@ -208,8 +208,6 @@ class Solver:
 
     takes: ClassVar[dict] = {
         "warm_start": (False,),
-        "checkpoint": (None,),
-        "early_stopping": (False,),
         "window_size": ("auto", None),
     }
     has_dual_weights = takes_samples_as_they_come = False

@@ -30,7 +30,6 @@ class PerceptronFit(Solver):
     takes: ClassVar[dict] = Solver.takes | {
         "lam": ("auto",),
         "rescaling": ("margin",),
-        "early_stopping": (False, True),
     }
     has_objective = False
     takes_samples_as_they_come = True

@@ -24,7 +24,7 @@ from sstruct._estimators.core.fit import chosen_options
 from sstruct._solvers.core import solver
 from sstruct._solvers.frank_wolfe import block_coordinate as frank_wolfe
 from sstruct.chain import ChainSSVM
-from sstruct.solvers import GDMM, MPBCFW, SOLVER_OF_NAME
+from sstruct.solvers import GDMM, MPBCFW, SOLVER_OF_NAME, Subgradient
 from tests.reference import brute_force
 from tests.solvers.small import Small
 
@@ -50,7 +50,7 @@ def test_one_series_read_as_rows_is_warned_of(rng):
     with pytest.warns(UserWarning, match="X is 2-D"):
         ssvm_path(model, X, y, eps=0.5, lam_min=0.1)
     with pytest.warns(UserWarning, match="X is 2-D"):
-        clone(model).set_params(early_stopping=True).fit(X, y)
+        clone(model).set_params(solver=MPBCFW(early_stopping=True)).fit(X, y)
 
 
 @pytest.mark.filterwarnings("error:.* learns no transitions:UserWarning")
@@ -104,7 +104,11 @@ def test_history(tiny_chains):
     X, y = tiny_chains
     for every in (1, 3):
         model = ChainSSVM(
-            lam=0.01, tol=1e-4, certificate_every=every, max_iter=20_000, random_state=0
+            lam=0.01,
+            tol=1e-4,
+            solver=MPBCFW(certificate_every=every),
+            max_iter=20_000,
+            random_state=0,
         ).fit(X, y)
         history = model.history_
         assert list(history) == HISTORY
@@ -140,20 +144,27 @@ def test_tol_zero_ends_where_rounding_does(key, sampling):
     assert 0 < model.dual_gap_ <= 1e-12 * model.objective_
 
 
+UNCERTIFIED = MPBCFW(certificate_every=10**7)
+
+
 @pytest.mark.parametrize(
     "solver, send",
     [
-        ("auto", "kill"),
-        *((name, "raise_signal") for name in ("auto", "fw", "ssg", "cutting-plane")),
+        (UNCERTIFIED, "kill"),
+        (UNCERTIFIED, "raise_signal"),
+        ("fw", "raise_signal"),
+        (Subgradient(certificate_every=10**7), "raise_signal"),
+        ("cutting-plane", "raise_signal"),
     ],
+    ids=str,
 )
 @pytest.mark.usefixtures("sigint")
 def test_control_c(rng, solver, send):
     X, y = long_chains(rng, n=20, K=3)
     X, y = [x[:4] for x in X] * 40, [labels[:4] for labels in y] * 40
     model = ChainSSVM(
-        pairwise_scale=1, lam=1e-5, tol=0, max_iter=10**7, certificate_every=10**7, solver=solver,
-        warm_start=solver == "auto", random_state=0,
+        pairwise_scale=1, lam=1e-5, tol=0, max_iter=10**7, solver=solver,
+        warm_start=solver is UNCERTIFIED, random_state=0,
     )  # fmt: skip
     deliver = {
         "raise_signal": lambda: signal.raise_signal(signal.SIGINT),

@@ -20,6 +20,7 @@ from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.solvers import MPBCFW
 from tests.estimators.grid import test_tiles
 from tests.estimators.same_bits import assert_same_bits
+from tests.options import solver_with
 from tests.reference import brute_force, dual_qp
 
 K = 3
@@ -45,7 +46,8 @@ class Problem:
 
     def __init__(self, estimator, X, y, sample_weight, windows, whole, box=None):
         self.lam, self.windows, self.whole, self.box = estimator.lam, windows, whole, box
-        estimator = clone(estimator).set_params(solver=MPBCFW(couple_windows=True))
+        solver = solver_with(estimator.solver, couple_windows=True)
+        estimator = clone(estimator).set_params(solver=solver)
         structure = estimator._structure()
         self.training = prepared(structure, Samples(X, y, sample_weight))
         self.setup = Fit(structure, self.training).setup
@@ -194,7 +196,7 @@ def test_certificates_hold_where_neighbors_repel(rng, monkeypatch, pairwise):
 
 @pytest.mark.parametrize("make", [chains, images])
 def test_the_bound_holds_at_every_pass(rng, make):
-    problem, found = make(rng, certificate_every=1, tol=1e-4), []
+    problem, found = make(rng, solver=MPBCFW(certificate_every=1), tol=1e-4), []
 
     def check(info, solution):
         primal, now = info["primal"], solution()
@@ -299,8 +301,8 @@ def test_samples_that_are_not_cut_need_no_multipliers(rng):
             "couple_windows=True of MPBCFW cannot be combined with average=True",
         ),
         (
-            {"early_stopping": True},
-            "cannot be combined with early_stopping",
+            {"solver__early_stopping": True},
+            "couple_windows=True of MPBCFW cannot be combined with early_stopping=True",
         ),
     ],
 )

@@ -15,6 +15,7 @@ from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct.datasets import make_sequences
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.same_bits import assert_same_bits, keep_files
+from tests.options import solver_with
 
 PARAMETERS = {
     "default": {},
@@ -23,9 +24,10 @@ PARAMETERS = {
 }
 
 
-def model(path=None, **parameters):
+def model(path=None, solver="auto", **parameters):
     defaults = {"lam": 1e-3, "tol": 1e-9, "max_iter": 40, "random_state": 3}
-    return ChainSSVM(checkpoint=path, **{**defaults, **parameters})
+    solver = solver_with(solver, checkpoint=path)
+    return ChainSSVM(solver=solver, **{**defaults, **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +110,7 @@ def test_the_file_of_another_fit_is_refused(chains, tmp_path):
     path.write_text("notes")
     with pytest.raises(ValueError, match=r"fit\.npz is damaged, or is not a ch.*Remove it"):
         model(path).fit(X, y)
-    with pytest.raises(TypeError, match="checkpoint must be a path"):
+    with pytest.raises(TypeError, match="checkpoint of MPBCFW must be a path"):
         model(3).fit(X, y)
 
 
@@ -121,7 +123,8 @@ def test_the_fingerprint_is_of_every_entry_and_every_term(chains, tmp_path, rng)
     cost = 1.0 - np.eye(40)
     other = cost.copy()
     other[20, 21] = 3
-    classifier = {"checkpoint": path, "max_iter": 2, "tol": 0, "random_state": 0}
+    solver = MPBCFW(checkpoint=path)
+    classifier = {"solver": solver, "max_iter": 2, "tol": 0, "random_state": 0}
     MulticlassSSVM(loss=cost, **classifier).fit(X, y)
     with refused:
         MulticlassSSVM(loss=other, **classifier).fit(X, y)
@@ -142,7 +145,7 @@ def test_a_warm_started_fit_goes_on_from_its_file(chains, tmp_path, monkeypatch,
     changed = {"lam": 2e-3, "max_iter": 12}
     whole = pickle.loads(first).set_params(**changed).fit(*chains)
     kept = keep_files(monkeypatch, path)
-    changed["checkpoint"] = path
+    changed["solver"] = MPBCFW(checkpoint=path)
     assert_same_bits(pickle.loads(first).set_params(**changed).fit(*chains), whole)
     # The process that goes on has the model that the fit began from, a later one, or none.
     later = pickle.loads(first).set_params(lam=2e-3, max_iter=2).fit(*chains)
@@ -164,8 +167,8 @@ X, y = make_sequences(n_samples=400, random_state=0)
 path, out, options, working_memory = sys.argv[1:]
 sklearn.set_config(working_memory=float(working_memory))
 model = ChainSSVM(
-    lam=1e-4, tol=1e-9, max_iter=250, random_state=3, checkpoint=path or None,
-    solver=MPBCFW(**json.loads(options)),
+    lam=1e-4, tol=1e-9, max_iter=250, random_state=3,
+    solver=MPBCFW(checkpoint=path or None, **json.loads(options)),
 ).fit(X, y)
 np.save(out, np.r_[model.w_, model.dual_objective_, model.objective_])
 """

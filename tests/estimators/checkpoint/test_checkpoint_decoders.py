@@ -10,15 +10,16 @@ from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.graph_state import INFERENCE as OF_GRAPHS
 from sstruct._estimators.label_set.interactions import INFERENCE as OF_LABEL_SETS
 from sstruct.constraints import at_most, excludes, implies
-from sstruct.solvers import BCFW, MPBCFW
+from sstruct.solvers import BCFW, MPBCFW, SOLVER_OF_NAME
 from tests.estimators.graph.test_graph import make as make_graphs
 from tests.estimators.same_bits import check_resuming
 from tests.estimators.typed_graph.random_constraints import satisfying
 from tests.estimators.typed_graph.test_typed_graph import make as make_typed
+from tests.options import solver_with
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-COMMON = {"lam": 0.01, "tol": 1e-9, "max_iter": 7, "random_state": 3, "certificate_every": 3}
+COMMON = {"lam": 0.01, "tol": 1e-9, "max_iter": 7, "random_state": 3}
 PATHS = np.array([(v, v + 1) for v in range(5)])
 CONSTRAINTS = [
     at_most(1, [1], nodes=0),
@@ -27,13 +28,13 @@ CONSTRAINTS = [
 ]
 CYCLES = np.array([*PATHS, (5, 0), (0, 3)])
 
-# What a fit may do between two files: parameters.
+# What a fit may do between two files: solvers, by default that of the estimator.
 WAYS = {
-    "default": {},
-    "corrective, gap, cache": {"solver": MPBCFW(step="corrective", sampling="gap", cache=True)},
-    "away, averages": {"solver": MPBCFW(step="away", average=True, sampling="uniform")},
-    "bcfw, fw": {"solver": BCFW(step="fw", average=False)},
-    "limits": {"solver": MPBCFW(cache_lifetime=10, max_working_set=4, sequential_visits=True)},
+    "default": None,
+    "corrective, gap, cache": MPBCFW(step="corrective", sampling="gap", cache=True),
+    "away, averages": MPBCFW(step="away", average=True, sampling="uniform"),
+    "bcfw, fw": BCFW(step="fw", average=False),
+    "limits": MPBCFW(cache_lifetime=10, max_working_set=4, sequential_visits=True),
 }
 
 
@@ -112,6 +113,12 @@ GRAPHS = {
 }
 
 
+def common(model, solver=None, **options):
+    """Return a clone with common parameters and a solver with options."""
+    solver = solver_with(solver or model.solver, certificate_every=3, **options)
+    return clone(model).set_params(**COMMON, solver=solver)
+
+
 def of_example(name, parameters):
     """Return an estimator of the registry and a function that makes its data."""
     example = TRAINED[name]
@@ -161,7 +168,7 @@ def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypa
     model, make = CASES[name]
     X, y = make()
     path = tmp_path / "fit"
-    model = clone(model).set_params(**COMMON | WAYS[way])
+    model = common(model, WAYS[way])
     # From every third pass: test_fits.py resumes each estimator from all of them.
     if "fwmap" not in name:
         least = 2 if name in FEW_PASSES else 6
@@ -172,7 +179,8 @@ def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypa
     X, y = X[:4], y[:4]
     kept = check_resuming(model, X, y, path, monkeypatch, least=5, at_end=False, every=2)
     path.write_bytes(kept[-1])
-    resumed, whole = clone(model).set_params(checkpoint=path).fit(X, y), clone(model).fit(X, y)
+    whole = clone(model).fit(X, y)
+    resumed = clone(model).set_params(solver__checkpoint=path).fit(X, y)
     np.testing.assert_array_equal(resumed.w_, whole.w_)
     assert resumed.dual_objective_ == whole.dual_objective_
     assert resumed.dual_objective_ <= resumed.objective_ <= whole.objective_ * (1 + 1e-9)
@@ -180,30 +188,28 @@ def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypa
 
 @pytest.mark.parametrize("solver", [*CHAIN_SOLVERS])
 @pytest.mark.parametrize("name", ["chain", "label sets", "rows"])
-def test_solvers_resume_or_refuse(name, solver, tmp_path, monkeypatch):
+def test_solvers_resume_or_have_no_checkpoint(name, solver, tmp_path, monkeypatch):
     model, make = CASES[name]
     solvers = model._structure().solvers
     assert solvers.keys() <= {*CHAIN_SOLVERS, *LABEL_SET_SOLVERS}
     if solver not in solvers:
         return
-    given = clone(model).set_params(**COMMON, solver=solver)
     if solvers[solver].has_dual_weights:
+        given = common(model, solver)
         check_resuming(given, *make(), tmp_path / "fit", monkeypatch, least=3)
         return
-    refused = given.set_params(checkpoint=tmp_path / "fit")
-    with pytest.raises(ValueError, match=f"checkpoint=.* is not supported by solver='{solver}'"):
-        refused.fit(*make())
-    assert not hasattr(refused, "status_")
+    with pytest.raises(TypeError, match="has no parameter checkpoint"):
+        SOLVER_OF_NAME[solver](checkpoint=tmp_path / "fit")
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_make_no_difference_to_multipliers(n_jobs, tmp_path):
     model, make = CASES["fwmap of full"]
-    model = clone(model).set_params(**COMMON, n_jobs=n_jobs)
+    model = common(model).set_params(n_jobs=n_jobs)
     X, y = (part[:5] for part in make())
     path = tmp_path / "fit"
-    clone(model).set_params(max_iter=4, checkpoint=path).fit(X, y)
-    resumed = clone(model).set_params(n_jobs=1, checkpoint=path).fit(X, y)
+    clone(model).set_params(max_iter=4, solver__checkpoint=path).fit(X, y)
+    resumed = clone(model).set_params(n_jobs=1, solver__checkpoint=path).fit(X, y)
     whole = model.fit(X, y)
     np.testing.assert_array_equal(resumed.w_, whole.w_)
 
@@ -213,7 +219,7 @@ def kept(tmp_path_factory):
     """Return the model and data of a fit that kept multipliers, and what its file holds."""
     model, make = CASES["fwmap of full"]
     path = tmp_path_factory.mktemp("kept") / "fit"
-    model = clone(model).set_params(**COMMON | {"max_iter": 3, "checkpoint": path})
+    model = common(model, checkpoint=path).set_params(max_iter=3)
     X, y = make()
     model.fit(X, y)
     with np.load(path) as file:
@@ -245,7 +251,7 @@ def test_multipliers_of_a_file_are_checked(kept, name, change, message):
     model, X, y, arrays = kept
     other = {"multipliers": "multiplier_size", "multiplier_size": "multipliers"}[name]
     changed = {**arrays, name: change(arrays[name], arrays[other])}
-    write(model.checkpoint, {k: v for k, v in changed.items() if v is not None})
+    write(model.solver.checkpoint, {k: v for k, v in changed.items() if v is not None})
     before = vars(model).copy()
     with pytest.raises(ValueError, match=f"is damaged, or.*{message}.*Remove it"):
         model.fit(X, y)

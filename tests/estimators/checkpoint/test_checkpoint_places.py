@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct import ChainSSVM
 from sstruct._solvers.core import checkpoint
 from sstruct._solvers.core.checkpoint import Checkpoint
+from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -35,9 +36,10 @@ def whole(tiny_chains):
     return model(None).fit(*tiny_chains)
 
 
-def model(path, callback=None, **parameters):
+def model(path, callback=None, certificate_every=10, **parameters):
     defaults = {"lam": 0.01, "tol": 1e-12, "max_iter": PASSES, "random_state": 0}
-    made = ChainSSVM(checkpoint=path, **{**defaults, **parameters})
+    solver = MPBCFW(checkpoint=path, certificate_every=certificate_every)
+    made = ChainSSVM(solver=solver, **{**defaults, **parameters})
     return made if callback is None else made.set_callbacks(callback)
 
 
@@ -188,6 +190,7 @@ def test_a_second_fit_on_the_path_of_a_running_one_is_refused(
 RUNNING = """
 import sys, time, numpy as np
 from sstruct import ChainSSVM
+from sstruct.solvers import MPBCFW
 rng = np.random.default_rng(0)
 X = [rng.standard_normal((4, 3)) for _ in range(14)]
 y = [rng.integers(0, 3, 4) for _ in X]
@@ -197,7 +200,8 @@ def wait(info):
         print("running", flush=True)
         time.sleep(600)
 
-model = ChainSSVM(lam=0.01, tol=0, max_iter=6, random_state=0, checkpoint=sys.argv[1])
+solver = MPBCFW(checkpoint=sys.argv[1])
+model = ChainSSVM(lam=0.01, tol=0, max_iter=6, random_state=0, solver=solver)
 (model.set_callbacks(wait) if len(sys.argv) == 3 else model).fit(X, y)
 """
 

@@ -40,7 +40,7 @@ def kept(data, tmp_path):
     """A model whose fit has left a file, its path, arrays and notes."""
     path = tmp_path / "fit.npz"
     model = MulticlassSSVM(
-        lam=0.05, tol=0, max_iter=3, random_state=0, checkpoint=path, solver=MPBCFW(average=True)
+        lam=0.05, tol=0, max_iter=3, random_state=0, solver=MPBCFW(average=True, checkpoint=path)
     )
     clone(model).fit(*data)
     return model, path, *read(path.read_bytes())
@@ -129,7 +129,7 @@ def test_what_the_file_says_of_losses_w_and_dual_is_not_in_a_certificate(kept, d
     arrays["weights"] += 100.0
     write(path, arrays, notes)
     fitted = clone(model).set_params(max_iter=4).fit(*data)
-    optimum = clone(model).set_params(max_iter=1000, tol=1e-6, checkpoint=None).fit(*data)
+    optimum = clone(model).set_params(max_iter=1000, tol=1e-6, solver__checkpoint=None).fit(*data)
     assert fitted.dual_objective_ <= optimum.objective_
     X, y = data
     scores = X @ fitted.coef_.T + fitted.intercept_
@@ -198,9 +198,9 @@ def test_what_stands_between_the_weights_is_no_weight(rng, tmp_path, average, na
     problem = prepared(model._structure(), Samples(X, y)).problem
     padding = problem.without_padding(np.ones(problem.n_weights)) == 0
     assert padding.any()
-    clone(model).set_params(checkpoint=path).fit(X, y)
+    clone(model).set_params(solver__checkpoint=path).fit(X, y)
     content = path.read_bytes()
-    resumed = clone(model).set_params(checkpoint=path, max_iter=5)
+    resumed = clone(model).set_params(solver__checkpoint=path, max_iter=5)
     expected = clone(resumed).fit(X, y).objective_
     arrays, notes = read(content)
     write(path, arrays | {name: arrays[name] + 50.0 * padding for name in names}, notes)
@@ -215,7 +215,7 @@ def test_explicit_planes_go_on_and_false_ones_are_refused(graphs, tmp_path, monk
     planes = arrays["code"].view(np.float64).copy()
     at = int(np.flatnonzero(planes)[-1])
     planes[at] += 0.5  # the last plane's loss, or an entry
-    model = clone(model).set_params(checkpoint=path, max_iter=9)
+    model = clone(model).set_params(solver=MPBCFW(checkpoint=path), max_iter=9)
     write(path, {**arrays, "code": planes.view(np.int32)}, notes)
     with pytest.raises(
         ValueError, match=r"fit\.npz is damaged.*: block .: a plane does not belong to any"
@@ -235,7 +235,12 @@ def test_explicit_planes_go_on_and_false_ones_are_refused(graphs, tmp_path, monk
 def test_weights_out_of_their_bounds_are_refused(data, tmp_path):
     path = tmp_path / "fit.npz"
     model = MulticlassSSVM(
-        lam=0.05, tol=0, max_iter=3, random_state=0, checkpoint=path, bounds=[[-1] * 16, [1] * 16]
+        lam=0.05,
+        tol=0,
+        max_iter=3,
+        random_state=0,
+        solver=MPBCFW(checkpoint=path),
+        bounds=[[-1] * 16, [1] * 16],
     )
     clone(model).fit(*data)
     arrays, notes = read(path.read_bytes())
@@ -287,7 +292,12 @@ def test_a_labeling_that_masks_forbid_is_refused(rng, tmp_path):
     X = [rng.standard_normal((2, 2)) for _ in range(6)]
     y = [np.array(labels) for labels in ([0, 0], [1, 0], [1, 1], [1, 0], [0, 0], [1, 1])]
     model = ChainSSVM(
-        lam=0.01, tol=0, max_iter=4, random_state=0, transition_mask=mask, checkpoint=path
+        lam=0.01,
+        tol=0,
+        max_iter=4,
+        random_state=0,
+        transition_mask=mask,
+        solver=MPBCFW(checkpoint=path),
     )
     clone(model).fit(X, y)
     arrays, notes = read(path.read_bytes())
@@ -302,7 +312,7 @@ def test_a_labeling_that_masks_forbid_is_refused(rng, tmp_path):
 def test_places_where_no_file_can_be_are_refused_before_the_fit(data, tmp_path, monkeypatch):
     def fit(path):
         # Refused before the data are looked at.
-        MulticlassSSVM(checkpoint=path).fit(None, None)
+        MulticlassSSVM(solver=MPBCFW(checkpoint=path)).fit(None, None)
 
     with pytest.raises(FileNotFoundError, match="there is no directory"):
         fit(tmp_path / "missing" / "fit.npz")
@@ -328,7 +338,7 @@ def test_a_link_in_the_place_of_the_next_file_is_not_followed(data, tmp_path, mo
     mine.write_text("mine")
     (tmp_path / "fit.npz.tmp").symlink_to(mine)
     monkeypatch.setattr(Checkpoint, "due", lambda self: True)
-    MulticlassSSVM(lam=0.1, tol=0, max_iter=2, checkpoint=path).fit(*data)
+    MulticlassSSVM(lam=0.1, tol=0, max_iter=2, solver=MPBCFW(checkpoint=path)).fit(*data)
     assert mine.read_text() == "mine"
     assert path.exists()
 

@@ -506,7 +506,11 @@ def test_checkpoint_of_other_scores(tmp_path):
     rng = np.random.default_rng(0)
     X, y = chains(rng, n=20)
     model = ChainSSVM(
-        lam=1e-4, class_scores=slice(0, 3), checkpoint=tmp_path / "fit", random_state=0, tol=1e-9
+        lam=1e-4,
+        class_scores=slice(0, 3),
+        solver=MPBCFW(checkpoint=tmp_path / "fit"),
+        random_state=0,
+        tol=1e-9,
     )
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         model.set_params(max_iter=2).fit(X, y)

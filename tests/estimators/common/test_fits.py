@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 from sstruct import PathCV, ssvm_path
+from sstruct.solvers import MPBCFW
 from tests.estimators.equal import equal
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.registry import TRAINED
@@ -87,7 +88,7 @@ def test_warm_starts(example, parameters, warm_start):
 
 @examples
 def test_early_stopping_keeps_the_best_weights(example, rng):
-    model = example.unfitted(early_stopping=True, max_iter=12)
+    model = example.unfitted(max_iter=12, solver=MPBCFW(early_stopping=True))
     X, y = example.samples(40)
     fitted = clone(model).fit(X[:30], y[:30], X_val=X[30:], y_val=y[30:])
     scores = fitted.history_["validation_score"]
@@ -95,7 +96,7 @@ def test_early_stopping_keeps_the_best_weights(example, rng):
     assert len(scores) == len(fitted.history_["passes"])
     for same in (fitted, pickle.loads(pickle.dumps(fitted))):
         assert same.score(X[30:], y[30:]) == scores.max()
-    model.set_params(validation_fraction=0.25).fit(*example.varied(rng, 40))
+    model.set_params(solver__validation_fraction=0.25).fit(*example.varied(rng, 40))
     assert np.isfinite(model.history_["validation_score"]).all()
 
 

@@ -19,6 +19,7 @@ from sstruct._solvers.core.history import COLUMNS
 from sstruct._solvers.core.status import Status
 from sstruct.metrics import flat_accuracy_score, make_flat_scorer
 from sstruct.solvers import BCFW
+from tests.options import solver_with
 from tests.reference import brute_force
 
 PROTOCOL = parse_version(sklearn.__version__) >= parse_version("1.9")
@@ -59,8 +60,11 @@ def certify(model, X, y):
     assert history["passes"].tolist() == list(range(1, model.n_iter_ + 1))
 
 
-def tight(**parameters):
-    return ChainSSVM(pairwise_scale=1, lam=0.1, tol=1e-4, random_state=0, **parameters)
+def tight(solver="auto", certificate_every=10, **parameters):
+    solver = solver_with(solver, certificate_every=certificate_every)
+    return ChainSSVM(
+        pairwise_scale=1, lam=0.1, tol=1e-4, solver=solver, random_state=0, **parameters
+    )
 
 
 @pytest.mark.parametrize("every", [1, 3, 10])

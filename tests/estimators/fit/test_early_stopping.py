@@ -28,6 +28,7 @@ from sstruct.datasets import make_sequences
 from sstruct.mapped import open_mapped
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.options import solver_with
 from tests.reference import brute_force
 
 # Solvers that make a step a sample, and their lam.
@@ -45,8 +46,10 @@ def parts(chains):
     return (X[:60], y[:60]), {"X_val": X[60:], "y_val": y[60:]}
 
 
-def model(**parameters):
-    return ChainSSVM(pairwise_scale=1, **{"early_stopping": True, "random_state": 0, **parameters})
+def model(solver="auto", options=None, **parameters):
+    """Return a model whose solver stops early, unless its options differ."""
+    solver = solver_with(solver, **{"early_stopping": True, **(options or {})})
+    return ChainSSVM(pairwise_scale=1, solver=solver, **{"random_state": 0, **parameters})
 
 
 def each_pass(estimator, data, **keywords):
@@ -85,7 +88,7 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver):
     if solver == "pa":  # a pass without a mistake is the last
         assert history["mistakes"][-1] == 0 < history["mistakes"][-2]
     else:
-        assert len(scores) == best + 1 + fitted.n_iter_no_change
+        assert len(scores) == best + 1 + fitted.solver.n_iter_no_change
     assert fitted.score(held["X_val"], held["y_val"]) == scores.max()
     if not fitted._structure().solvers[fitted.solver_].has_objective:
         assert np.isnan([fitted.objective_, fitted.dual_gap_]).all()
@@ -107,7 +110,7 @@ def test_held_out_samples_take_no_part_in_training(chains):
     X, y = chains
     weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
     for fraction in (0.1, 0.3):
-        drawn = model(validation_fraction=fraction, loss="balanced").fit(X, y, weights)
+        drawn = model(options={"validation_fraction": fraction}, loss="balanced").fit(X, y, weights)
         train, held = next(held_out.ShuffleSplit(1, test_size=fraction, random_state=0).split(X))
         train, held = np.sort(train), np.sort(held)
         given = model(loss="balanced").fit(
@@ -140,13 +143,15 @@ def test_classes_have_their_share_as_in_scikit_learn(rng, monkeypatch):
         return NodeStructure.truth(structure, model, samples, y, sample_weight)
 
     monkeypatch.setattr(ClassStructure, "truth", spy)
-    early = MulticlassSSVM(early_stopping=True, random_state=0, validation_fraction=0.2)
+    early = MulticlassSSVM(
+        solver=MPBCFW(early_stopping=True, validation_fraction=0.2), random_state=0
+    )
     early.fit(X, y)
     assert sorted(seen[0]) == ["often"] * 36 + ["rare"] * 4
     alone = np.append(y[:-1], "alone")
     message = "early_stopping=True with validation_fraction=0.1 cannot split 200 samples"
     with pytest.raises(ValueError, match=message):
-        MulticlassSSVM(early_stopping=True).fit(X, alone)
+        MulticlassSSVM(solver=MPBCFW(early_stopping=True)).fit(X, alone)
     with pytest.raises(ValueError, match="populated class"):  # as scikit-learn's
         SGDClassifier(early_stopping=True).fit(X, alone)
 
@@ -154,7 +159,7 @@ def test_classes_have_their_share_as_in_scikit_learn(rng, monkeypatch):
 @limited
 @pytest.mark.parametrize("average", ["auto", False])
 def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, average):
-    estimator = model(lam=1e-3, tol=1e-9, n_iter_no_change=8, solver=MPBCFW(average=average))
+    estimator = model(MPBCFW(average=average), {"n_iter_no_change": 8}, lam=1e-3, tol=1e-9)
     check_resuming(estimator, *chains, tmp_path / "fit.npz", monkeypatch, least=5)
     assert list(tmp_path.iterdir()) == []  # it has ended, and goes on no more
 
@@ -162,7 +167,7 @@ def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, average):
 @limited
 def test_the_file_of_a_fit_with_other_samples_held_out_is_refused(chains, tmp_path):
     (X, y), held = parts(chains)
-    estimator = model(checkpoint=tmp_path / "fit.npz", max_iter=2, tol=0)
+    estimator = model(options={"checkpoint": tmp_path / "fit.npz"}, max_iter=2, tol=0)
     estimator.fit(X, y, **held)
     for other in (
         {"X_val": held["X_val"][:-1], "y_val": held["y_val"][:-1]},
@@ -172,7 +177,7 @@ def test_the_file_of_a_fit_with_other_samples_held_out_is_refused(chains, tmp_pa
         with pytest.raises(ValueError, match="other data or parameters"):
             estimator.fit(X, y, **other)
     with pytest.raises(ValueError, match="other data or parameters"):
-        clone(estimator).set_params(early_stopping=False, solver=MPBCFW(average=True)).fit(X, y)
+        clone(estimator).set_params(solver__early_stopping=False, solver__average=True).fit(X, y)
 
 
 @limited
@@ -190,13 +195,14 @@ def test_a_warm_start_goes_on_from_the_last_dual_weights(chains):
 
 def test_samples_held_out_join_by_a_warm_start(chains):
     (X, y), held = parts(chains)
-    estimator = model(warm_start=True, lam=0.01).fit(X, y, **held).set_params(early_stopping=False)
+    estimator = model(warm_start=True, lam=0.01).fit(X, y, **held)
+    estimator.set_params(solver__early_stopping=False)
     everything = [*X, *held["X_val"]], [*y, *held["y_val"]]
     estimator.fit(*everything)
     assert estimator.status_ == "CONVERGED"
     terms = brute_force.blocks(*everything, brute_force.Model(3))
     assert estimator.objective_ == pytest.approx(brute_force.primal(estimator.w_, 0.01, terms))
-    alone = model(lam=0.01, early_stopping=False, tol=1e-6).fit(*everything)
+    alone = model(options={"early_stopping": False}, lam=0.01, tol=1e-6).fit(*everything)
     allowed = estimator.dual_gap_ + alone.dual_gap_
     assert 0 <= estimator.objective_ - alone.dual_objective_ <= allowed + 1e-12
 
@@ -206,7 +212,7 @@ def test_samples_held_out_join_by_a_warm_start(chains):
 @pytest.mark.parametrize("status", ["INTERRUPTED", "STOPPED_BY_CALLBACK"])
 def test_ctrl_c_and_callbacks_leave_the_best_so_far(chains, status):
     data, held = parts(chains)
-    estimator = model(lam=1e-3, tol=0, n_iter_no_change=500)
+    estimator = model(options={"n_iter_no_change": 500}, lam=1e-3, tol=0)
 
     def end(info):
         if info["passes"] == 4 and status == "INTERRUPTED":
@@ -230,15 +236,15 @@ def test_no_warning_of_an_early_end(chains, recwarn):
 
 
 REFUSED = [
-    ({"early_stopping": "yes"}, "early_stopping must be"),
-    ({"validation_fraction": 0}, "validation_fraction must be finite and above 0"),
-    ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
-    ({"n_iter_no_change": 0}, "n_iter_no_change must be at least 1"),
-    ({"solver": "fw"}, "early_stopping=True is not supported by solver='fw'"),
-    ({"solver": "gdmm"}, "early_stopping=True is not supported by solver='gdmm'"),
-    ({"solver": "cutting-plane"}, "early_stopping=True is not supported by solver='cutting-plane'"),
-    ({"validation_fraction": 1e-9, "n_iter_no_change": 1}, None),
-    ({"validation_fraction": 0.999}, "cannot split 80 samples"),
+    ({"options": {"early_stopping": "yes"}}, "early_stopping of MPBCFW must be"),
+    (
+        {"options": {"validation_fraction": 0}},
+        "validation_fraction of MPBCFW must be finite and above 0",
+    ),
+    ({"options": {"validation_fraction": 1.0}}, "validation_fraction of MPBCFW must be below 1"),
+    ({"options": {"n_iter_no_change": 0}}, "n_iter_no_change of MPBCFW must be at least 1"),
+    ({"options": {"validation_fraction": 1e-9, "n_iter_no_change": 1}}, None),
+    ({"options": {"validation_fraction": 0.999}}, "cannot split 80 samples"),
     ({"warm_start": True, "random_state": None}, "set random_state to an integer"),
 ]
 
@@ -286,8 +292,10 @@ def test_data_that_cannot_be_divided_are_refused(rng, tmp_path):
     mapped = open_mapped(tmp_path / "X.npy")
     for data in (mapped, Sequences(mapped, np.arange(41))):
         with pytest.raises(ValueError, match="mapped from a file"):
-            ChainSSVM(early_stopping=True).fit(data, y if data is mapped else y[:, np.newaxis])
-    early = MulticlassSSVM(early_stopping=True, random_state=0)
+            ChainSSVM(solver=MPBCFW(early_stopping=True)).fit(
+                data, y if data is mapped else y[:, np.newaxis]
+            )
+    early = MulticlassSSVM(solver=MPBCFW(early_stopping=True), random_state=0)
     fitted = early.fit(mapped[:30], y[:30], X_val=mapped[30:], y_val=y[30:])
     assert fitted.history_["validation_score"].max() == fitted.score(X[30:], y[30:])
 
@@ -315,9 +323,10 @@ def test_samples_that_come_later_go_on_from_the_weights_kept(chains, solver, lam
     early = model(solver=solver, lam=lam, bounds=bounds).fit(X, y, **held)
     best = int(early.history_["validation_score"].argmax())
     assert best + 1 < early.n_iter_
-    stopped = clone(early).set_params(early_stopping=False, max_iter=best + 1, tol=0).fit(X, y)
+    stopped = clone(early).set_params(solver__early_stopping=False, max_iter=best + 1, tol=0)
+    stopped.fit(X, y)
     for each in (early, stopped):
-        each.set_params(early_stopping=False).partial_fit(*held.values())
+        each.set_params(solver__early_stopping=False).partial_fit(*held.values())
     assert early.n_oracle_calls_ == stopped.n_oracle_calls_ == 60 * (best + 1) + 20
     assert_same_bits(early, stopped)
 
@@ -333,7 +342,7 @@ def test_samples_that_come_later_go_on_without_a_score(chains, solver, lam, monk
         with pytest.raises(KeyboardInterrupt):
             early.fit(*chains)
     n_steps = early.n_oracle_calls_
-    early.set_params(early_stopping=False).partial_fit(*chains)
+    early.set_params(solver__early_stopping=False).partial_fit(*chains)
     assert early.n_oracle_calls_ == n_steps + 80
 
 
@@ -358,7 +367,8 @@ def test_classes_are_those_of_all_samples(chains):
     for alone in (3, 40, 70):  # some of them are held out
         rare = [each.copy() for each in labels]
         rare[alone][0] = 2
-        fitted = model(loss=[[0, 1, 2], [1, 0, 1], [2, 1, 0]], validation_fraction=0.5).fit(X, rare)
+        costs = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+        fitted = model(options={"validation_fraction": 0.5}, loss=costs).fit(X, rare)
         assert fitted.classes_.tolist() == [0, 1, 2]
         assert fitted.classes is None
 
@@ -366,7 +376,7 @@ def test_classes_are_those_of_all_samples(chains):
 @pytest.mark.parametrize("kind", [sparse.csc_array, sparse.coo_array, sparse.coo_matrix])
 def test_sparse_matrices_of_all_kinds_are_divided(rng, kind):
     X, Y = rng.standard_normal((40, 3)), rng.integers(0, 2, (40, 2))
-    early = MultilabelSSVM(early_stopping=True, lam=0.1, random_state=0)
+    early = MultilabelSSVM(solver=MPBCFW(early_stopping=True), lam=0.1, random_state=0)
     assert_same_bits(early.fit(kind(X), kind(Y)), clone(early).fit(X, Y))
 
 
@@ -374,15 +384,15 @@ def test_damaged_data_are_refused_before_they_are_divided(rng):
     X = sparse.csr_array(rng.standard_normal((40, 3)))
     X.indptr[5] = 10**9
     with pytest.raises(ValueError, match="indptr"):
-        MulticlassSSVM(early_stopping=True).fit(X, rng.integers(0, 2, 40))
+        MulticlassSSVM(solver=MPBCFW(early_stopping=True)).fit(X, rng.integers(0, 2, 40))
     dates = np.zeros((40, 2, 3), dtype="M8[s]")
     with pytest.raises(TypeError, match="datetime64"):
-        ChainSSVM(early_stopping=True).fit(dates, np.zeros((40, 2), dtype=int))
+        ChainSSVM(solver=MPBCFW(early_stopping=True)).fit(dates, np.zeros((40, 2), dtype=int))
 
 
 def test_one_weight_for_all_samples_is_kept(rng):
     data = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
-    early = MulticlassSSVM(early_stopping=True, lam=0.1, random_state=0)
+    early = MulticlassSSVM(solver=MPBCFW(early_stopping=True), lam=0.1, random_state=0)
     for weight in (2.0, np.array(2.0)):
         assert_same_bits(clone(early).fit(*data, sample_weight=weight), clone(early).fit(*data))
 
@@ -390,13 +400,13 @@ def test_one_weight_for_all_samples_is_kept(rng):
 def test_errors_of_any_type_can_be_named(chains, monkeypatch):
     monkeypatch.setattr(ChainStructure, "score", lambda *_: b"\xff".decode())
     with pytest.raises(ValueError, match=r"validation samples .*utf-8"):
-        ChainSSVM(early_stopping=True).fit(*chains)
+        ChainSSVM(solver=MPBCFW(early_stopping=True)).fit(*chains)
 
 
 def test_labels_that_training_has_not_seen_count_as_wrong(rng):
     X = rng.standard_normal((40, 2))
     y = (X[:, 0] > 0).astype(int)
-    fitted = MulticlassSSVM(early_stopping=True, random_state=0).fit(
+    fitted = MulticlassSSVM(solver=MPBCFW(early_stopping=True), random_state=0).fit(
         X, y, X_val=X[:10], y_val=np.full(10, 7)
     )
     assert fitted.classes_.tolist() == [0, 1]

@@ -26,7 +26,7 @@ PARAMETERS = {
     "averages and a warm start": {"solver": MPBCFW(average=True), "warm_start": True},
     "gdmm": {"solver": "gdmm"},
     "fw": {"solver": "fw"},
-    "checkpoint": {"checkpoint": "fit"},
+    "checkpoint": {},
 }
 
 
@@ -74,8 +74,8 @@ def fit_with_ctrl_c(model, X, y, at):
 def test_ctrl_c_at_any_moment_leaves_a_model(tiny_chains, name, step, tmp_path):
     X, y = tiny_chains
     parameters = dict(PARAMETERS[name])
-    if "checkpoint" in parameters:
-        parameters["checkpoint"] = tmp_path / "fit"
+    if name == "checkpoint":
+        parameters["solver"] = MPBCFW(checkpoint=tmp_path / "fit")
     at, ends = 1, set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -90,7 +90,7 @@ def pieces():
 @pytest.mark.parametrize("case", ["chains", "auto", "digits"])
 def test_fewer_passes_than_anew(case, kind):
     model, X, y = pieces()[case]
-    model = clone(model).set_params(warm_start=kind, certificate_every=1)
+    model = clone(model).set_params(warm_start=kind, solver=MPBCFW(certificate_every=1))
     # Where a fit takes seven passes, that of one order of visits may be lucky: several.
     seeds = range(3) if case == "auto" else [0]
     for share in (0.9,) if case == "digits" else (0.75, 0.9):

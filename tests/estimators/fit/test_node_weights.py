@@ -18,6 +18,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct.datasets import make_sequences
+from sstruct.solvers import MPBCFW
 from tests.estimators.graph import test_graph
 from tests.estimators.grid import test_grid
 from tests.estimators.tree import test_tree
@@ -356,7 +357,12 @@ def test_warm_starts_and_checkpoints_see_node_weights(rng, tmp_path):
     model = fit_chain(X[:5], y[:5], weights[:5], warm_start=True).fit(X, y, weights)
     dual_qp.check_optimum(model, chain_terms(X, y, node_weights=weights))
     short = ChainSSVM(
-        pairwise_scale=1, lam=0.1, tol=0, max_iter=2, checkpoint=tmp_path / "fit", random_state=0
+        pairwise_scale=1,
+        lam=0.1,
+        tol=0,
+        max_iter=2,
+        solver=MPBCFW(checkpoint=tmp_path / "fit"),
+        random_state=0,
     )
     with pytest.warns(ConvergenceWarning):
         short.fit(X, y, weights)

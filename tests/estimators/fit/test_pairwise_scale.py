@@ -57,7 +57,7 @@ SOLVERS = [
     {"transition_mask": lambda a, b: a != 1 or b != 1},
     {"fit_intercept": False, "boundaries": False},
     {"transitions": False},
-    {"early_stopping": True, "validation_fraction": 0.3},
+    {"solver": MPBCFW(early_stopping=True, validation_fraction=0.3)},
     {"n_jobs": 2},
 ]
 
@@ -141,7 +141,8 @@ def test_warm_start_keeps_units(chains, kind):
 
 def test_checkpoint_is_of_one_scale(chains, tmp_path):
     X, y = chains
-    part = model(3.0, tol=1e-8, checkpoint=tmp_path / "fit", max_iter=3, certificate_every=1)
+    solver = MPBCFW(checkpoint=tmp_path / "fit", certificate_every=1)
+    part = model(3.0, tol=1e-8, solver=solver, max_iter=3)
     with pytest.warns(UserWarning, match="max_iter"):
         part.fit(X, y)
     with pytest.raises(ValueError, match="another"):
@@ -299,7 +300,7 @@ def test_paths_and_early_stopping_know_the_scale(chains):
     size = 0.5 * root_mean_square_norm(X)
     path = ssvm_path(automatic(), X, y, eps=0.05, lam_min=0.1)
     assert path.estimator(0.1).pairwise_scale_ == pytest.approx(size)
-    early = automatic(early_stopping=True).fit(X, y, X_val=X, y_val=y)
+    early = automatic(solver=MPBCFW(early_stopping=True)).fit(X, y, X_val=X, y_val=y)
     assert early.pairwise_scale_ == pytest.approx(size)
 
 

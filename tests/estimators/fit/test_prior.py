@@ -327,7 +327,7 @@ def test_checkpoints(old_and_new, tmp_path):
     old, X, y = old_and_new
     parameters = {"lam": 0.01, "tol": 1e-7, "random_state": 0, "prior": old}
     whole = ChainSSVM(**parameters).fit(X, y)
-    cut = ChainSSVM(**parameters, checkpoint=tmp_path / "fit", max_iter=3)
+    cut = ChainSSVM(**parameters, solver=MPBCFW(checkpoint=tmp_path / "fit"), max_iter=3)
     with pytest.warns(ConvergenceWarning):
         cut.fit(X, y)
     with pytest.raises(ValueError, match="fit"):
@@ -382,7 +382,9 @@ def test_partial_labels_and_windows(rng, old_and_new):
 
 def test_early_stopping(old_and_new):
     old, X, y = old_and_new
-    model = ChainSSVM(lam=1e4, prior=old, early_stopping=True, random_state=0).fit(X, y)
+    model = ChainSSVM(lam=1e4, prior=old, solver=MPBCFW(early_stopping=True), random_state=0).fit(
+        X, y
+    )
     np.testing.assert_allclose(model.w_, old.w_, rtol=0, atol=1e-3)
 
 

@@ -136,7 +136,7 @@ def test_queries_are_counted(rng, search):
         assert (queries > 2 * calls).all()
         assert (queries < 20 * calls).all()
     # Certificates ask too, but are not counted, and change no later search.
-    more = clone(model).set_params(certificate_every=1).fit(X, y)
+    more = clone(model).set_params(solver=MPBCFW(certificate_every=1)).fit(X, y)
     assert more.history_["queries"][0] == queries[0]
 
 

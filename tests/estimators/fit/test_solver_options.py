@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
 from sstruct._estimators.core.fit import chosen_options
 from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.structure import CHAIN_SOLVERS
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe import block_coordinate, lag
@@ -93,6 +94,12 @@ def test_the_default_solver_is_mpbcfw(data):
         (GDMM(rho=0), ValueError, "^rho of GDMM must be finite and above 0"),
         (GDMM(rho="large"), ValueError, "^rho of GDMM must be a number or 'auto'"),
         (GDMM(parts=0), ValueError, "^parts of GDMM must be at least 1"),
+        (BCFW(certificate_every=0), ValueError, "^certificate_every of BCFW must be at least 1"),
+        (MPBCFW(certificate_every=1.5), TypeError, "^certificate_every of MPBCFW must be an int"),
+        (Subgradient(certificate_every=0), ValueError, "^certificate_every of Subgradient must"),
+        (GDMM(certificate_every="x"), TypeError, "^certificate_every of GDMM must be an integer"),
+        (Perceptron(early_stopping=1), ValueError, "^early_stopping of Perceptron must be one of"),
+        (BCFW(checkpoint=3), TypeError, "^checkpoint of BCFW must be a path or None, found 3"),
     ],
 )
 def test_what_is_refused(data, solver, error, message):
@@ -138,7 +145,10 @@ def test_a_fitted_model_keeps_its_solver_in_a_pickle(data):
     assert_same_bits(again.fit(*data), model)
 
 
-@pytest.mark.parametrize("option", ["step", "solver_options", "gdmm_rho", "pa_aggressiveness"])
+@pytest.mark.parametrize(
+    "option",
+    ["step", "solver_options", "gdmm_rho", "pa_aggressiveness", "early_stopping", "checkpoint"],
+)
 def test_options_given_to_the_estimator_name_the_solver_object(option):
     expected = rf"ChainSSVM has no parameter '{option}'; use solver=\w+\(.*\.\.\.\)"
     with pytest.raises(TypeError, match=expected):
@@ -158,6 +168,27 @@ def test_a_name_has_no_options_to_set():
 def test_other_solvers_have_no_constants(name):
     with pytest.raises(TypeError, match=f"{SOLVER_OF_NAME[name].__name__} has no parameter"):
         SOLVER_OF_NAME[name](cache_lifetime=10)
+
+
+@pytest.mark.parametrize("name", SOLVER_OF_NAME)
+def test_solvers_have_the_options_that_they_support(name):
+    run = CHAIN_SOLVERS[name]
+    options = SOLVER_OF_NAME[name]().get_params()
+    assert ("checkpoint" in options) == run.has_dual_weights == (name in ("mp-bcfw", "bcfw"))
+    for option in ("early_stopping", "validation_fraction", "n_iter_no_change"):
+        assert (option in options) == (run.takes_samples_as_they_come or run.has_dual_weights)
+    certified = name in ("mp-bcfw", "bcfw", "ssg", "gdmm")
+    assert ("certificate_every" in options) == certified
+
+
+def test_options_that_were_parameters_are_searched(data):
+    model = ChainSSVM(solver=MPBCFW(), max_iter=5, random_state=0)
+    grid = {"solver__early_stopping": [True], "solver__n_iter_no_change": [1, 2]}
+    search = GridSearchCV(model, grid, cv=2).fit(*data)
+    assert search.best_estimator_.solver.early_stopping
+    assert "validation_score" in search.best_estimator_.history_
+    with pytest.raises(ValueError, match=r"use solver=MPBCFW\(early_stopping=\.\.\.\)"):
+        GridSearchCV(model, {"early_stopping": [True]}, cv=2).fit(*data)
 
 
 @pytest.mark.parametrize("name", ["max_approximate_passes", "full_pass_every", "schedule"])
@@ -259,7 +290,7 @@ def test_integers_of_any_size(data):
     problem = prepared(ChainSSVM()._structure(), Samples(*data)).problem
 
     def constants(**options):
-        return MPBCFW(**options)._options(problem, early_stopping=False)["constants"]
+        return MPBCFW(**options)._options(problem)["constants"]
 
     assert constants(max_working_set=10**30).max_working_set == sys.maxsize
     found = constants(max_working_set=np.int64(5), sequential_visits=np.True_)
@@ -332,7 +363,7 @@ def test_gaps_of_cache_hits(data):
 @pytest.mark.parametrize("options", [{"sampling": "gap"}, {"cache": True}])
 def test_refreshed_gaps(data, options):
     options = options | {"gap_refresh_every": 3}
-    model = fitted(data, options, certificate_every=100, max_iter=9)
+    model = fitted(data, options | {"certificate_every": 100}, max_iter=9)
     refreshed = np.flatnonzero(np.isfinite(model.history_["primal"])) + 1
     assert {3, 6, 9} <= set(refreshed.tolist())
     assert (refreshed[:-1] % 3 == 0).all()

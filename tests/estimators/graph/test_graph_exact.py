@@ -25,6 +25,7 @@ from sstruct.solvers import MPBCFW
 from tests.estimators.graph.test_graph import LAM, box, compare, make, terms_of
 from tests.estimators.same_bits import assert_same_bits
 from tests.estimators.typed_graph import test_typed_graph as typed
+from tests.options import solver_with
 from tests.reference import brute_force, dual_qp, graphs, typed_graphs
 
 MODELS = ["potts", "contrast", "full", "directed"]
@@ -132,7 +133,7 @@ def test_slack_at_the_time_limit_is_not_a_stall(rng, monkeypatch):
     monkeypatch.setattr(FrankWolfeFit, "_certify", late)
     monkeypatch.setattr(block_coordinate, "EXHAUSTED", np.inf)
     X, y = make(rng, pairwise="full", most=6, n=20)
-    model = exact(pairwise="full", certificate_every=1, max_time=1000)
+    model = exact(pairwise="full", solver=MPBCFW(certificate_every=1), max_time=1000)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     assert n_late > 0
@@ -140,8 +141,12 @@ def test_slack_at_the_time_limit_is_not_a_stall(rng, monkeypatch):
 
 
 WAYS = {
-    "cache": {"solver": MPBCFW(sampling="gap", cache=True), "tol": 0.03, "lam": 0.1},
-    "average": {"solver": MPBCFW(average=True), "certificate_every": 3, "lam": 0.1},
+    "cache": {
+        "solver": MPBCFW(sampling="gap", cache=True, certificate_every=2),
+        "tol": 0.03,
+        "lam": 0.1,
+    },
+    "average": {"solver": MPBCFW(average=True, certificate_every=3), "lam": 0.1},
     "many": {"tol": 0.1},
     "slack rescaling": {"rescaling": "slack", "loss": "hamming", "tol": 0.1},
 }
@@ -157,12 +162,12 @@ def test_a_certificate_at_an_end_changes_no_later_bit(tmp_path, way):
         noise = 1.2 * rng.standard_normal((len(y[-1]), 4))
         X.append((np.eye(4)[y[-1]] + noise, graphs.random_edges(rng, len(noise), 0.6)))
     defaults = {"pairwise": "full", "lam": 0.01, "tol": 0.01, "max_iter": 12}
-    parameters = defaults | {"certificate_every": 2, **WAYS[way]}
-    whole = exact(**parameters).fit(X, y)
+    parameters = defaults | {"solver": MPBCFW(certificate_every=2), **WAYS[way]}
+    whole, solver = exact(**parameters).fit(X, y), parameters["solver"]
     for last in range(1, 8):
         limited, stopped = (
-            exact(**parameters, checkpoint=tmp_path / f"{end}{last}")
-            for end in ("limited", "stopped")
+            exact(**parameters | {"solver": solver_with(solver, checkpoint=tmp_path / name)})
+            for name in (f"limited{last}", f"stopped{last}")
         )
         limited.set_params(max_iter=last).fit(X, y)
         passes = limited.history_["passes"][-1]

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sstruct import GraphCRFSSVM, GridCRFSSVM, LatentSSVM, ssvm_path
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
+from sstruct.solvers import MPBCFW
 from tests.estimators.graph.test_graph import box, make, terms_of
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force, dual_qp
@@ -170,9 +171,9 @@ def test_only_exact_decoders_bound_the_search(rng):
 def test_the_end_of_a_fit_does_not_change_the_multipliers_of_trees(rng, tmp_path):
     X, y = make(rng, K=3, pairwise="full", n=5, most=6)
     parameters = {"pairwise": "full", "inference": "fwmap", "tol": 1e-6, "max_iter": 6}
-    model = GraphCRFSSVM(certificate_every=1, **parameters, **SLACK)
+    model = GraphCRFSSVM(solver=MPBCFW(certificate_every=1), **parameters, **SLACK)
     whole = clone(model).fit(X, y)
     for last in (1, 3, 5):
-        model.set_params(checkpoint=tmp_path / f"{last}")
+        model.set_params(solver__checkpoint=tmp_path / f"{last}")
         clone(model).set_params(max_iter=last).fit(X, y)
         assert_same_bits(clone(model).fit(X, y), whole)

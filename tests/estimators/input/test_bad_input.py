@@ -189,7 +189,6 @@ for parameter, values in {
     "transitions": [(0, ValueError), ("yes", ValueError)],
     "boundaries": [(1.0, ValueError), (None, ValueError)],
     "tol": [(-1e-3, ValueError), (NAN, ValueError), ("small", TypeError)],
-    "certificate_every": [(0, ValueError), (1.5, TypeError)],
     "max_iter": [(0, ValueError), (10.0, TypeError), (None, TypeError)],
     "max_time": [(0, ValueError), (-1, ValueError), ("1s", TypeError)],
     "warm_start": [("primal ", ValueError), (1, ValueError), (None, ValueError)],

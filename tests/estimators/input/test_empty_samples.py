@@ -33,6 +33,7 @@ from sstruct.metrics import (
     sequence_accuracy_score,
 )
 from sstruct.preprocessing import PerNode
+from sstruct.solvers import MPBCFW
 from tests.estimators.state.test_fitted_state import Sign
 
 N = 12
@@ -291,7 +292,7 @@ def test_rankings_of_an_empty_sequence_have_the_empty_labeling():
 
 
 def test_early_stopping_holds_out_samples_with_nodes():
-    model = ChainSSVM(early_stopping=True, validation_fraction=0.4, **FAST)
+    model = ChainSSVM(solver=MPBCFW(early_stopping=True, validation_fraction=0.4), **FAST)
     places = [0, 2, 2, 7]
     padded, labels = with_empty(NODES, places, []), with_empty(LABELS, places, [])
     expected = clone(model).fit(NODES, LABELS)

@@ -266,7 +266,7 @@ def test_lengths_are_no_weights(chains, form, pack):
     lengths = pack([len(x) for x in chains[0]])
     for model in (
         ChainSSVM(),
-        ChainSSVM(early_stopping=True),
+        ChainSSVM(solver=MPBCFW(early_stopping=True)),
         LatentSSVM(ChainSSVM()),
         PathCV(ChainSSVM(), cv=2, lams=[0.1]),
     ):

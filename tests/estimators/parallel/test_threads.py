@@ -46,17 +46,17 @@ def batch_size_of(X, y):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {},
-        {"solver": MPBCFW(sampling="gap", cache=True, average=True)},
+        {"solver": MPBCFW(certificate_every=2)},
+        {"solver": MPBCFW(sampling="gap", cache=True, average=True, certificate_every=2)},
         {"solver": "fw"},
-        {"solver": MPBCFW(step="fw")},
+        {"solver": MPBCFW(step="fw", certificate_every=2)},
     ],
     ids=["default", "gap", "batch", "fw"],
 )
 def test_the_same_bits_for_every_n_jobs(chains, parameters):
     X, y = chains
     assert batch_size_of(X, y) > 1
-    one = ChainSSVM(lam=0.01, max_iter=5, certificate_every=2, random_state=0, **parameters)
+    one = ChainSSVM(lam=0.01, max_iter=5, random_state=0, **parameters)
     models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3, -1)]
     for model in models[1:]:
         assert_same_bits(model, models[0])

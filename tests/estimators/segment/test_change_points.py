@@ -225,10 +225,9 @@ def test_warm_start_checkpoint_and_path(rng, tmp_path):
     options["tol"] = 1e-6
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        ChangePointSSVM(checkpoint=tmp_path / "a", max_iter=2, **options).fit(X, y)
-    resumed = ChangePointSSVM(checkpoint=tmp_path / "a", **options).fit(X, y)
+        ChangePointSSVM(solver=MPBCFW(checkpoint=tmp_path / "a"), max_iter=2, **options).fit(X, y)
+    resumed = ChangePointSSVM(solver=MPBCFW(checkpoint=tmp_path / "a"), **options).fit(X, y)
     assert resumed.objective_ == pytest.approx(cold.objective_, rel=1e-5)
-    # The solver depends on whether there is a checkpoint, the result of a solver does not.
     assert (cold.solver_, resumed.solver_) == ("cutting-plane", "mp-bcfw")
     same = ChangePointSSVM(solver="mp-bcfw", **options).fit(X, y)
     assert same.w_.tolist() == resumed.w_.tolist()
@@ -241,7 +240,9 @@ def test_warm_start_checkpoint_and_path(rng, tmp_path):
 
 def test_early_stopping_and_online():
     X, y = make_change_points(30, random_state=0)
-    model = ChangePointSSVM(costs="mean", early_stopping=True, random_state=0).fit(X, y)
+    model = ChangePointSSVM(costs="mean", solver=MPBCFW(early_stopping=True), random_state=0).fit(
+        X, y
+    )
     assert model.solver_ == "mp-bcfw"
     assert "validation_score" in model.history_
     online = ChangePointSSVM(costs="mean", solver="ssg", lam=0.01, random_state=0)

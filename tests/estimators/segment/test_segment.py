@@ -100,7 +100,8 @@ def test_slack_rescaling_bounds_the_optimum(rng):
     X, y = make(rng, n=5, least=(2, 2, 2))
     model = SegmentSSVM(
         rescaling="slack", duration_bins=[1, 2], min_duration=2, lam=0.1, max_iter=50,
-        pairwise_scale=1, random_state=0, certificate_every=1, tol=0.3, classes=[0, 1, 2],
+        pairwise_scale=1, random_state=0, solver=MPBCFW(certificate_every=1), tol=0.3,
+        classes=[0, 1, 2],
     )  # fmt: skip
     with warnings.catch_warnings():  # the search is not exact, and may find nothing before tol
         warnings.simplefilter("ignore", ConvergenceWarning)

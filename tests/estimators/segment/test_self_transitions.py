@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sstruct import LatentSSVM, SegmentSSVM, ssvm_path
 from sstruct.calibration import CalibratedSSVM, ConformalSSVM
 from sstruct.solvers import MPBCFW
+from tests.options import solver_with
 from tests.reference import brute_force, dual_qp, segments
 
 TIGHT = {"tol": 1e-8, "max_iter": 100_000, "solver": MPBCFW(average=False), "random_state": 0}
@@ -282,14 +283,15 @@ def test_warm_start_path_clone_and_state(rng, tmp_path):
     rows = frame[frame.kind == "self_transition"]
     assert rows.weight.tolist() == model.self_transition_coef_.tolist()
     file = tmp_path / "fit"
-    part = clone(model).set_params(checkpoint=file, max_iter=2, tol=1e-9, warm_start=False)
+    solver = solver_with(model.solver, checkpoint=file)
+    part = clone(model).set_params(solver=solver, max_iter=2, tol=1e-9, warm_start=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         part.fit(X, spans)
     with pytest.raises(ValueError, match="checkpoint"):
         clone(part).fit(X, runs)
     resumed = part.set_params(max_iter=100_000).fit(X, spans)
-    whole = clone(part).set_params(checkpoint=None).fit(X, spans)
+    whole = clone(part).set_params(solver__checkpoint=None).fit(X, spans)
     np.testing.assert_array_equal(resumed.w_, whole.w_)
 
 
@@ -325,7 +327,8 @@ def test_slack_rescaling_and_early_stopping(rng):
     X, codes, spans = make(rng, n=5)
     model = SegmentSSVM(
         self_transitions=True, rescaling="slack", duration_bins=[1, 2], lam=0.1, max_iter=50,
-        pairwise_scale=1, random_state=0, certificate_every=1, tol=0.3, classes=range(K),
+        pairwise_scale=1, random_state=0, solver=MPBCFW(certificate_every=1), tol=0.3,
+        classes=range(K),
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -335,7 +338,9 @@ def test_slack_rescaling_and_early_stopping(rng):
     hinges = [np.max(each.loss * (1 - each.psi @ model.w_)) for each in terms]
     objective = 0.05 * model.w_ @ model.w_ + np.mean(hinges)
     assert model.dual_objective_ <= objective <= model.objective_ + 1e-12
-    stopped = SegmentSSVM(self_transitions=True, early_stopping=True, random_state=0, max_iter=20)
+    stopped = SegmentSSVM(
+        self_transitions=True, solver=MPBCFW(early_stopping=True), random_state=0, max_iter=20
+    )
     assert 0 <= stopped.fit(X, spans, X_val=X, y_val=spans).score(X, spans) <= 1
 
 

@@ -22,6 +22,7 @@ from sstruct.constraints import (
     implies,
     ordinal,
 )
+from sstruct.solvers import MPBCFW
 from tests.estimators.typed_graph.random_constraints import random_constraint, satisfying
 from tests.estimators.typed_graph.test_typed_graph import LAM, PAIRS, SIZES, make, ones, tight
 from tests.reference import brute_force, dual_qp, typed_constraints, typed_graphs
@@ -199,7 +200,7 @@ def test_path_early_stopping_and_partial_fit(rng):
         best, _ = dual_qp.optimum(terms, lam)
         assert brute_force.primal(path.w(lam), lam, terms) - best <= 0.1
         assert all_satisfy(CONSTRAINTS, X, path.estimator(lam).predict(X))
-    stopped = clone(model).set_params(early_stopping=True).fit(X, y)
+    stopped = clone(model).set_params(solver=MPBCFW(early_stopping=True)).fit(X, y)
     assert all_satisfy(CONSTRAINTS, X, stopped.predict(X))
     classes = [[0, 1, 2], [0, 1], [0]]
     learned = clone(model).set_params(solver="pa", classes=classes)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, TypedGraphCRFSSVM
 from sstruct._testing._graph_enumeration import graph_enumeration
+from sstruct.solvers import MPBCFW
 from tests.reference import brute_force, dual_qp, typed_graphs
 
 LAM = 0.05
@@ -434,7 +435,9 @@ def test_all_labels_may_be_named(rng):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_file_of_other_pairs_of_types_is_refused(rng, tmp_path):
     X, y = make(rng, 8)
-    model = TypedGraphCRFSSVM(lam=LAM, max_iter=2, tol=0, checkpoint=tmp_path / "fit.npz")
+    model = TypedGraphCRFSSVM(
+        lam=LAM, max_iter=2, tol=0, solver=MPBCFW(checkpoint=tmp_path / "fit.npz")
+    )
     model.fit(X, y)
     first = (0, 0)
     turned = [
