@@ -40,6 +40,6 @@ ConvergenceDisplay.from_estimators(fits, ax=ax, x="oracle_calls")
 ax.set(xscale="log", title="Three solvers of the same problem")
 plt.show()
 
-# %% The default reaches a gap of 0.001 with a seventh of the calls after which the second solver
-# has a gap of 0.03. It caches the labelings returned by the decoder, and makes cheap steps over
-# them between two passes. See :doc:`/explanation/solvers`.
+# %% The default reaches a gap of 0.001 with about a seventh of the calls after which the second
+# solver has a gap of 0.03. It caches the labelings returned by the decoder, and makes cheap steps
+# over them between two passes. See :doc:`/explanation/solvers`.
