@@ -7,81 +7,14 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, LatentSSVM, SegmentSSVM, ssvm_path
-from sstruct.solvers import MPBCFW
+from tests.estimators.segment import small
+from tests.estimators.segment.test_optimum import TIGHT
 from tests.reference import brute_force, dual_qp, segments
 
-TIGHT = {"tol": 1e-8, "max_iter": 100_000, "solver": MPBCFW(average=False), "random_state": 0}
 
-
-def make(rng, n=8, K=3, lengths=(5, 3, 4, 2), least=(1, 1, 1), most=(9, 9, 9), ignored=False):
-    """Noisy sequences with allowed durations; -1 marks ignored nodes."""
-    X, y, model = [], [], brute_force.Model(K)
-    for i in range(n):
-        length = lengths[i % len(lengths)]
-        allowed = [
-            z
-            for z in brute_force.labelings(length, model)
-            if segments.is_within(z, True, True, least, most)
-        ]
-        labels = np.array(allowed[rng.integers(len(allowed))])
-        X.append(rng.standard_normal((length, 2)) + 0.5 * labels[:, np.newaxis])
-        y.append(labels)
-    if ignored:
-        y[0][2] = y[2][1] = y[4][0] = -1
-    return X, y
-
-
-CASES = {
-    "bins": {"duration_bins": [1, 2, 4]},
-    "one bin": {"duration_bins": [1]},
-    "no weights": {"duration_bins": None, "min_duration": 2},
-    "minimum": {"duration_bins": [1, 3], "min_duration": 2},
-    "limits": {"duration_bins": [1, 2], "min_duration": [1, 2, 1], "max_duration": [3, None, 2]},
-}
-
-
-@pytest.mark.parametrize("ignored", [False, True], ids=["labeled", "ignored"])
-@pytest.mark.parametrize("case", CASES)
-def test_reaches_the_optimum(rng, case, ignored):
-    parameters = CASES[case]
-    least = np.broadcast_to(parameters.get("min_duration", 1), 3)
-    most = parameters.get("max_duration") or [99] * 3
-    most = [99 if each is None else each for each in most]
-    X, y = make(rng, least=least, most=most, ignored=ignored)
-    weights = rng.choice([0.5, 1.0, 3.0], len(X))
-    model = SegmentSSVM(
-        pairwise_scale=1, lam=0.1, ignore_label=-1, classes=[0, 1, 2], **TIGHT, **parameters
-    ).fit(X, y, weights)
-    bins = parameters["duration_bins"] or ()
-    terms = segments.blocks(X, y, brute_force.Model(3), bins, least, most, weights=weights)
-    dual_qp.check_optimum(model, terms)
-    for labels, spans in zip(model.predict(X), model.predict_spans(X), strict=True):
-        assert segments.is_within(labels, True, True, least, most)
-        assert spans == segments.runs(labels.tolist())
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"loss": "balanced"},
-        {"boundaries": False, "fit_intercept": False},
-        {"transitions": False},
-        {"loss": np.array([[0, 1, 3], [2, 0, 0.5], [1, 1, 0]])},
-    ],
-    ids=str,
-)
-def test_other_terms_and_losses_reach_the_optimum(rng, parameters):
-    X, y = make(rng)
-    y[0][:3] = [0, 1, 2]
-    model = SegmentSSVM(pairwise_scale=1, lam=0.1, duration_bins=[1, 2], **TIGHT, **parameters)
-    model.fit(X, y)
-    reference = brute_force.Model(
-        3, parameters.get("fit_intercept", True), parameters.get("boundaries", True),
-        parameters.get("transitions", True),
-    )  # fmt: skip
-    loss = parameters.get("loss", "hamming-count")
-    terms = segments.blocks(X, y, reference, (1, 2), [1] * 3, [99] * 3, loss=loss)
-    dual_qp.check_optimum(model, terms)
+def make(rng, n=8, lengths=(5, 3, 4, 2), least=(1, 1, 1), most=(9, 9, 9)):
+    """Noisy sequences whose runs have allowed durations."""
+    return small.make(rng, n, lengths, (least, most), splits=False)[:2]
 
 
 @pytest.mark.parametrize("lam", ["auto", 0.05])

@@ -9,66 +9,12 @@ from scipy import sparse
 from sstruct import LatentSSVM, SegmentSSVM, ssvm_path
 from sstruct._problems.segment._segment_problem import NoSegmentationError
 from sstruct.metrics import boundary_f1_score, segment_f1_score
-from tests.estimators.segment.test_segment import TIGHT, make
+from tests.estimators.segment.small import FREE
+from tests.estimators.segment.test_optimum import number, spread, terms_of
+from tests.estimators.segment.test_segment import make
 from tests.reference import brute_force, dual_qp, segments
 from tests.reference.segmentations import Segmentations
 from tests.reference.segments import KINDS
-
-
-def spread(x, start, stop):
-    """The logarithm of the duration, and the range of the first feature."""
-    x = np.asarray(x.todense() if sparse.issparse(x) else x)
-    ranges = [np.ptp(x[a:b, 0]) for a, b in zip(start, stop, strict=True)]
-    return np.column_stack([np.log(stop - start), ranges])
-
-
-def number(x, start, stop):
-    return 1.0 / (stop - start)
-
-
-FEATURES = {
-    "mean": "mean",
-    "contrast": ["contrast"],
-    "ends": ("last", "first"),
-    "all": KINDS,
-    "function": number,
-    "mean and function": ["mean", spread],
-}
-
-
-def terms_of(X, y, features, *arguments, **options):
-    given = [features] if isinstance(features, str) or callable(features) else features or []
-    kinds = [kind for kind in given if isinstance(kind, str)]
-    function = next((each for each in given if callable(each)), None)
-    reference = brute_force.Model(3)
-    return segments.blocks(X, y, reference, *arguments, kinds=kinds, function=function, **options)
-
-
-@pytest.mark.parametrize("ignored", [False, True], ids=["labeled", "ignored"])
-@pytest.mark.parametrize("case", FEATURES)
-def test_reaches_the_optimum(rng, case, ignored):
-    most = [3, 99, 2]
-    X, y = make(rng, most=most, ignored=ignored)
-    weights = rng.choice([0.5, 1.0, 3.0], len(X))
-    model = SegmentSSVM(
-        segment_features=FEATURES[case], max_duration=[3, None, 2], duration_bins=[1, 2],
-        pairwise_scale=1, lam=0.1, ignore_label=-1, classes=[0, 1, 2], **TIGHT,
-    ).fit(X, y, weights)  # fmt: skip
-    terms = terms_of(X, y, FEATURES[case], (1, 2), (1,) * 3, most, weights=weights)
-    dual_qp.check_optimum(model, terms)
-
-
-@pytest.mark.parametrize("features", [None, "mean"])
-@pytest.mark.parametrize("loss", ["segments", "boundaries"])
-@pytest.mark.parametrize("ignored", [False, True], ids=["labeled", "ignored"])
-def test_losses_of_segments_reach_the_optimum(rng, loss, features, ignored):
-    X, y = make(rng, ignored=ignored)
-    model = SegmentSSVM(
-        segment_features=features, loss=loss, tolerance=1, duration_bins=[1, 2], pairwise_scale=1,
-        lam=0.1, ignore_label=-1, classes=[0, 1, 2], **TIGHT,
-    ).fit(X, y)  # fmt: skip
-    terms = terms_of(X, y, features, (1, 2), (1,) * 3, (99,) * 3, loss=loss, tolerance=1)
-    dual_qp.check_optimum(model, terms)
 
 
 @pytest.mark.parametrize("seed", range(34))
@@ -182,7 +128,7 @@ def test_warm_start_and_path(rng):
         duration_bins=[1, 2], segment_features="mean", loss="segments", pairwise_scale=1
     )
     path = ssvm_path(estimator, X, y, eps=0.01, lam_min=0.5)
-    terms = terms_of(X, y, "mean", (1, 2), (1,) * 3, (99,) * 3, loss="segments")
+    terms = terms_of(X, y, estimator.get_params(), FREE)
     best, _ = dual_qp.optimum(terms, 0.5)
     assert best <= brute_force.primal(path.w(0.5), 0.5, terms) <= best + 0.011
 

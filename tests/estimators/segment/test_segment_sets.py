@@ -6,53 +6,17 @@ import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
 
-from sstruct import SegmentSSVM
 from sstruct._problems.segment._segment_sums import SegmentSums
 from sstruct.calibration import ConformalSSVM
-from tests.reference import brute_force, segments
+from tests.estimators.segment.small import K, enumerated, make
+from tests.reference import segments
 from tests.reference.segmentations import Segmentations
 
-BINS, K = (1, 2, 4), 3
-LIMITS = {"min_duration": [2, 1, 1], "max_duration": [None, None, 3]}
-LEAST, MOST = (2, 1, 1), (99, 99, 3)
 
-
-def codes_of(length, splits):
-    """The codes of all allowed segmentations."""
-    every = brute_force.labelings(length, brute_force.Model(K))
-    if splits:
-        every = [code for y in every for code in segments.with_splits(y, K)]
-    return [code for code in every if segments.is_within(code, True, True, LEAST, MOST)]
-
-
-def simulated(rng, n, splits, lengths=(5, 3, 4, 5)):
-    """Noisy sequences and the segments of their random codes."""
-    X, spans = [], []
-    for i in range(n):
-        every = codes_of(lengths[i % len(lengths)], splits)
-        code = np.array(every[rng.integers(len(every))])
-        X.append(np.eye(K)[code % K] + 0.6 * rng.standard_normal((len(code), K)))
-        spans.append(segments.runs(code.tolist(), K))
-    return X, spans
-
-
-@pytest.fixture(scope="module", params=[False, True], ids=["runs", "self-transitions"])
-def fitted(request):
-    X, spans = simulated(np.random.default_rng(0), 40, request.param)
-    model = SegmentSSVM(
-        self_transitions=request.param, duration_bins=BINS, lam=0.05, ignore_label="?",
-        classes=range(K), random_state=0, **LIMITS,
-    ).fit(X, spans)  # fmt: skip
-    return model, request.param
-
-
-def gaps(model, x, splits):
+def gaps(model, x, allowed):
     """The gap of each segment of any allowed segmentation, from the definition."""
-    chain, best = brute_force.Model(K), {}
-    for code in codes_of(len(x), splits):
-        phi = brute_force.joint_feature(x, segments.labels_of(code, K), chain)
-        phi = segments.with_split_counts(phi, code, chain) if splits else phi
-        score = np.r_[phi, segments.durations_of(code, True, True, BINS, K)] @ model.w_
+    best = {}
+    for code, score in zip(*enumerated(model, x, **allowed), strict=True):
         for span in segments.runs(code, K):
             best[span] = max(score, best.get(span, -np.inf))
     highest = max(best.values())
@@ -60,16 +24,16 @@ def gaps(model, x, splits):
 
 
 def test_scores_and_sets_equal_enumeration(fitted):
-    model, splits = fitted
-    X, spans = simulated(np.random.default_rng(1), 16, splits)
+    model, allowed = fitted
+    X, _, spans = make(np.random.default_rng(1), 16, **allowed)
     sets = ConformalSSVM(FrozenEstimator(model), target="spans", confidence_level=0.8)
     sets.fit(X, spans)
-    every = [gaps(model, x, splits) for x in X]
+    every = [gaps(model, x, allowed) for x in X]
     true = [own[span] for own, here in zip(every, spans, strict=True) for span in here]
     np.testing.assert_allclose(sets.conformity_scores_, np.sort(true), atol=1e-9)
     assert (sets.conformity_scores_ == 0).any()
-    X, _ = simulated(np.random.default_rng(2), 16, splits)
-    every, predicted = [gaps(model, x, splits) for x in X], model.predict_spans(X)
+    X, _, _ = make(np.random.default_rng(2), 16, **allowed)
+    every, predicted = [gaps(model, x, allowed) for x in X], model.predict_spans(X)
     for level in (0.1, 0.5, 0.8, 0.9):
         found, complete = sets.predict_set(X, confidence_level=level)
         assert complete.all()
@@ -82,12 +46,12 @@ def test_scores_and_sets_equal_enumeration(fitted):
 
 
 def test_infinite_thresholds_list_the_best_segmentations(fitted):
-    model, splits = fitted
-    X, spans = simulated(np.random.default_rng(3), 5, splits)
+    model, allowed = fitted
+    X, _, spans = make(np.random.default_rng(3), 5, **allowed)
     sets = ConformalSSVM(FrozenEstimator(model), target="spans", k=3)
     with pytest.warns(UserWarning, match="requires at least 9 held-out samples, found 5"):
         sets.fit(X, spans)
-    found, complete = sets.predict_set([*X, np.empty((0, K))])
+    found, complete = sets.predict_set([*X, np.empty((0, 2))])
     assert not complete.any()
     assert found[5] == []
     for own, ranked in zip(found, model.predict_top_k(X, 3, spans=True)[0], strict=False):
@@ -96,10 +60,10 @@ def test_infinite_thresholds_list_the_best_segmentations(fitted):
 
 def test_the_coverage_is_that_of_the_level(fitted):
     """Of 0.8, over held-out sets: the mean has a standard deviation of about 0.01."""
-    model, splits = fitted
+    model, allowed = fitted
     covered = []
     for seed in range(6):
-        X, spans = simulated(np.random.default_rng(10 + seed), 300, splits)
+        X, _, spans = make(np.random.default_rng(10 + seed), 300, **allowed)
         order = np.random.default_rng(seed).permutation(300)
         X, spans = [X[i] for i in order], [spans[i] for i in order]
         sets = ConformalSSVM(FrozenEstimator(model), target="spans", confidence_level=0.8)
@@ -112,16 +76,16 @@ def test_the_coverage_is_that_of_the_level(fitted):
 
 
 def test_unknown_and_unseen_labels(fitted):
-    model, splits = fitted
-    X, _ = simulated(np.random.default_rng(4), 4, splits, lengths=(5,))
+    model, allowed = fitted
+    X, _, _ = make(np.random.default_rng(4), 4, lengths=(5,), **allowed)
     y = [
-        [(0, 2, 0), (2, 3, "?"), (3, 5, 1)],  # both may continue at node 2
-        [(0, 2, 0), (2, 4, 1), (4, 5, "?")],
+        [(0, 2, 0), (2, 3, -1), (3, 5, 1)],  # both may continue at node 2
+        [(0, 2, 0), (2, 4, 1), (4, 5, -1)],
         [(0, 2, 0), (2, 4, 7), (4, 5, 2)],
-        [(0, 5, "?")],
+        [(0, 5, -1)],
     ]
-    expected = [gaps(model, X[1], splits)[0, 2, 0]]
-    here = gaps(model, X[2], splits)
+    expected = [gaps(model, X[1], allowed)[0, 2, 0]]
+    here = gaps(model, X[2], allowed)
     expected += [here[0, 2, 0], here[4, 5, 2], np.inf]
     sets = ConformalSSVM(FrozenEstimator(model), target="spans", confidence_level=0.5)
     with warnings.catch_warnings():
@@ -129,14 +93,6 @@ def test_unknown_and_unseen_labels(fitted):
         sets.fit(X, y)
     np.testing.assert_allclose(sets.conformity_scores_, np.sort(expected), atol=1e-9)
     assert sets._n_conformity_samples == 3
-
-
-@pytest.mark.parametrize("options", [{"scheme": "bioes"}, {"suffix": True}])
-def test_schemes_are_not_for_segments(fitted, options):
-    model, splits = fitted
-    X, spans = simulated(np.random.default_rng(5), 4, splits)
-    with pytest.raises(ValueError, match="not supported for SegmentSSVM, whose spans are its seg"):
-        ConformalSSVM(FrozenEstimator(model), target="spans", **options).fit(X, spans)
 
 
 @pytest.mark.parametrize("seed", range(20))
