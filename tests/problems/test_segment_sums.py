@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import chisquare
 
 from sstruct._problems.chain.chain_arguments import ChainRanges
 from sstruct._problems.core._sums import sum_blocks
 from sstruct._problems.segment._segment_problem import NoSegmentationError, SegmentProblem
 from sstruct._problems.segment._segment_sums import SegmentSums, segment_top_k
 from sstruct._problems.segment.segment_arguments import SegmentModel
+from tests.problems.draws import check_draws
 from tests.reference.segmentations import Segmentations
 from tests.reference.segments import runs
 
@@ -249,18 +249,8 @@ def test_samples_follow_the_distribution():
             if len(scores) == 0:
                 continue
             # Draws are the labels of nodes, which several segmentations may have.
-            number = made.problem.n_labels ** np.arange(y.shape[1])
-            drawn = drawn.reshape(n_draws, -1) @ number
-            of_labels, inverse = np.unique(y % made.problem.n_labels @ number, return_inverse=True)
-            counts = np.bincount(drawn, minlength=of_labels.max() + 1)
-            p = np.bincount(inverse, np.exp(SCALE * scores - logsumexp(SCALE * scores)))
-            seen, many = counts[of_labels], p * n_draws >= 5
-            assert counts.sum() == seen.sum()  # forbidden segmentations are never drawn
-            expected = np.append(p[many], p[~many].sum()) * n_draws
-            seen = np.append(seen[many], seen[~many].sum())
-            seen, expected = seen[expected > 1], expected[expected > 1]
-            if len(seen) > 1:
-                assert chisquare(seen, expected * seen.sum() / expected.sum()).pvalue > 1e-4
+            labels = y % made.problem.n_labels
+            check_draws(drawn.reshape(n_draws, -1), labels, SCALE * scores)
 
 
 @pytest.mark.parametrize("maxima", [False, True])

@@ -1,4 +1,4 @@
-"""Sums over the labelings of graphs, label sets and parts: the definition by enumeration."""
+"""Sums over the labelings of chains, graphs, label sets and parts, by enumeration."""
 
 import math
 from itertools import product
@@ -6,17 +6,21 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
-from scipy.stats import chisquare
 
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._oracles.label_set._cut import LabelCut
 from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
+from sstruct._problems.chain import _chain_sums as chain_sums
+from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.core._sums import sum_blocks
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph.graph_arguments import PAIRWISE, GraphRanges
 from sstruct._problems.label_set._multilabel import MultilabelProblem
+from tests.problems.draws import check_draws
+from tests.problems.flat import chain_problem
+from tests.problems.test_contract import SWITCHES, make_chains
 from tests.problems.trees import FORESTS, make_trees
 from tests.reference import graphs, label_sets
 
@@ -143,7 +147,40 @@ def parts(rng, seed):
     return Case(rng, case.problem, labelings, case.phi, values)
 
 
-STRUCTURES = {"graph": graph, "label set": label_set, "parts": parts}
+def chain(rng, seed):
+    """Chains with masks, features of transitions, and transitions that share weights."""
+    made = make_chains(
+        rng, int(rng.integers(1, 4)), rng.integers(1, 4, 2), masked=seed % 3 == 0, cuts=False,
+        switches=SWITCHES[seed % 8], G=2 * (seed % 4 == 1), tied=3 * (seed % 5 == 2),
+    )  # fmt: skip
+    if not all(made.allowed):
+        return chain(rng, seed)
+    labelings = [np.array(each) for each in made.allowed]
+
+    def values(i, p):
+        here = labelings[i][:, :, None] == np.arange(made.problem.n_labels)
+        return (p[:, None, None] * here).sum(axis=0).ravel()
+
+    case = ChainCase(rng, made.problem, labelings, made.phi, values)
+    case.arguments = made.arguments
+    return case
+
+
+class ChainCase(Case):
+    """Chains have a function of their own; known labels are arguments of their problem."""
+
+    def sums(self, n_threads=1, known=None, **wanted):
+        rows = None if known is None else np.pad(known, 1, constant_values=-1).astype(np.int32)
+        problem = unlabeled_chains(self.arguments, known=rows)
+        value, found = chain_sums.sum_blocks(problem, self.w, self.scale, n_threads, **wanted)
+        return value, np.ravel(found)
+
+
+def unlabeled_chains(arguments, **more):
+    return chain_problem(**arguments | {"labels": None, "cost": None, "loss_scale": None}, **more)
+
+
+STRUCTURES = {"chain": chain, "graph": graph, "label set": label_set, "parts": parts}
 SEEDS = pytest.mark.parametrize("seed", range(300))
 OF_ALL = pytest.mark.parametrize("structure", STRUCTURES)
 
@@ -187,8 +224,8 @@ def test_the_gradient_of_the_log_partition_is_the_expected_feature(structure, se
     direction = rng.standard_normal(len(case.public)) / max(largest, 1)
 
     def value(t):
-        w = case.problem.layout.padded(case.public + t * direction)
-        return sum_blocks(case.problem, w, case.scale)[0]
+        case.w = case.problem.layout.padded(case.public + t * direction)
+        return case.sums()[0]
 
     slope = (value(step) - value(-step)) / (2 * step)
     for i, labelings in enumerate(case.labelings):
@@ -208,21 +245,8 @@ def test_samples_follow_the_distribution(structure, seed):
     _, codes = case.sums(n_draws=n_draws, seeds=seeds)
     for i, labelings in enumerate(case.labelings):
         size = n_draws * labelings.shape[1]
-        drawn = codes[at : at + size].reshape(n_draws, -1)
+        check_draws(codes[at : at + size].reshape(n_draws, -1), labelings, case.scores(i))
         at += size
-        number = (labelings.max() + 1) ** np.arange(labelings.shape[1])
-        every, scores = labelings @ number, case.scores(i)
-        counts = np.bincount(drawn @ number, minlength=every.max() + 1)
-        assert counts.sum() == counts[every].sum()  # only labelings that are allowed
-        p = np.exp(scores - logsumexp(scores))
-        many = p * n_draws >= 5
-        seen = np.append(counts[every][many], n_draws - counts[every][many].sum())
-        expected = np.append(p[many], max(1 - p[many].sum(), 0)) * n_draws
-        if expected[-1] < 5:
-            assert seen[-1] < 30
-            seen, expected = seen[:-1], expected[:-1]
-        if len(seen) > 1:
-            assert chisquare(seen, expected * seen.sum() / expected.sum()).pvalue > 1e-5
 
 
 @OF_ALL
@@ -248,10 +272,19 @@ def many_graphs(rng, n):
     return GraphProblem(x, ranges, PairwiseModel("full", 3), GraphDecoder("expansion", 0))
 
 
-@pytest.mark.parametrize("kind", ["graph", "label set", "parts"])
+@pytest.mark.parametrize(
+    "kind", ["chain", "edge features", "groups", "graph", "label set", "parts"]
+)
 def test_results_do_not_depend_on_the_number_of_threads(kind):
     rng, n = np.random.default_rng(0), 300
-    if kind == "graph":
+    if kind in ("chain", "edge features", "groups"):
+        options = {"G": 2 * (kind == "edge features"), "tied": 3 * (kind == "groups")}
+        problem = unlabeled_chains(
+            make_chains(
+                rng, 3, rng.integers(1, 5, n), masked=kind == "chain", cuts=False, **options
+            ).arguments
+        )
+    elif kind == "graph":
         problem = many_graphs(rng, n)
     elif kind == "label set":
         problem = MultilabelProblem(
@@ -261,10 +294,11 @@ def test_results_do_not_depend_on_the_number_of_threads(kind):
         problem = make_trees(rng, [-1, 0, 0], labeled=False, n_blocks=n).problem
     w = problem.without_padding(rng.standard_normal(problem.n_weights))
     seeds = np.arange(n, dtype=np.uint64)
+    sums = chain_sums.sum_blocks if isinstance(problem, ChainProblem) else sum_blocks
     for request in ({"marginals": True}, {"n_draws": 3, "seeds": seeds}):
-        one = sum_blocks(problem, w, 0.7, 1, **request)
+        one = sums(problem, w, 0.7, 1, **request)
         for threads in (2, 4):
-            other = sum_blocks(problem, w, 0.7, threads, **request)
+            other = sums(problem, w, 0.7, threads, **request)
             for a, b in zip(one, other, strict=True):
                 np.testing.assert_array_equal(a, b)
 
