@@ -461,21 +461,10 @@ def test_classes_that_do_not_occur():
     assert model.fit(X, two).predict([[[0.0, 0, 9, 0, 0]]])[0].tolist() == [2]
 
 
-def test_stored_models():
+def test_damaged_models():
     rng = np.random.default_rng(0)
     X, y = chains(rng)
     model = ChainSSVM(lam=0.1, class_scores=("fixed", slice(0, 3)), random_state=0).fit(X, y)
-    other = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(other.coef_, model.coef_)
-    assert other.class_scores == model.class_scores
-    np.testing.assert_array_equal(
-        np.concatenate(other.predict(X)), np.concatenate(model.predict(X))
-    )
-    # The parameter does not change the meaning of a fitted model.
-    other.set_params(class_scores=None)
-    np.testing.assert_array_equal(
-        np.concatenate(other.predict(X)), np.concatenate(model.predict(X))
-    )
     for wrong in (np.array([0, 1, 5]), np.array([0, 1]), np.array([0, 1, -1]), [0, 1, 2]):
         damaged = pickle.loads(pickle.dumps(model))
         damaged._class_scores = wrong

@@ -1,7 +1,6 @@
 """DependencySSVM against enumeration and the optimum over enumerated trees."""
 
 import itertools
-import pickle
 import tracemalloc
 
 import numpy as np
@@ -273,18 +272,6 @@ def test_new_labels_are_errors(rng):
     assert model.score(X, other) == 0
     with pytest.raises(ValueError, match=r"y_partial\[0\] has the label .*new.*, expected one of"):
         model.predict(X, other)
-
-
-def test_threads_and_restored_models_have_the_same_predictions():
-    X, y = make_dependency_trees(60, n_labels=2, random_state=0)
-    one, two = (DependencySSVM(labeled=True, n_jobs=k, random_state=0).fit(X, y) for k in (1, 2))
-    np.testing.assert_array_equal(one.w_, two.w_)
-    found = one.predict(X)
-    one.set_params(labeled=False, projective=True, single_root=False)
-    for model in (one, two, pickle.loads(pickle.dumps(one))):
-        for (heads, labels), (a, b) in zip(model.predict(X), found, strict=True):
-            np.testing.assert_array_equal(heads, a)
-            np.testing.assert_array_equal(labels, b)
 
 
 def test_warm_starts_continue(rng):

@@ -70,10 +70,10 @@ def test_models_are_restored(example, parameters, restored):
         assert equal(again.decision_function(X), model.decision_function(X))
 
 
-@pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
-def test_predictions_need_no_parameters_of_the_fit(example):
+@pytest.mark.parametrize("example, parameters", VARIANTS)
+def test_predictions_need_no_parameters_of_the_fit(example, parameters):
     X, _ = example.samples()
-    model = example.fitted()
+    model = example.fitted(**parameters)
     expected = model.predict(X)
     if not example.is_meta:
         # Functions are not part of the fitted state.
