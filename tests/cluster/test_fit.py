@@ -27,9 +27,7 @@ def remote(X, y, oracle=None, **parameters):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [*OPTIONS, {"batch_size": 9}],
-    ids=lambda p: "-".join(map(str, p.values())),
+    "options", [*OPTIONS, {"batch_size": 9}], ids=lambda p: "-".join(map(str, p.values()))
 )
 def test_a_cluster_changes_no_bit(client, rng, options):
     X, y = make_choices(rng, n=40)

@@ -37,9 +37,7 @@ def assert_same_optimum(here, there):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"edges": [-1, 0, 1, 2]}],
-    ids=lambda options: "-".join(options) or "plain",
+    "options", [{}, {"edges": [-1, 0, 1, 2]}], ids=lambda options: "-".join(options) or "plain"
 )
 def test_sets_of_labels(client, rows, options):
     X, Y, _ = rows

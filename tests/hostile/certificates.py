@@ -15,14 +15,7 @@ from scipy import sparse
 from sstruct import Sequences
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
-from tests.reference import (
-    alignments,
-    brute_force,
-    changes,
-    dependency_trees,
-    matchings,
-    segments,
-)
+from tests.reference import alignments, brute_force, changes, dependency_trees, matchings, segments
 from tests.reference.graphs import completed, grid_graph, tiles, without
 
 # Rounding, over the sum of the sizes of all terms.

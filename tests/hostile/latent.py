@@ -22,8 +22,7 @@ def attack(case):
         inner["ignore_label"] = -1
     given = {key: case.random.choice(values) for key, values in PARAMETERS.items()}
     given["estimator"] = case.attempt(
-        " ".join([example.estimator.__name__, shown(inner)]),
-        lambda: example.estimator(**inner),
+        " ".join([example.estimator.__name__, shown(inner)]), lambda: example.estimator(**inner)
     )
     if case.random.random() < 0.2:
         given["init"] = case.random.choice([given["estimator"], make_pipeline(given["estimator"])])

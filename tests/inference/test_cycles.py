@@ -57,9 +57,7 @@ def odd_cycle_violation(model, point):
 
 @settings(max_examples=100)
 @given(
-    n_nodes=st.integers(2, 7),
-    density=st.sampled_from([0.4, 0.7, 1.0]),
-    seed=st.integers(0, 10**6),
+    n_nodes=st.integers(2, 7), density=st.sampled_from([0.4, 0.7, 1.0]), seed=st.integers(0, 10**6)
 )
 def test_labelings_satisfy_the_inequalities(n_nodes, density, seed, new_rng):
     model = random_model(new_rng(seed), n_nodes, density)
@@ -82,11 +80,7 @@ def test_labelings_satisfy_the_inequalities(n_nodes, density, seed, new_rng):
 
 
 @settings(max_examples=100)
-@given(
-    n_nodes=st.integers(4, 7),
-    density=st.sampled_from([0.4, 0.6]),
-    seed=st.integers(0, 10**6),
-)
+@given(n_nodes=st.integers(4, 7), density=st.sampled_from([0.4, 0.6]), seed=st.integers(0, 10**6))
 def test_violated_cycles_are_added(n_nodes, density, seed, new_rng):
     model = random_model(new_rng(seed), n_nodes, density)
     if model.n_edges == 0:

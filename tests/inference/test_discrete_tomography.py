@@ -57,14 +57,7 @@ def test_enumeration(shape, n_levels, angles, truncation, wrong, seed, new_rng):
     most = np.inf if truncation is None else truncation
     least = reference.minimum(sums, rays, shape, n_levels, 2.0, most)
     result = discrete_tomography(
-        sums,
-        rays,
-        shape,
-        n_levels,
-        weight=2.0,
-        truncation=truncation,
-        max_iter=60,
-        random_state=0,
+        sums, rays, shape, n_levels, weight=2.0, truncation=truncation, max_iter=60, random_state=0
     )
     check(result, sums, rays, shape, 2.0, most)
     assert result.lower_bound <= least + 1e-9

@@ -9,11 +9,7 @@ from sstruct._solvers.core.status import Status
 from sstruct.inference import MRF, map_mrf
 from sstruct.inference._methods import elimination, feasible
 from sstruct.inference._methods import map_mrf as module
-from sstruct.inference._methods.elimination import (
-    Elimination,
-    minimize_in_order,
-    move,
-)
+from sstruct.inference._methods.elimination import Elimination, minimize_in_order, move
 from sstruct.inference._methods.feasible import find_feasible
 from sstruct.inference._model.map_result import Record
 from tests.inference.test_fwmap import frustrated_model

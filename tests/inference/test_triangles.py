@@ -37,11 +37,7 @@ def relaxation(mrf):
 
 
 @settings(max_examples=60)
-@given(
-    density=st.sampled_from([0.3, 0.6, 1.0]),
-    forbids=st.booleans(),
-    seed=st.integers(0, 10**6),
-)
+@given(density=st.sampled_from([0.3, 0.6, 1.0]), forbids=st.booleans(), seed=st.integers(0, 10**6))
 def test_energies_stay_and_the_relaxation_is_tighter(density, forbids, seed, new_rng):
     mrf = random_model(new_rng(seed), density, forbids)
     merged = merge_triangles(mrf)

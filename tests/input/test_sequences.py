@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.model_selection import (
-    GridSearchCV,
-)
+from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM
 from sstruct.sequences import Sequences
@@ -167,11 +165,7 @@ def test_offsets_are_checked(offsets, error, message):
         (["abc", "d"], TypeError, r"items\[0\] must be an array or a list, found str"),
         ([[1], 2], TypeError, r"items\[1\] must be an array or a list, found int"),
         ([np.zeros((2, 3)), np.zeros((2, 4))], ValueError, r"items\[1\] has 4 columns, expected 3"),
-        (
-            [np.zeros((2, 3)), np.zeros(2)],
-            TypeError,
-            "is labels but .* is dense",
-        ),
+        ([np.zeros((2, 3)), np.zeros(2)], TypeError, "is labels but .* is dense"),
         ([np.zeros((2, 3, 4))], ValueError, r"items\[0\] must be 1-D .* found 3-D"),
         ([[[1, 2], [3]]], ValueError, r"items\[0\] is not a numeric 2-D array"),
         (

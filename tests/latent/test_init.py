@@ -220,12 +220,7 @@ def unread(model):
         (chain(), ChainSSVM(), ValueError, "init: its hidden labels differ .* same ignore_label"),
         (chain(), GraphCRFSSVM(ignore_label=-1), ValueError, "init: X must be a list of graphs"),
         (chain(loss=np.ones((9, 9))), unread(chain()), ValueError, r"^loss has shape \(9, 9\)"),
-        (
-            chain(),
-            StructuredSVM(None),
-            TypeError,
-            "StructuredSVM does not support init and",
-        ),
+        (chain(), StructuredSVM(None), TypeError, "StructuredSVM does not support init and"),
         (
             chain(),
             LatentSSVM(StructuredSVM(None)),

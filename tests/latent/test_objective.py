@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
-    LatentSSVM,
-    MultilabelSSVM,
-    TreeSSVM,
-)
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, LatentSSVM, MultilabelSSVM, TreeSSVM
 from sstruct._estimators.tree.tree_state import tree_model
 from tests.estimators.tree.test_tree import candidates, cost, listed, maps
 from tests.problems.trees import joint_feature as tree_feature

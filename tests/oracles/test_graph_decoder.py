@@ -27,11 +27,7 @@ def random_costs(rng, n_nodes, n_labels, edges, n_features, signs):
 
 
 @settings(max_examples=200)
-@given(
-    n_nodes=st.integers(1, 8),
-    n_features=st.integers(0, 3),
-    key=st.integers(0, 2**32 - 1),
-)
+@given(n_nodes=st.integers(1, 8), n_features=st.integers(0, 3), key=st.integers(0, 2**32 - 1))
 def test_cuts_are_exact(new_rng, n_nodes, n_features, key):
     rng = new_rng(key)
     edges = random_edges(rng, n_nodes, 2 * n_nodes).astype(np.int32)
@@ -58,12 +54,7 @@ def test_cuts_refuse_what_they_cannot_do():
 
 
 @settings(max_examples=300)
-@given(
-    size=FEW,
-    n_features=st.integers(0, 3),
-    signs=st.booleans(),
-    key=st.integers(0, 2**32 - 1),
-)
+@given(size=FEW, n_features=st.integers(0, 3), signs=st.booleans(), key=st.integers(0, 2**32 - 1))
 def test_exact_is_honest(new_rng, size, n_features, signs, key):
     rng = new_rng(key)
     n_nodes, n_labels = size

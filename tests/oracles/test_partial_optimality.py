@@ -33,10 +33,7 @@ def test_every_minimum_has_the_known_labels(new_rng, size, whole, key):
 
 
 @settings(max_examples=200)
-@given(
-    size=st.sampled_from([size for size in SIZES if size[1] > 1]),
-    key=st.integers(0, 2**32 - 1),
-)
+@given(size=st.sampled_from([size for size in SIZES if size[1] > 1]), key=st.integers(0, 2**32 - 1))
 def test_the_rest_is_the_energy_of_the_other_nodes(new_rng, size, key):
     node, edges, edge, tables = potts(new_rng(key), size, False)
     known, (rest_node, rest_edges, rest_edge) = decided_labels(

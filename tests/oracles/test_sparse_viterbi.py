@@ -103,10 +103,7 @@ def test_matrices_that_scipy_does_not_convert():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            (np.zeros((2, 3)), sparse.csr_array((2, 3))),
-            "sparse edge_scores must have shape",
-        ),
+        ((np.zeros((2, 3)), sparse.csr_array((2, 3))), "sparse edge_scores must have shape"),
         ((np.zeros(3), sparse.csr_array((3, 3))), "node_scores must be nonempty with shape"),
         ((np.full((1, 2), np.nan), sparse.csr_array((2, 2))), "node_scores must not contain NaN"),
         ((np.zeros((1, 1)), sparse.csr_array([[np.inf]])), "edge_scores must not contain NaN"),

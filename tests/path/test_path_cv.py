@@ -5,11 +5,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    ShuffleSplit,
-)
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -223,15 +219,9 @@ def test_parameters_are_checked(chains, parameters):
 @pytest.mark.parametrize(
     "scoring, message",
     [
-        (
-            "accuracies",
-            r"'accuracies' is not a scorer.*flat_accuracy_scorer.*mean 'accuracy'\?$",
-        ),
+        ("accuracies", r"'accuracies' is not a scorer.*flat_accuracy_scorer.*mean 'accuracy'\?$"),
         ("chunks", r"scoring='chunks' is not a scorer of scikit-learn; expected None"),
-        (
-            "accuracy",
-            r"'accuracy' requires one label per sample, but y has sequences; exp",
-        ),
+        ("accuracy", r"'accuracy' requires one label per sample, but y has sequences; exp"),
         (["accuracy", "f1"], r"scoring must be one scorer, found a list; expected None"),
         (3, r"scoring must be one scorer, found a int; expected None"),
     ],

@@ -59,10 +59,7 @@ def test_scores(path, data):
             drawn = line.get_ydata()[line.get_xdata() == lam]
             assert drawn[0] == path.estimator(lam).score(X[:n], y[:n])
     display = RegularizationPathDisplay.from_path(
-        path,
-        validation=(X, y),
-        scoring=make_flat_scorer(flat_f1_score, average="macro"),
-        y="score",
+        path, validation=(X, y), scoring=make_flat_scorer(flat_f1_score, average="macro"), y="score"
     )
     expected = flat_f1_score(y, path.predict(X, path.lams_[0]), average="macro")
     assert display.lines_[0].get_ydata()[0] == pytest.approx(expected)

@@ -294,10 +294,7 @@ FLAT = np.zeros((2, 3), dtype=int)
 @pytest.mark.parametrize(
     "change, message",
     [
-        (
-            {"y_true": FLAT.ravel()},
-            r"'truth' have shape \(6,\), .*pixel_labels\(segments",
-        ),
+        ({"y_true": FLAT.ravel()}, r"'truth' have shape \(6,\), .*pixel_labels\(segments"),
         (
             {"y_pred": FLAT[np.newaxis]},
             r"'prediction' have shape \(1, 2, 3\), .* pass a single image",
@@ -314,10 +311,7 @@ FLAT = np.zeros((2, 3), dtype=int)
             {"image": np.ones((3, 2))},
             r"image has shape \(3, 2\), expected \(2, 3\) like the labels",
         ),
-        (
-            {"image": np.ones((2, 3, 5))},
-            r"image has shape \(2, 3, 5\), .* or \(2, 3, 4\)",
-        ),
+        ({"image": np.ones((2, 3, 5))}, r"image has shape \(2, 3, 5\), .* or \(2, 3, 4\)"),
     ],
 )
 def test_segmentations_of_other_shapes_are_refused_before_anything_is_drawn(change, message):

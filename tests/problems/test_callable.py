@@ -134,10 +134,7 @@ def test_differences_keep_no_zeros(pairs):
     a, b = np.array(pairs).reshape(-1, 2).T.copy()
     expected = a - b
     at, bt = (np.flatnonzero(vector).astype(np.int32) for vector in (a, b))
-    found = {
-        "dense": dense_difference(a, b),
-        "sparse": sparse_difference(at, a[at], bt, b[bt]),
-    }
+    found = {"dense": dense_difference(a, b), "sparse": sparse_difference(at, a[at], bt, b[bt])}
     for form, (index, value) in found.items():
         whole = form == "dense" and 2 * np.count_nonzero(expected) >= len(a)
         assert (index is None) == whole

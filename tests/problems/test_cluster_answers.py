@@ -5,15 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._cluster.answers import (
-    DENSE,
-    KNOWN,
-    NOTHING,
-    SPARSE,
-    OracleActor,
-    packed,
-    unpacked,
-)
+from sstruct._cluster.answers import DENSE, KNOWN, NOTHING, SPARSE, OracleActor, packed, unpacked
 from sstruct._cluster.processes import cloudpickle
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom._plane_table import plane_hash

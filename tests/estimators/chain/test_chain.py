@@ -75,8 +75,7 @@ def test_input_kinds_agree(tiny_chains, kind):
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [tuple, object_array, lambda y: [v.tolist() for v in y], lambda y: [*map(tuple, y)]],
+    "labels", [tuple, object_array, lambda y: [v.tolist() for v in y], lambda y: [*map(tuple, y)]]
 )
 def test_label_containers_agree(tiny_chains, labels):
     X, y = tiny_chains

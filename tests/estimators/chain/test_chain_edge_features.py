@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    PathCV,
-    RegularizationPath,
-    Sequences,
-    ssvm_path,
-)
+from sstruct import ChainSSVM, GraphCRFSSVM, PathCV, RegularizationPath, Sequences, ssvm_path
 from sstruct._estimators.core.preparation import prepared
 from sstruct._estimators.core.training import Samples
 from sstruct._input.labels import object_array
@@ -263,11 +256,7 @@ BAD = {
         ValueError,
         r"X\[3\] have shape \(2, 2\), expected 3 rows",
     ),
-    "too many": (
-        lambda x, f: (x, [*f, f[0]]),
-        ValueError,
-        r"consecutive nodes \(4 nodes\)",
-    ),
+    "too many": (lambda x, f: (x, [*f, f[0]]), ValueError, r"consecutive nodes \(4 nodes\)"),
     "none": (lambda x, f: (x, []), ValueError, r"X\[3\] have shape \(0,\), expected 3 rows"),
     "wide": (lambda x, f: (x, np.c_[f, f]), ValueError, r"X\[3\] has 4 edge features, expected 2"),
     "flat": (lambda x, f: (x, f[:, 0]), ValueError, r"X\[3\] have shape \(3,\)"),

@@ -9,14 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
-    MultilabelSSVM,
-    Sequences,
-    TreeSSVM,
-)
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MultilabelSSVM, Sequences, TreeSSVM
 from sstruct._estimators.tree.tree_state import tree_model
 from sstruct._input.labels import object_array
 from sstruct._oracles.label_set._forest_decoder import LabelForest
@@ -522,10 +515,7 @@ def test_known_labels_in_a_frame_have_the_names_of_the_classes(rng):
         ([["a", -1, -1], None], r"y_partial\[0\] of label 0 is 'a', expected 0 or 1"),
         ([[1, -1], None], r"y_partial\[0\] has 2 labels, expected 3"),
         ([[1, -1, -1]], "X has 2 samples but y_partial has 1"),
-        (
-            sparse.csr_array(np.eye(2, 3)),
-            "y_partial is sparse, and its zeros would be labels",
-        ),
+        (sparse.csr_array(np.eye(2, 3)), "y_partial is sparse, and its zeros would be labels"),
         ([None, [0, -1, 1]], r"y_partial\[1\] has label 2 on and its ancestor 0 off"),
         ([[-1, 0, 1], None], r"y_partial\[0\] has label 2 on and its ancestor 1 off"),
     ],

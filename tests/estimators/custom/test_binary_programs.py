@@ -194,10 +194,7 @@ def test_limits_are_passed_to_highs(monkeypatch, rng):
     x, _ = make_program(rng)
     MILPOracle().argmax(x, np.ones(3))
     MILPOracle(mip_rel_gap=0.5, max_time=10, max_nodes=3).argmax(x, np.ones(3))
-    assert seen == [
-        {"mip_rel_gap": 0.0},
-        {"mip_rel_gap": 0.5, "time_limit": 10, "node_limit": 3},
-    ]
+    assert seen == [{"mip_rel_gap": 0.0}, {"mip_rel_gap": 0.5, "time_limit": 10, "node_limit": 3}]
 
 
 def test_hard_programs_stop_with_a_bound(rng):

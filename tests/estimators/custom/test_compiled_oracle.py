@@ -23,12 +23,7 @@ from sstruct._estimators.custom.oracle_adapters import (
 from sstruct.extending import CompiledOracle
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.custom.choices import Choice, make_choices, terms
-from tests.estimators.custom.compiled_choices import (
-    ARGMAX,
-    JOINT_FEATURE,
-    LOSS,
-    compiled_choice,
-)
+from tests.estimators.custom.compiled_choices import ARGMAX, JOINT_FEATURE, LOSS, compiled_choice
 from tests.reference import dual_qp
 
 HERE = Path(__file__).parent
@@ -175,10 +170,7 @@ def test_a_subclass_that_loads_its_library_can_be_pickled(rng, library):
 def test_searches_in_processes_say_that_they_cannot(rng, library):
     X, y = make_choices(rng)
     model = StructuredSVM(compiled_choice(library, 4), random_state=0)
-    with (
-        joblib.parallel_config(backend="loky"),
-        pytest.raises(pickle.PicklingError) as caught,
-    ):
+    with joblib.parallel_config(backend="loky"), pytest.raises(pickle.PicklingError) as caught:
         GridSearchCV(model, {"lam": [0.1, 1.0]}, cv=2, n_jobs=2).fit(X, y)
     assert "CompiledOracle cannot be pickled" in str(caught.value.__cause__)
 

@@ -5,14 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
-    MulticlassSSVM,
-    MultilabelSSVM,
-    Sequences,
-)
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM, Sequences
 
 N = 60
 

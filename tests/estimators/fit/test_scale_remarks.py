@@ -10,14 +10,7 @@ from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
-    MulticlassSSVM,
-    MultilabelSSVM,
-    TreeSSVM,
-)
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM
 from sstruct._estimators.core.scales import Scales
 from sstruct.preprocessing import PerNode
 

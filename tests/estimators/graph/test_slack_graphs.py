@@ -19,21 +19,13 @@ SLACK = {"rescaling": "slack", "random_state": 0, "lam": LAM}
 BOUNDED = [
     ({"pairwise": "potts"}, 2, "graph cut, bisecting search (bounded)"),
     ({"pairwise": "contrast", "search": "binary"}, 2, "graph cut, binary search (bounded)"),
-    (
-        {"pairwise": "full", "bounds": "submodular"},
-        2,
-        "graph cut, bisecting search (bounded)",
-    ),
+    ({"pairwise": "full", "bounds": "submodular"}, 2, "graph cut, bisecting search (bounded)"),
     (
         {"pairwise": "directed", "inference": "fwmap"},
         3,
         "trees by Frank-Wolfe, bisecting search (bounded)",
     ),
-    (
-        {"pairwise": "full", "inference": "exact"},
-        3,
-        "branch and bound, bisecting search (bounded)",
-    ),
+    ({"pairwise": "full", "inference": "exact"}, 3, "branch and bound, bisecting search (bounded)"),
 ]
 
 

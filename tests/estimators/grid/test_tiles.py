@@ -236,12 +236,7 @@ def test_samples_are_added_to_tiles(rng):
 
 @pytest.mark.parametrize(
     "parameters",
-    [
-        {"rescaling": "slack"},
-        {"solver": "perceptron"},
-        {"solver": "ssg"},
-        {"solver": "fw"},
-    ],
+    [{"rescaling": "slack"}, {"solver": "perceptron"}, {"solver": "ssg"}, {"solver": "fw"}],
     ids=lambda p: next(iter(p.values())),
 )
 def test_auto_leaves_whole_what_cannot_be_cut(rng, monkeypatch, parameters):

@@ -10,14 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    GridCRFSSVM,
-    MulticlassSSVM,
-    MultilabelSSVM,
-    PathCV,
-)
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM, PathCV
 from sstruct._input.labels import object_array
 from sstruct.metrics import flat_accuracy_score
 from tests.estimators.equal import equal

@@ -14,15 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sstruct
-from sstruct import (
-    ChainSSVM,
-    GraphCRFSSVM,
-    LatentSSVM,
-    PathCV,
-    Sequences,
-    StructuredSVM,
-    TreeSSVM,
-)
+from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, PathCV, Sequences, StructuredSVM, TreeSSVM
 from sstruct._checks.arguments import OTHER_NAMES
 from sstruct._input.per_sample import PerSample
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures

@@ -118,10 +118,7 @@ def test_optimum_within_bounds(rng, edges):
             "max-sum, bisecting search (bounded)",
         ),
         ({"edges": None, "search": "binary"}, "label by label, binary search (bounded)"),
-        (
-            {"inference": "cut", "bounds": "submodular"},
-            "graph cut, bisecting search (bounded)",
-        ),
+        ({"inference": "cut", "bounds": "submodular"}, "graph cut, bisecting search (bounded)"),
     ],
     ids=["bisecting", "binary", "unequal costs", "independent", "cut"],
 )

@@ -115,12 +115,7 @@ WRONG = [
     ("graph", "_model", lambda v: of(v, "n_edge_features", 0), r"\['n_edge_features'\] is 0"),
     ("graph", "_model", lambda v: of(v, "n_edge_features", 2**40), "_w is an array of"),
     ("graph", "_model", lambda v: of(v, "n_edge_features", -1), r"\['n_edge_features'\] is -1"),
-    (
-        "graph",
-        "_model",
-        lambda v: of(v, "pairwise", "contrast"),
-        "_w is an array of",
-    ),
+    ("graph", "_model", lambda v: of(v, "pairwise", "contrast"), "_w is an array of"),
     ("graph", "_model", lambda v: of(v, "pairwise", "glue"), r"_model\['pairwise'\] is 'glue'"),
     ("graph", "_model", lambda v: of(v, "pairwise", "potts"), r"\['n_edge_features'\] is 2"),
     ("graph", "_model", lambda v: of(v, "seed", -3), r"_model\['seed'\]"),

@@ -10,14 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from sstruct import (
-    ChainSSVM,
-    GapMonitor,
-    GraphCRFSSVM,
-    MultilabelSSVM,
-    Sequences,
-    ssvm_path,
-)
+from sstruct import ChainSSVM, GapMonitor, GraphCRFSSVM, MultilabelSSVM, Sequences, ssvm_path
 from sstruct.inference import MRF, map_mrf
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer

@@ -13,11 +13,7 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import sstruct
-from sstruct import (
-    ChainSSVM,
-    MultilabelSSVM,
-    PathCV,
-)
+from sstruct import ChainSSVM, MultilabelSSVM, PathCV
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 from tests.registry import EXAMPLES, FIRST
 
