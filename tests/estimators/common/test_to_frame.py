@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from sstruct import (
     ChainSSVM,
@@ -243,11 +242,7 @@ def test_names_of_features_may_be_given():
         assert (same.feature[own] == "same").all()
 
 
-def test_frames_are_made_of_fitted_models_alone_and_need_pandas(monkeypatch):
-    with pytest.raises(NotFittedError):
-        ChainSSVM().to_frame()
-    with pytest.raises(NotFittedError):
-        MultilabelSSVM().to_frame()
+def test_frames_need_pandas(monkeypatch):
     model = chain()
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"to_frame requires .*: pip install pandas"):

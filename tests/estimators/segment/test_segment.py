@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, LatentSSVM, SegmentSSVM, ssvm_path
+from sstruct.solvers import MPBCFW
 from tests.estimators.segment import small
 from tests.estimators.segment.test_optimum import TIGHT
 from tests.reference import brute_force, dual_qp, segments
