@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from sstruct import ChainSSVM
-from sstruct._problems.chain._chain_sums import sum_blocks
+from sstruct._problems.chain._chain_sums import ChainLabelings, span_probabilities
 from sstruct.spans import spans_of
 
 
@@ -18,7 +18,8 @@ def fitted(labels):
     X = [rng.standard_normal((len(each), 3)) for each in y]
     model = ChainSSVM(lam=0.1, random_state=0).fit(X, y)
     structure, found = model._fitted()
-    return model, structure._decoder(found, structure.pack(X, found)), found._w, X
+    problem = ChainLabelings(structure._decoder(found, structure.pack(X, found)))
+    return model, problem, found._w, X
 
 
 @pytest.mark.parametrize("scale", [0.7, 2000.0])
@@ -40,7 +41,7 @@ def test_probabilities_of_spans_equal_enumeration(scale):
             for t, kind in enumerate(kinds):
                 rows.append((i, start, stop, t))
                 expected.append(sum(q for q, s in zip(p, spans) if (start, stop, kind) in s))
-    _, got = sum_blocks(problem, w, scale, spans=(rows, inside, continues))
+    _, got = span_probabilities(problem, w, scale, 1, rows, inside, continues)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10)
 
 
@@ -49,6 +50,6 @@ def test_invalid_spans_raise():
     flags = np.ones((1, K)), np.zeros((K, K))
     for row in ((0, 0, 0, 0), (0, 0, 99, 0), (0, -1, 1, 0), (0, 0, 1, 1), (99, 0, 1, 0)):
         with pytest.raises(ValueError, match="spans must be rows"):
-            sum_blocks(problem, w, 1.0, spans=([row], *flags))
+            span_probabilities(problem, w, 1.0, 1, [row], *flags)
     with pytest.raises(ValueError, match="flags of spans"):
-        sum_blocks(problem, w, 1.0, spans=([(0, 0, 1, 0)], np.ones((1, 2)), flags[1]))
+        span_probabilities(problem, w, 1.0, 1, [(0, 0, 1, 0)], np.ones((1, 2)), flags[1])

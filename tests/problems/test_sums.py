@@ -11,7 +11,7 @@ from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._oracles.label_set._cut import LabelCut
 from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
-from sstruct._problems.chain import _chain_sums as chain_sums
+from sstruct._problems.chain._chain_sums import ChainLabelings
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.core._sums import sum_blocks
 from sstruct._problems.graph._graph_problem import GraphProblem
@@ -167,12 +167,12 @@ def chain(rng, seed):
 
 
 class ChainCase(Case):
-    """Chains have a function of their own; known labels are arguments of their problem."""
+    """Known labels are arguments of the problem of chains."""
 
     def sums(self, n_threads=1, known=None, **wanted):
         rows = None if known is None else np.pad(known, 1, constant_values=-1).astype(np.int32)
-        problem = unlabeled_chains(self.arguments, known=rows)
-        value, found = chain_sums.sum_blocks(problem, self.w, self.scale, n_threads, **wanted)
+        problem = ChainLabelings(unlabeled_chains(self.arguments, known=rows))
+        value, found = sum_blocks(problem, self.w, self.scale, n_threads, **wanted)
         return value, np.ravel(found)
 
 
@@ -294,11 +294,12 @@ def test_results_do_not_depend_on_the_number_of_threads(kind):
         problem = make_trees(rng, [-1, 0, 0], labeled=False, n_blocks=n).problem
     w = problem.without_padding(rng.standard_normal(problem.n_weights))
     seeds = np.arange(n, dtype=np.uint64)
-    sums = chain_sums.sum_blocks if isinstance(problem, ChainProblem) else sum_blocks
+    if isinstance(problem, ChainProblem):
+        problem = ChainLabelings(problem)
     for request in ({"marginals": True}, {"n_draws": 3, "seeds": seeds}):
-        one = sums(problem, w, 0.7, 1, **request)
+        one = sum_blocks(problem, w, 0.7, 1, **request)
         for threads in (2, 4):
-            other = sums(problem, w, 0.7, threads, **request)
+            other = sum_blocks(problem, w, 0.7, threads, **request)
             for a, b in zip(one, other, strict=True):
                 np.testing.assert_array_equal(a, b)
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from sstruct._estimators.core.distribution import BlockDistribution
-from sstruct._problems.chain._chain_sums import sum_blocks
+from sstruct._problems.chain._chain_sums import ChainLabelings, span_probabilities
+from sstruct._problems.core._sums import sum_blocks
 
 
 class ChainDistribution(BlockDistribution):
@@ -42,8 +43,11 @@ class ChainDistribution(BlockDistribution):
         rows[:, 0] = np.searchsorted(self.some, rows[:, 0])
         return self._checked(scale, spans=(rows, inside, continues))
 
-    def _sums(self, scale, **wanted):
-        return sum_blocks(self.problem, self.model._w, scale, self.n_threads, **wanted)
+    def _sums(self, scale, spans=None, **wanted):
+        arguments = ChainLabelings(self.problem), self.model._w, scale, self.n_threads
+        if spans is not None:
+            return span_probabilities(*arguments, *spans)
+        return sum_blocks(*arguments, **wanted)
 
     def _without_labeling(self, i):
         return (

@@ -12,7 +12,7 @@ from sstruct._oracles.chain._sparse_viterbi cimport (
     SparseScratch, SparseTransitions, sparse_viterbi_labels)
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.chain._chain_problem cimport ChainProblem
-from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool
 
 import numpy as np
 
@@ -28,7 +28,6 @@ MOST_DENSITY = 0.1
 
 
 cdef struct SparseDecoding:
-    Py_ssize_t chunk            # number of blocks per ticket
     const double* weights
     double loss_weight
     const SparseTransitions* edge
@@ -38,7 +37,7 @@ cdef struct SparseDecoding:
     double* hinge               # of each block, or NULL
 
 
-cdef int decode_block(
+cdef int decode_chain(
         ChainProblem problem, Py_ssize_t i, SparseDecoding* decoding,
         SparseScratch* scratch) except -1 nogil:
     cdef double value, score = 0, work = 0
@@ -54,13 +53,10 @@ cdef int decode_block(
     return 0
 
 
-cdef int decode_chunk(
-        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+cdef int decode_block(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t i) except -1 nogil:
     cdef SparseDecoding* decoding = <SparseDecoding*> context
-    cdef Py_ssize_t i
-    for i in range(ticket * decoding.chunk, min((ticket + 1) * decoding.chunk, problem.n_blocks)):
-        decode_block(<ChainProblem> problem, i, decoding, &decoding.scratches[thread])
-    return 0
+    return decode_chain(<ChainProblem> problem, i, decoding, &decoding.scratches[thread])
 
 
 def sparse_transitions(table):
@@ -121,11 +117,8 @@ cdef object _decode(
     if problem.masked or problem.edge_step != 0:
         raise ValueError("sparse decoding does not support masks or features of transitions")
     cdef ThreadPool pool = ThreadPool(problem, n_threads)
-    cdef Py_ssize_t i, n = problem.n_blocks, K = problem.n_labels, chunk = blocks_a_ticket(n)
-    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
-    cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
-    for i in range(n):
-        start[i + 1] = start[i] + problem.length[i]
+    cdef Py_ssize_t i, n = problem.n_blocks, K = problem.n_labels
+    cdef Py_ssize_t[::1] start = problem.code_starts()
     cdef const int64_t[::1] indptr
     cdef const int32_t[::1] indices
     cdef const double[::1] values
@@ -145,9 +138,9 @@ cdef object _decode(
     cdef int32_t[::1] codes = out
     cdef SparseDecoding decoding
     decoding.weights, decoding.edge, decoding.scratches = &w[0], &edge, scratches
-    decoding.start, decoding.codes, decoding.chunk = &start[0], &codes[0], chunk
+    decoding.start, decoding.codes = &start[0], &codes[0]
     decoding.loss_weight, decoding.hinge = 0, NULL
     if hinges is not None:
         decoding.loss_weight, decoding.hinge = 1, &hinges[0]
-    pool.run_once(decode_chunk, &decoding, n_chunks)
+    pool.run_blocks(decode_block, &decoding, NULL, 0, n)
     return out

@@ -408,6 +408,10 @@ cdef class BlockProblem:
             size[i] = self.code_size(i)
         return sizes
 
+    def code_starts(self):
+        """Return the start of each block's code in the concatenation of all codes, and its end."""
+        return np.r_[0, np.cumsum(self.code_sizes())]
+
     def true_code(self, Py_ssize_t i):
         self._check_block(i)
         code = np.empty(self.code_size(i), dtype=np.int32)

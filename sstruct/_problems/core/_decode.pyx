@@ -5,32 +5,23 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool
 
 import numpy as np
 
 
 cdef struct Decoding:
-    Py_ssize_t chunk            # number of blocks per ticket
     const double* weights
     const Py_ssize_t* start
     int32_t* codes
 
 
-cdef int decode_chunk(
-        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+cdef int decode_block(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t i) except -1 nogil:
     cdef Decoding* decoding = <Decoding*> context
     cdef OracleAnswer answer
-    cdef Py_ssize_t i
-    problem.track(decoding.weights)
-    try:
-        for i in range(
-                ticket * decoding.chunk, min((ticket + 1) * decoding.chunk, problem.n_blocks)):
-            problem.maximize(
-                i, decoding.weights, 0.0, decoding.codes + decoding.start[i], &answer)
-    finally:
-        problem.track(NULL)
-    return 0
+    return problem.maximize(
+        i, decoding.weights, 0.0, decoding.codes + decoding.start[i], &answer)
 
 
 def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
@@ -60,15 +51,11 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     """
     problem._check_weights(w)
     cdef ThreadPool pool = ThreadPool(problem, n_threads)
-    cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
-    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
-    cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
+    cdef Py_ssize_t n = problem.n_blocks
+    cdef Py_ssize_t[::1] start = problem.code_starts()
     cdef Decoding decoding
-    for i in range(n):
-        start[i + 1] = start[i] + problem.code_size(i)
     out = np.empty(max(start[n], 1), dtype=np.int32)
     cdef int32_t[::1] codes = out
     decoding.weights, decoding.start, decoding.codes = &w[0], &start[0], &codes[0]
-    decoding.chunk = chunk
-    pool.run_once(decode_chunk, &decoding, n_chunks)
+    pool.run_blocks(decode_block, &decoding, &w[0], 0, n)
     return out[:start[n]]

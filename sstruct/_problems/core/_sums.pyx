@@ -9,13 +9,12 @@ from libc.stdint cimport int32_t, uint64_t
 
 from sstruct._kernels._random cimport Random, random_seed
 from sstruct._problems.core._block_problem cimport BlockProblem
-from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool
 
 import numpy as np
 
 
 cdef struct Request:
-    Py_ssize_t chunk                # number of blocks per ticket
     const double* weights
     double scale
     const int32_t* known            # label of each node, or -1; NULL: all are free
@@ -28,7 +27,9 @@ cdef struct Request:
     const uint64_t* seed            # of each block
 
 
-cdef int sum_block(BlockProblem problem, Py_ssize_t i, Request* request) except -1 nogil:
+cdef int sum_block(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t i) except -1 nogil:
+    cdef Request* request = <Request*> context
     cdef Py_ssize_t r, n_nodes = problem.code_size(i), at = request.first_node[i]
     cdef Random random
     cdef const int32_t* known = request.known
@@ -43,20 +44,6 @@ cdef int sum_block(BlockProblem problem, Py_ssize_t i, Request* request) except 
         random_seed(&random, request.seed[i])
         for r in range(request.n_draws):
             problem.sample(&random, request.draws + at * request.n_draws + r * n_nodes)
-    return 0
-
-
-cdef int sum_chunk(
-        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    cdef Request* request = <Request*> context
-    cdef Py_ssize_t i
-    problem.track(request.weights)
-    try:
-        for i in range(
-                ticket * request.chunk, min((ticket + 1) * request.chunk, problem.n_blocks)):
-            sum_block(problem, i, request)
-    finally:
-        problem.track(NULL)
     return 0
 
 
@@ -94,10 +81,9 @@ def sum_blocks(
     cdef Py_ssize_t i, n = problem.n_blocks
     cdef ThreadPool pool = ThreadPool(problem, n_threads)
     cdef Request request
-    cdef Py_ssize_t[::1] node = np.zeros(n + 1, dtype=np.intp)
+    cdef Py_ssize_t[::1] node = problem.code_starts()
     cdef Py_ssize_t[::1] value = np.zeros(n + 1, dtype=np.intp)
     for i in range(n):
-        node[i + 1] = node[i] + problem.code_size(i)
         value[i + 1] = value[i] + problem.n_values(i)
     log_partition = np.empty(n)
     cdef double[::1] values = log_partition
@@ -105,7 +91,7 @@ def sum_blocks(
     cdef int32_t[::1] codes
     cdef const int32_t[::1] given
     cdef const uint64_t[::1] seed
-    request.weights, request.scale, request.chunk = &w[0], scale, blocks_a_ticket(n)
+    request.weights, request.scale = &w[0], scale
     request.first_node, request.first_value = &node[0], &value[0]
     request.log_partition = &values[0]
     request.known, request.marginals, request.draws, request.n_draws = NULL, NULL, NULL, 0
@@ -126,5 +112,5 @@ def sum_blocks(
         out = np.empty(node[n] * n_draws, dtype=np.int32)
         codes = out
         request.n_draws, request.draws, request.seed = n_draws, &codes[0], &seed[0]
-    pool.run_once(sum_chunk, &request, (n + request.chunk - 1) // request.chunk)
+    pool.run_blocks(sum_block, &request, &w[0], 0, n)
     return log_partition, out

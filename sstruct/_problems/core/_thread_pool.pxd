@@ -9,10 +9,9 @@ cdef extern from "sstruct/_kernels/threads.h":
 ctypedef int (*Task)(
     void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil
 
-
-cdef inline Py_ssize_t blocks_a_ticket(Py_ssize_t n_blocks) noexcept nogil:
-    """Return the number of blocks per ticket: small tickets cost overhead, large ones leave threads idle."""
-    return max(1, min(16, n_blocks // 64))
+# Processes a block.
+ctypedef int (*BlockTask)(
+    void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t i) except -1 nogil
 
 
 cdef class ThreadPool:
@@ -31,6 +30,9 @@ cdef class ThreadPool:
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1
     cdef int run(self, Py_ssize_t count) except -1 nogil
     cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1
+    cdef int run_blocks(
+        self, BlockTask task, void* context, const double* tracked, Py_ssize_t first,
+        Py_ssize_t last) except -1
     cdef double wait(self, sstruct_counter* counter, int64_t least) except -1 nogil
     cdef int close(self) except -1
     cdef Py_ssize_t take(self) noexcept nogil

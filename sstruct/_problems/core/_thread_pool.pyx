@@ -32,6 +32,28 @@ cdef extern from "sstruct/_kernels/threads.h":
 cdef int64_t SHORT_WAIT = 32, HASTE = 8
 
 
+cdef struct BlockRun:
+    BlockTask task
+    void* context
+    const double* tracked
+    Py_ssize_t first, last, chunk   # blocks [first, last), and the number of blocks per ticket
+
+
+cdef int process_chunk(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    cdef BlockRun* run = <BlockRun*> context
+    cdef Py_ssize_t i, begin = run.first + ticket * run.chunk
+    if run.tracked != NULL:
+        problem.track(run.tracked)
+    try:
+        for i in range(begin, min(begin + run.chunk, run.last)):
+            run.task(run.context, problem, thread, i)
+    finally:
+        if run.tracked != NULL:
+            problem.track(NULL)
+    return 0
+
+
 cdef class ThreadPool:
     """Threads that process the blocks of one problem.
 
@@ -165,6 +187,20 @@ cdef class ThreadPool:
         finally:
             self.close()
         return 0
+
+    cdef int run_blocks(
+            self, BlockTask task, void* context, const double* tracked, Py_ssize_t first,
+            Py_ssize_t last) except -1:
+        """Open the pool, process blocks [first, last), and close it.
+
+        tracked : weights that the problems `track`, or NULL
+        """
+        cdef BlockRun blocks
+        # Small tickets cost overhead, large ones leave threads idle.
+        cdef Py_ssize_t chunk = max(1, min(16, (last - first) // 64))
+        blocks.task, blocks.context, blocks.tracked = task, context, tracked
+        blocks.first, blocks.last, blocks.chunk = first, last, chunk
+        return self.run_once(process_chunk, &blocks, (last - first + chunk - 1) // chunk)
 
     cdef int close(self) except -1:
         """Stop the threads and wait for them; each finishes or leaves its current ticket.

@@ -3,31 +3,25 @@
 """For each node and label, the best score of a labeling that gives the node the label."""
 
 from sstruct._problems.core._block_problem cimport BlockProblem
-from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._problems.graph._graph_problem cimport GraphProblem
 
 import numpy as np
 
 
 cdef struct Marginals:
-    Py_ssize_t chunk                    # number of blocks per ticket
     const double* weights
     const unsigned char* is_forest      # whether each block is a forest
     const Py_ssize_t* start             # first node of each block
     double* out
 
 
-cdef int fill(GraphProblem graphs, Marginals* work, Py_ssize_t ticket) except -1 nogil:
-    cdef Py_ssize_t i
-    for i in range(ticket * work.chunk, min((ticket + 1) * work.chunk, graphs.n_blocks)):
-        graphs.marginals(
-            i, work.weights, work.is_forest[i], work.out + work.start[i] * graphs.n_labels)
-    return 0
-
-
-cdef int fill_chunk(
-        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    return fill(<GraphProblem> problem, <Marginals*> context, ticket)
+cdef int fill(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t i) except -1 nogil:
+    cdef Marginals* work = <Marginals*> context
+    return (<GraphProblem> problem).marginals(
+        i, work.weights, work.is_forest[i],
+        work.out + work.start[i] * (<GraphProblem> problem).n_labels)
 
 
 def max_marginals(GraphProblem problem not None, const double[::1] w, is_forest, n_threads=1):
@@ -54,18 +48,15 @@ def max_marginals(GraphProblem problem not None, const double[::1] w, is_forest,
     if problem.has_labels:
         raise ValueError("max-marginals require a problem without labels")
     cdef ThreadPool pool = ThreadPool(problem, n_threads)
-    cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
-    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
+    cdef Py_ssize_t n = problem.n_blocks
     cdef const unsigned char[::1] forests = np.ascontiguousarray(is_forest, dtype=np.uint8)
     if forests.shape[0] != n:
         raise ValueError(f"is_forest has {forests.shape[0]} entries, expected {n}")
-    cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
-    for i in range(n):
-        start[i + 1] = start[i] + problem.length[i]
+    cdef Py_ssize_t[::1] start = np.r_[0, np.cumsum(problem.length, dtype=np.intp)]
     out = np.empty((start[n], problem.n_labels))
     cdef double[:, ::1] scores = out
     cdef Marginals work
-    work.chunk, work.weights, work.is_forest = chunk, &w[0], &forests[0]
+    work.weights, work.is_forest = &w[0], &forests[0]
     work.start, work.out = &start[0], &scores[0, 0]
-    pool.run_once(fill_chunk, &work, n_chunks)
+    pool.run_blocks(fill, &work, NULL, 0, n)
     return out

@@ -33,10 +33,10 @@ cdef class SearchMemory:
         cdef Py_ssize_t i, n = problem.n_blocks
         self.open = True
         self.queries, self.lam = np.zeros(n, dtype=np.int64), np.ones(n)
-        sizes = [problem.code_size(i) for i in range(n)] if codes else []
-        start = np.r_[0, np.cumsum(sizes, dtype=np.int64)].astype(np.int64)
-        self.start, self.code = start, np.zeros(start[len(sizes)], dtype=np.int32)
-        for i in range(len(sizes)):
+        start = problem.code_starts().astype(np.int64) if codes else np.zeros(1, dtype=np.int64)
+        n = len(start) - 1
+        self.start, self.code = start, np.zeros(start[n], dtype=np.int32)
+        for i in range(n):
             problem.truth(i, &self.code[self.start[i]])
 
 

@@ -13,7 +13,7 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.core._score_summary cimport gather, summarize
 from sstruct._solvers.core._scratch cimport Scratch, reserve
 from sstruct._solvers.core._state cimport DualState
@@ -23,8 +23,6 @@ import numpy as np
 
 
 cdef struct Evaluation:
-    Py_ssize_t chunk                 # number of blocks per ticket
-    Py_ssize_t first, last           # blocks of this run; ticket 0 starts at `first`
     const double* weights
     const WorkingSet* working_sets   # NULL: use the oracles only
     double* hinge
@@ -35,21 +33,10 @@ cdef struct Evaluation:
 
 
 cdef int evaluate(
-        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    """Task of a full pass: a chunk of blocks, at weights that do not change."""
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t i) except -1 nogil:
+    """Compute the hinge loss, and the gap if requested, of a block."""
     cdef Evaluation* evaluation = <Evaluation*> context
-    problem.track(evaluation.weights)
-    try:
-        return evaluate_blocks(evaluation, problem, thread, ticket)
-    finally:
-        problem.track(NULL)
-
-
-cdef int evaluate_blocks(
-        Evaluation* evaluation, BlockProblem problem, Py_ssize_t thread,
-        Py_ssize_t ticket) except -1 nogil:
-    """Compute the hinge losses, and gaps if requested, of a chunk of blocks."""
-    cdef Py_ssize_t i, width = problem.max_code_size, count, best
+    cdef Py_ssize_t width = problem.max_code_size, count, best
     cdef int32_t* code = evaluation.codes + 2 * width * thread
     cdef int32_t* truth = code + width
     cdef const int32_t* codes[1]
@@ -57,26 +44,24 @@ cdef int evaluate_blocks(
     cdef OracleAnswer answer
     cdef Scratch* scratch
     codes[0] = truth
-    cdef Py_ssize_t begin = evaluation.first + ticket * evaluation.chunk
-    for i in range(begin, min(begin + evaluation.chunk, evaluation.last)):
-        problem.maximize(i, evaluation.weights, 1.0, code, &answer)
-        problem.truth(i, truth)
-        problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
+    problem.maximize(i, evaluation.weights, 1.0, code, &answer)
+    problem.truth(i, truth)
+    problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
+    if not answer.exact:
+        evaluation.exact[thread] = False
+    if evaluation.gap != NULL or (evaluation.working_sets != NULL and not answer.exact):
+        scratch = &evaluation.scratches[thread]
+        reserve(scratch, evaluation.working_sets[i].size)
+        count = gather(&evaluation.working_sets[i], scratch, not answer.exact, -1)
+        problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &work)
+        best = summarize(&evaluation.working_sets[i], scratch, count, &mean, &size)
         if not answer.exact:
-            evaluation.exact[thread] = False
-        if evaluation.gap != NULL or (evaluation.working_sets != NULL and not answer.exact):
-            scratch = &evaluation.scratches[thread]
-            reserve(scratch, evaluation.working_sets[i].size)
-            count = gather(&evaluation.working_sets[i], scratch, not answer.exact, -1)
-            problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &work)
-            best = summarize(&evaluation.working_sets[i], scratch, count, &mean, &size)
-            if not answer.exact:
-                answer.value = max(answer.value, scratch.score[best])
-            if evaluation.gap != NULL:
-                evaluation.gap[i] = answer.value - mean
-        if problem.bounded and not answer.exact:
-            answer.value = max(answer.value, answer.bound)
-        evaluation.hinge[i] = max(answer.value - score, 0)
+            answer.value = max(answer.value, scratch.score[best])
+        if evaluation.gap != NULL:
+            evaluation.gap[i] = answer.value - mean
+    if problem.bounded and not answer.exact:
+        answer.value = max(answer.value, answer.bound)
+    evaluation.hinge[i] = max(answer.value - score, 0)
     return 0
 
 
@@ -109,10 +94,8 @@ def full_pass(
     """
     cdef BlockProblem problem = pool.problem
     cdef Py_ssize_t i, n = problem.n_blocks, end = n if last is None else last
-    cdef Py_ssize_t size = end - first, chunk = blocks_a_ticket(size)
-    # Blocks of a run and their tickets: all blocks, or those whose oracles are asked together.
-    cdef Py_ssize_t span = min(problem.ahead_size, size) if problem.ahead_size > 0 else size
-    cdef Py_ssize_t n_chunks = (span + chunk - 1) // chunk
+    # Blocks of a run: all blocks, or those whose oracles are asked together.
+    cdef Py_ssize_t begin, stop, span = problem.ahead_size if problem.ahead_size > 0 else end - first
     cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
     cdef double total = 0
     cdef Evaluation evaluation
@@ -127,7 +110,7 @@ def full_pass(
     cdef int32_t[::1] codes = np.empty(
         2 * pool.n_threads * problem.max_code_size, dtype=np.int32)
     evaluation.weights, evaluation.hinge, evaluation.codes = &w[0], &hinge[0], &codes[0]
-    evaluation.exact, evaluation.chunk = &exact[0], chunk
+    evaluation.exact = &exact[0]
     evaluation.working_sets, evaluation.gap, evaluation.scratches = NULL, NULL, NULL
     if state is not None:
         if state.problem is not problem:
@@ -139,18 +122,12 @@ def full_pass(
         evaluation.gap = &gap[0]
     problem.remember(False)
     try:
-        pool.open(evaluate, &evaluation, n_chunks)
-        with nogil:
-            evaluation.first = first
-            while evaluation.first < end:
-                evaluation.last = min(evaluation.first + span, end)
-                if problem.ahead_size > 0:
-                    problem.ask_ahead(
-                        &asked[evaluation.first], evaluation.last - evaluation.first, &w[0], 1.0)
-                pool.run((evaluation.last - evaluation.first + chunk - 1) // chunk)
-                evaluation.first = evaluation.last
+        for begin in range(first, end, span):
+            stop = min(begin + span, end)
+            if problem.ahead_size > 0:
+                problem.ask_ahead(&asked[begin], stop - begin, &w[0], 1.0)
+            pool.run_blocks(evaluate, &evaluation, &w[0], begin, stop)
     finally:
-        pool.close()
         problem.remember(True)
     for i in range(first, end):
         total += block_weight[i] * hinge[i]

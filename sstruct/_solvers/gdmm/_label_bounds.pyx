@@ -20,7 +20,7 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._problems.label_set._multilabel cimport MultilabelProblem
 from sstruct._problems.core._rows cimport sstruct_add_row
 from sstruct._solvers.gdmm._label_block cimport LabelBlock, admit, is_admitted
@@ -35,7 +35,6 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 
 cdef struct OracleCalls:
-    Py_ssize_t chunk                # number of blocks per ticket
     const double* weights
     LabelBlock* blocks
     void* factors
@@ -45,37 +44,34 @@ cdef struct OracleCalls:
     Py_ssize_t* admitted
 
 
-cdef int call_oracles(
-        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+cdef int call_oracle(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t i) except -1 nogil:
     cdef OracleCalls* calls = <OracleCalls*> context
-    cdef Py_ssize_t i, width = problem.max_code_size
-    cdef Py_ssize_t end = min((ticket + 1) * calls.chunk, problem.n_blocks)
+    cdef Py_ssize_t width = problem.max_code_size
     cdef int32_t k
     cdef int32_t* code = calls.codes + 2 * width * thread
     cdef int32_t* truth = code + width
     cdef const int32_t* codes[1]
-    cdef int32_t best
+    cdef int32_t best = -1
     cdef double score = 0, work = 0, gain, most = 0
     cdef OracleAnswer answer
     codes[0] = truth
-    for i in range(ticket * calls.chunk, end):
-        problem.maximize(i, calls.weights, 1.0, code, &answer)
-        problem.truth(i, truth)
-        problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
-        if not answer.exact:
-            calls.exact[thread] = False
-            if problem.bounded:
-                answer.value = max(answer.value, answer.bound)
-        calls.hinge[i] = max(answer.value - score, 0)
-        best = -1
-        for k in range((<MultilabelProblem> problem).n_labels):
-            if code[k] != 0 and not is_admitted(&calls.blocks[i], k):
-                gain = (<MultilabelProblem> problem).theta[k]
-                if best < 0 or gain > most:
-                    best, most = k, gain
-        if best >= 0:
-            admit(&calls.blocks[i], best, &(<LabelFactors> calls.factors).index)
-            calls.admitted[thread] += 1
+    problem.maximize(i, calls.weights, 1.0, code, &answer)
+    problem.truth(i, truth)
+    problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
+    if not answer.exact:
+        calls.exact[thread] = False
+        if problem.bounded:
+            answer.value = max(answer.value, answer.bound)
+    calls.hinge[i] = max(answer.value - score, 0)
+    for k in range((<MultilabelProblem> problem).n_labels):
+        if code[k] != 0 and not is_admitted(&calls.blocks[i], k):
+            gain = (<MultilabelProblem> problem).theta[k]
+            if best < 0 or gain > most:
+                best, most = k, gain
+    if best >= 0:
+        admit(&calls.blocks[i], best, &(<LabelFactors> calls.factors).index)
+        calls.admitted[thread] += 1
     return 0
 
 
@@ -91,8 +87,7 @@ def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const 
     n_admitted : int
     """
     cdef BlockProblem problem = pool.problem
-    cdef Py_ssize_t n = problem.n_blocks, chunk = blocks_a_ticket(n)
-    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
+    cdef Py_ssize_t n = problem.n_blocks
     cdef OracleCalls calls
     if problem is not factors.problem:
         raise ValueError("the factors belong to another problem")
@@ -104,10 +99,10 @@ def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const 
     cdef Py_ssize_t[::1] admitted = counts
     cdef int32_t[::1] codes = np.empty(
         2 * pool.n_threads * problem.max_code_size, dtype=np.int32)
-    calls.chunk, calls.weights, calls.hinge, calls.codes = chunk, &w[0], &hinge[0], &codes[0]
+    calls.weights, calls.hinge, calls.codes = &w[0], &hinge[0], &codes[0]
     calls.blocks, calls.factors = factors.blocks, <void*> factors
     calls.exact, calls.admitted = &exact[0], &admitted[0]
-    pool.run_once(call_oracles, &calls, n_chunks)
+    pool.run_blocks(call_oracle, &calls, NULL, 0, n)
     return hinges, bool(exacts.all()), int(counts.sum())
 
 
