@@ -13,6 +13,7 @@ from scipy import sparse
 
 from sstruct._checks.parameters import check_number
 from sstruct._oracles.mrf._ray_walk import RayWalk
+from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
 from sstruct._problems.map._rounding import SequentialRounding
@@ -194,16 +195,13 @@ def _image_model(shape, n_levels, weight, truncation):
     check_number("weight", weight, above=0)
     if truncation is not None:
         check_number("truncation", truncation, above=0)
-    pixel = np.arange(shape[0] * shape[1]).reshape(shape)
-    edges = np.concatenate([
-        np.stack([pixel[:, :-1].ravel(), pixel[:, 1:].ravel()], axis=1),
-        np.stack([pixel[:-1].ravel(), pixel[1:].ravel()], axis=1),
-    ])  # fmt: skip
+    edges = grid_edges(*shape)
     level = np.arange(n_levels)
     table = np.abs(level[:, None] - level).astype(np.float64)
     if truncation is not None:
         table = np.minimum(table, truncation)
-    return MRF(np.zeros((pixel.size, n_levels)), edges, weight * table if len(edges) else [])
+    node_costs = np.zeros((shape[0] * shape[1], n_levels))
+    return MRF(node_costs, edges, weight * table if len(edges) else [])
 
 
 def _is_impossible(model, terms):

@@ -18,15 +18,12 @@ combinatorial search area with convex relaxation. NIPS 2013.
 with LP relaxation. AAAI 2018.
 """
 
-import time
-
 import numpy as np
 
 from sstruct._solvers.core.status import Status
 from sstruct.inference._methods.exact import n_marginals
 from sstruct.inference._methods.search import MOST_ENTRIES
 from sstruct.inference._model.auxiliary import pairwise_model
-from sstruct.inference._model.map_result import Record
 from sstruct.inference._model.mrf import MRF
 
 # Limits on the fraction of nodes in the part, and on its changes. The side chains fmj and jmx end
@@ -160,8 +157,7 @@ def combilp(mrf, record, sweeps, solve):
         if not inside.any() or inside.sum() > LARGEST_PART * model.n_nodes:
             return Status.STALLED
         part = Part(whole, inside)
-        left = None if record.deadline == np.inf else record.deadline - time.monotonic()
-        own = Record(part.model, whole.labels[part.nodes], record.tol, left)
+        own = record.of_part(part.model, whole.labels[part.nodes])
         solve(part.model, own)
         labels = part.joined(own.labels)
         record.offer(labels[: mrf.n_nodes].copy(), mrf.energy(labels[: mrf.n_nodes]))

@@ -1,12 +1,9 @@
 """Combinations of good labelings: the nodes on which they differ form small models."""
 
-import time
-
 import numpy as np
 from scipy import sparse
 
 from sstruct.inference._methods.exact import integer_program
-from sstruct.inference._model.map_result import Record
 from sstruct.inference._model.mrf import MRF
 
 # Limits on the variables and the search nodes of an integer program; counted, so that results are
@@ -92,8 +89,7 @@ def _best_of(mrf, candidates, best, nodes, record):
             node_costs[b[e]] = node_costs[b[e]] + table[best[u], labels[b[e]]]
     model = MRF(node_costs, place[mrf.edges[inside]], tables)
     at_best = [int(np.searchsorted(k, best[v])) for v, k in zip(nodes, labels)]
-    left = None if record.deadline == np.inf else record.deadline - time.monotonic()
-    own = Record(model, np.array(at_best, dtype=np.int32), record.tol, left)
+    own = record.of_part(model, np.array(at_best, dtype=np.int32))
     integer_program(model, own, MOST_BRANCHES)
     found = best.copy()
     found[nodes] = [k[chosen] for k, chosen in zip(labels, own.labels)]

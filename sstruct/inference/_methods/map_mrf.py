@@ -356,7 +356,7 @@ class _Run:
             return None
         record, spare = self.record, None
         if record.energy == np.inf and record.deadline < np.inf:
-            spare = Record(self.mrf, record.labels, record.tol, None)
+            spare = record.of_part(self.mrf, record.labels)
             spare.deadline = (time.monotonic() + record.deadline) / 2
             if not find_feasible(self.mrf, spare, FIRST_REVISIONS):
                 return Status.INFEASIBLE
@@ -508,12 +508,9 @@ class _Run:
 
     def _search(self, most_work, deadline=np.inf):
         """Run branch and bound with limits; return the status."""
-        if self.record.is_closed():
-            return Status.CONVERGED
-        if self.record.is_late():
-            return Status.TIME_LIMIT
-        if self.engine is None:
-            return Status.STALLED
+        found = self.record.status()
+        if found is not Status.STALLED or self.engine is None:
+            return found
         found = search(self.engine, self.mrf, self.record, most_work, deadline)
         if found in (Status.CONVERGED, Status.INFEASIBLE):
             self.method = "exact"

@@ -91,9 +91,8 @@ def expansion_arguments(mrf):
     if wrong is None and (mrf.table_form == POTTS).all():
         equal, different = mrf.table_parameters[mrf.edge_table].T
         weights = weights * (different - equal)
-    elif wrong is None and K == 2 and _are_potts(_binary_tables(mrf)):
+    elif wrong is None and K == 2 and _are_potts(tables := _binary_tables(mrf)):
         # The form of tables of two labels is not detected by the model.
-        tables = _binary_tables(mrf)
         weights = tables[:, 0, 1] - tables[:, 0, 0]
     elif wrong is None and len(mrf.table_form) > 1:
         wrong = "edges have different tables, not all of them Potts"

@@ -64,6 +64,4 @@ def search(engine, mrf, record, most_work, deadline=np.inf):
     record.row()
     if engine.error is not None:
         raise engine.error
-    if record.is_closed():
-        return Status.CONVERGED
-    return Status.TIME_LIMIT if record.is_late() else Status.STALLED
+    return record.status()

@@ -87,6 +87,4 @@ def toulbar2(mrf, record):
         if np.isfinite(bound):
             record.bound((bound + constant) / scale)
         record.row()
-    if record.is_closed():
-        return Status.CONVERGED
-    return Status.TIME_LIMIT if record.is_late() else Status.STALLED
+    return record.status()

@@ -149,6 +149,18 @@ class Record:
         """Return True if the time limit was reached."""
         return time.monotonic() >= self.deadline
 
+    def status(self):
+        """Return CONVERGED if the gap is closed, TIME_LIMIT if it is late, STALLED otherwise."""
+        if self.is_closed():
+            return Status.CONVERGED
+        return Status.TIME_LIMIT if self.is_late() else Status.STALLED
+
+    def of_part(self, model, labels):
+        """Return a Record of a part of the model with the same tolerance and time limit."""
+        part = Record(model, labels, self.tol, None)
+        part.deadline = self.deadline
+        return part
+
     def has_stalled(self, window, begin=0):
         """Return True if neither energy nor bound improved in the last `window` rows.
 
