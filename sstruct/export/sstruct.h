@@ -141,16 +141,14 @@ static void *sstruct_grown(void *items, size_t count, size_t *capacity, size_t s
     return moved;
 }
 
-/* Append a value; set `ok` to 0 if memory is exhausted. */
-#define SSTRUCT_PUSH(array, value, ok)                                                       \
+/* Append a value; return from the function with an error if memory is exhausted. */
+#define SSTRUCT_PUSH(parser, array, value)                                                   \
     do {                                                                                     \
         void *grown_ = sstruct_grown(                                                        \
             (array)->items, (array)->count, &(array)->capacity, sizeof *(array)->items);     \
-        ok = grown_ != NULL;                                                                 \
-        if (ok) {                                                                            \
-            (array)->items = grown_;                                                         \
-            (array)->items[(array)->count++] = (value);                                      \
-        }                                                                                    \
+        if (!grown_) return sstruct_wrong(parser, "out of memory");                          \
+        (array)->items = grown_;                                                             \
+        (array)->items[(array)->count++] = (value);                                          \
     } while (0)
 
 /* Parser --------------------------------------------------------------------------------------- */
@@ -180,8 +178,6 @@ static int sstruct_wrong(sstruct_parser *p, const char *message)
     const char *field = p->field[0] ? p->field : "model";
     return sstruct_fail(p->error, "%s: %s%s (byte %zu)", field, message, found, p->at);
 }
-
-static int sstruct_no_memory(sstruct_parser *p) { return sstruct_wrong(p, "out of memory"); }
 
 /* Return the next character after white space without reading it, or -1 at the end. */
 static int sstruct_peek(sstruct_parser *p)
@@ -296,9 +292,8 @@ static int sstruct_int(sstruct_parser *p, int32_t *out)
 
 static int sstruct_byte(sstruct_parser *p, sstruct_bytes *out, unsigned long byte)
 {
-    int ok;
-    SSTRUCT_PUSH(out, (char)(unsigned char)byte, ok);
-    return ok ? 0 : sstruct_no_memory(p);
+    SSTRUCT_PUSH(p, out, (char)(unsigned char)byte);
+    return 0;
 }
 
 /* Read the four hexadecimal digits of an escape. */
@@ -322,6 +317,7 @@ static int sstruct_escape(sstruct_parser *p, sstruct_bytes *out)
     const char *names = "\"\\/bfnrt", *values = "\"\\/\b\f\n\r\t", *found;
     const char name = p->at < p->size ? p->text[p->at] : 0;
     unsigned long code, low;
+    int n;
     found = name ? strchr(names, name) : NULL;
     if (found) {
         p->at++;
@@ -343,17 +339,11 @@ static int sstruct_escape(sstruct_parser *p, sstruct_bytes *out)
     }
     if (code == 0) return sstruct_wrong(p, "U+0000 is not supported in strings");
     if (code < 0x80) return sstruct_byte(p, out, code);
-    if (code < 0x800) {
-        if (sstruct_byte(p, out, 0xC0 | code >> 6)) return -1;
-    } else if (code < 0x10000) {
-        if (sstruct_byte(p, out, 0xE0 | code >> 12)) return -1;
-        if (sstruct_byte(p, out, 0x80 | (code >> 6 & 0x3F))) return -1;
-    } else {
-        if (sstruct_byte(p, out, 0xF0 | code >> 18)) return -1;
-        if (sstruct_byte(p, out, 0x80 | (code >> 12 & 0x3F))) return -1;
-        if (sstruct_byte(p, out, 0x80 | (code >> 6 & 0x3F))) return -1;
-    }
-    return sstruct_byte(p, out, 0x80 | (code & 0x3F));
+    n = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;   /* bytes after the first one */
+    if (sstruct_byte(p, out, (0xFF80u >> n & 0xFF) | code >> 6 * n)) return -1;
+    while (n--)
+        if (sstruct_byte(p, out, 0x80 | (code >> 6 * n & 0x3F))) return -1;
+    return 0;
 }
 
 /* Append a string and a final zero. */
@@ -374,26 +364,28 @@ static int sstruct_string(sstruct_parser *p, sstruct_bytes *out)
 typedef int (*sstruct_item)(sstruct_parser *p, void *out, size_t i);
 typedef int (*sstruct_member)(sstruct_parser *p, void *out, const char *key);
 
+/* Read the end of an array or object if it comes next; return whether it did. */
+static int sstruct_ends(sstruct_parser *p, char c, size_t field_length)
+{
+    if (sstruct_peek(p) != (unsigned char)c) return 0;
+    p->at++;
+    p->field[field_length] = 0;
+    return 1;
+}
+
 /* Read an array with a function for its items, or an object with one for its members. */
 static int sstruct_array(sstruct_parser *p, sstruct_item item, void *out)
 {
     const size_t length = strlen(p->field);
     size_t i;
     if (sstruct_take(p, '[', "expected an array")) return -1;
-    if (sstruct_peek(p) == ']') {
-        p->at++;
-        return 0;
-    }
+    if (sstruct_ends(p, ']', length)) return 0;
     for (i = 0;; i++) {
         int status;
         snprintf(p->field + length, sizeof p->field - length, "[%zu]", i);
         status = item(p, out, i);
         if (status) return status;
-        if (sstruct_peek(p) == ']') {
-            p->at++;
-            p->field[length] = 0;
-            return 0;
-        }
+        if (sstruct_ends(p, ']', length)) return 0;
         if (sstruct_take(p, ',', "expected ',' or ']' after it")) return -1;
         p->field[length] = 0;
     }
@@ -403,10 +395,7 @@ static int sstruct_object(sstruct_parser *p, sstruct_member member, void *out)
 {
     const size_t length = strlen(p->field);
     if (sstruct_take(p, '{', "expected an object")) return -1;
-    if (sstruct_peek(p) == '}') {
-        p->at++;
-        return 0;
-    }
+    if (sstruct_ends(p, '}', length)) return 0;
     for (;;) {
         char key[32] = "";
         p->key.count = 0;
@@ -416,11 +405,7 @@ static int sstruct_object(sstruct_parser *p, sstruct_member member, void *out)
         if (sstruct_take(p, ':', "expected ':' after the next name")) return -1;
         snprintf(p->field + length, sizeof p->field - length, "%s%s", length ? "." : "", key);
         if (member(p, out, key)) return -1;
-        if (sstruct_peek(p) == '}') {
-            p->at++;
-            p->field[length] = 0;
-            return 0;
-        }
+        if (sstruct_ends(p, '}', length)) return 0;
         if (sstruct_take(p, ',', "expected ',' or '}' after it")) return -1;
     }
 }
@@ -460,11 +445,10 @@ static int sstruct_read_double(sstruct_parser *p, void *out, size_t i)
 {
     sstruct_doubles *array = (sstruct_doubles *)out;
     double value;
-    int ok;
     (void)i;
     if (sstruct_double(p, &value)) return -1;
-    SSTRUCT_PUSH(array, value, ok);
-    return ok ? 0 : sstruct_no_memory(p);
+    SSTRUCT_PUSH(p, array, value);
+    return 0;
 }
 
 static int sstruct_read_scale(sstruct_parser *p, void *out, size_t i)
@@ -477,27 +461,25 @@ static int sstruct_read_int(sstruct_parser *p, void *out, size_t i)
 {
     sstruct_ints *array = (sstruct_ints *)out;
     int32_t value;
-    int ok;
     (void)i;
     if (sstruct_int(p, &value)) return -1;
-    SSTRUCT_PUSH(array, value, ok);
-    return ok ? 0 : sstruct_no_memory(p);
+    SSTRUCT_PUSH(p, array, value);
+    return 0;
 }
 
 static int sstruct_read_name(sstruct_parser *p, void *out, size_t i)
 {
     sstruct_strings *strings = (sstruct_strings *)out;
-    int ok;
     (void)i;
-    SSTRUCT_PUSH(&strings->at, strings->bytes.count, ok);
-    return ok ? sstruct_string(p, &strings->bytes) : sstruct_no_memory(p);
+    SSTRUCT_PUSH(p, &strings->at, strings->bytes.count);
+    return sstruct_string(p, &strings->bytes);
 }
 
 /* A class: a string, an integer or a boolean, stored as text. */
 static int sstruct_read_class(sstruct_parser *p, void *out, size_t i)
 {
     sstruct_strings *strings = (sstruct_strings *)out;
-    int ok, whole;
+    int whole;
     size_t start, length;
     if (sstruct_peek(p) == '"') return sstruct_read_name(p, out, i);
     start = p->at;
@@ -505,8 +487,7 @@ static int sstruct_read_class(sstruct_parser *p, void *out, size_t i)
         length = sstruct_number_text(p, &whole);
         if (!length || !whole) return sstruct_wrong(p, "expected a string, an integer or a boolean");
     }
-    SSTRUCT_PUSH(&strings->at, strings->bytes.count, ok);
-    if (!ok) return sstruct_no_memory(p);
+    SSTRUCT_PUSH(p, &strings->at, strings->bytes.count);
     for (; start < p->at; start++)
         if (sstruct_byte(p, &strings->bytes, (unsigned char)p->text[start])) return -1;
     return sstruct_byte(p, &strings->bytes, 0);
@@ -515,10 +496,9 @@ static int sstruct_read_class(sstruct_parser *p, void *out, size_t i)
 static int sstruct_read_allowed(sstruct_parser *p, void *out, size_t i)
 {
     sstruct_model *model = (sstruct_model *)out;
-    int ok;
     (void)i;
-    SSTRUCT_PUSH(&model->next_starts, model->next.count, ok);
-    return ok ? sstruct_array(p, sstruct_read_int, &model->next) : sstruct_no_memory(p);
+    SSTRUCT_PUSH(p, &model->next_starts, model->next.count);
+    return sstruct_array(p, sstruct_read_int, &model->next);
 }
 
 typedef struct { sstruct_table *table; sstruct_ints shape, counts; int seen; } sstruct_table_reader;
@@ -548,7 +528,6 @@ static int sstruct_table_of(sstruct_parser *p, sstruct_table_reader *r)
     const char *field = p->field;
     size_t row, e = 0;
     int32_t last;
-    int ok;
     if (!(r->seen & SSTRUCT_SHAPE)) return sstruct_fail(p->error, "%s.shape: missing", field);
     if (!(r->seen & SSTRUCT_VALUES)) return sstruct_fail(p->error, "%s.values: missing", field);
     if (r->shape.count != 2 || r->shape.items[0] < 1 || r->shape.items[1] < 1)
@@ -575,8 +554,7 @@ static int sstruct_table_of(sstruct_parser *p, sstruct_table_reader *r)
         const size_t end = e + count;
         if (count > t->columns.count - e)
             return sstruct_fail(p->error, "%s.counts[%zu]: more entries than in columns", field, row);
-        SSTRUCT_PUSH(&t->starts, e, ok);
-        if (!ok) return sstruct_no_memory(p);
+        SSTRUCT_PUSH(p, &t->starts, e);
         for (last = -1; e < end; last = t->columns.items[e++])
             if (t->columns.items[e] <= last || (size_t)t->columns.items[e] >= t->n_columns)
                 return sstruct_fail(p->error, "%s.columns[%zu]: expected increasing columns below %zu",
@@ -585,16 +563,14 @@ static int sstruct_table_of(sstruct_parser *p, sstruct_table_reader *r)
     if (e != t->columns.count)
         return sstruct_fail(p->error, "%s.counts: the sum is %zu, expected %zu as in columns", field,
                             e, t->columns.count);
-    SSTRUCT_PUSH(&t->starts, e, ok);
-    return ok ? 0 : sstruct_no_memory(p);
+    SSTRUCT_PUSH(p, &t->starts, e);
+    return 0;
 }
 
 static int sstruct_read_table(sstruct_parser *p, sstruct_table *table)
 {
-    sstruct_table_reader r = {NULL, {NULL, 0, 0}, {NULL, 0, 0}, 0};
-    int status;
-    r.table = table;
-    status = sstruct_object(p, sstruct_table_member, &r);
+    sstruct_table_reader r = {table, {NULL, 0, 0}, {NULL, 0, 0}, 0};
+    int status = sstruct_object(p, sstruct_table_member, &r);
     if (!status) status = sstruct_table_of(p, &r);
     free(r.shape.items);
     free(r.counts.items);
@@ -817,15 +793,9 @@ static int sstruct_complete(sstruct_model *m, unsigned seen, sstruct_error *erro
 
 sstruct_model *sstruct_read(const char *json, size_t size, sstruct_error *error)
 {
-    sstruct_parser p;
-    sstruct_reader reader;
+    sstruct_parser p = {json, json ? size : 0, 0, "", {NULL, 0, 0}, error};
+    sstruct_reader reader = {calloc(1, sizeof(sstruct_model)), 0};
     int status;
-    memset(&p, 0, sizeof p);
-    p.text = json;
-    p.size = json ? size : 0;
-    p.error = error;
-    reader.seen = 0;
-    reader.model = calloc(1, sizeof *reader.model);
     if (!reader.model) {
         sstruct_fail(error, "out of memory");
         return NULL;
@@ -867,34 +837,20 @@ sstruct_model *sstruct_read_file(const char *path, sstruct_error *error)
     return model;
 }
 
-static void sstruct_free_table(sstruct_table *table)
-{
-    free(table->values.items);
-    free(table->columns.items);
-    free(table->starts.items);
-}
-
 void sstruct_free(sstruct_model *m)
 {
+    size_t i;
     if (!m) return;
-    free(m->classes.bytes.items);
-    free(m->classes.at.items);
-    free(m->features.bytes.items);
-    free(m->features.at.items);
-    free(m->center.items);
-    free(m->scale.items);
-    free(m->intercept.items);
-    free(m->start.items);
-    free(m->end.items);
-    sstruct_free_table(&m->weights);
-    sstruct_free_table(&m->transitions);
-    free(m->next.items);
-    free(m->first.items);
-    free(m->last.items);
-    free(m->next_starts.items);
-    free(m->edge);
-    free(m->slots);
-    free(m);
+    {
+        void *const all[] = {
+            m->classes.bytes.items, m->classes.at.items, m->features.bytes.items,
+            m->features.at.items, m->center.items, m->scale.items, m->intercept.items,
+            m->start.items, m->end.items, m->weights.values.items, m->weights.columns.items,
+            m->weights.starts.items, m->transitions.values.items, m->transitions.columns.items,
+            m->transitions.starts.items, m->next.items, m->first.items, m->last.items,
+            m->next_starts.items, m->edge, m->slots, m};
+        for (i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    }
 }
 
 int sstruct_kind(const sstruct_model *m) { return m->kind; }
