@@ -1,13 +1,12 @@
 """ExportedModel: what readers in other languages need for a prediction."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sstruct._checks.shown import plain, shortened
 
-KINDS = ("chain", "classes", "label sets")
 # Larger integers are not exact in JavaScript.
 LARGEST_INTEGER = 2**53 - 1
 
@@ -19,7 +18,7 @@ class ExportedModel:
     Attributes
     ----------
     kind : str
-        One of KINDS.
+        "chain", "classes" or "label sets".
     classes : list or ndarray of K labels
     weights : ndarray of shape (F, K)
     intercept : ndarray of shape (K,)
@@ -48,10 +47,6 @@ class ExportedModel:
     vectorizer: dict[str, Any] | None = None
     center: np.ndarray | None = None
     scale: np.ndarray | None = None
-
-    def replaced(self, **attributes):
-        """Return the model with other attributes."""
-        return replace(self, **attributes)
 
 
 def linear_model(kind, model, **others):

@@ -1,6 +1,7 @@
 """Write an ExportedModel in the format of a file name."""
 
 import os
+from dataclasses import replace
 
 from sstruct._checks.shown import shortened
 from sstruct._export.exported_model import exported_classes
@@ -30,5 +31,5 @@ def write_model(model, path):
     """Write an ExportedModel to a file whose name ends in .json or .onnx."""
     import sstruct
 
-    model = model.replaced(classes=exported_classes(model.classes))
+    model = replace(model, classes=exported_classes(model.classes))
     writer_of(path)(model, path, f"sstruct {sstruct.__version__}")

@@ -1,6 +1,7 @@
 """Export of estimators and of pipelines whose steps readers can repeat."""
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def export_model(model: Any, path: str | os.PathLike) -> None:
     if not isinstance(estimator, ExportMixin):
         raise TypeError(_not_exportable(estimator))
     exported = estimator._exported()
-    write_model(exported.replaced(**_read_steps(steps, exported)), path)
+    write_model(replace(exported, **_read_steps(steps, exported)), path)
 
 
 def _steps(model):
