@@ -15,12 +15,14 @@ from scipy import sparse
 from sstruct._checks._scans import rises
 from sstruct._checks.arrays import (
     array_of,
+    check_listed,
     check_unmasked,
     concatenated,
     contiguous,
     is_empty,
     is_sized,
     items_of,
+    type_name,
     whole_number,
 )
 from sstruct._checks.compressed import (
@@ -218,8 +220,7 @@ class Sequences:
         """
         if isinstance(items, cls):
             return items
-        if isinstance(items, str | bytes) or not is_sized(items):
-            raise TypeError(f"items must be a list of sequences, found {type(items).__name__}")
+        check_listed(items, "items", "sequences", type_name, (str, bytes))
         items = list(items_of(items))
         if len(items) == 0:
             raise ValueError("items is empty, expected at least one sequence")

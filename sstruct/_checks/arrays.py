@@ -356,6 +356,28 @@ def listed(values, name, kind):
     return list(values)
 
 
+def type_name(value):
+    """Return the name of the type of a value."""
+    return type(value).__name__
+
+
+def check_listed(values, name, kind, shown=shortened, refused=(str, bytes, dict)):
+    """Raise TypeError unless values have a length, such as lists.
+
+    Parameters
+    ----------
+    values : object
+    name, kind : str
+        Name and expected items in the message.
+    shown : callable
+        Returns the description of invalid values.
+    refused : tuple of types
+        Types with a length that are invalid.
+    """
+    if isinstance(values, refused) or not is_sized(values):
+        raise TypeError(f"{name} must be a list of {kind}, found {shown(values)}")
+
+
 def whole_number(value, name):
     """Return the value as an integer."""
     try:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import check_listed
 from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import is_hashable, is_missing, ordered
@@ -33,8 +33,8 @@ class LabelCodes(dict):
         if scheme is not None:
             check_choice("scheme", scheme, tuple(LETTERS))
             self["O"] = 0
-        elif isinstance(background, str | bytes) or not is_sized(background):
-            raise TypeError(f"background must be a list of labels, found {shortened(background)}")
+        else:
+            check_listed(background, "background", "labels", refused=(str, bytes))
         self.update(dict.fromkeys(ordered(background), 0))
 
     def __missing__(self, label):

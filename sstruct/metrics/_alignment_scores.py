@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sstruct._checks.arrays import array_of, listed
 from sstruct._estimators.alignment.alignment_samples import increasing_pairs
 from sstruct._estimators.matching.matching_samples import integers
-from sstruct._input.ragged import check_weights
+from sstruct.metrics._flat_labels import check_pairs
 
 
 def alignment_accuracy(
@@ -109,11 +109,7 @@ def _counts(y_true, y_pred, sample_weight):
         listed(y, name, "a list of alignments")
         for y, name in zip((y_true, y_pred), ("y_true", "y_pred"))
     )
-    if len(true) != len(found):
-        raise ValueError(f"y_true has {len(true)} samples, but y_pred has {len(found)}")
-    if len(true) == 0:
-        raise ValueError("y_true is empty, expected at least one sample")
-    weights, total = check_weights(sample_weight, len(true)), np.zeros(3)
+    weights, total = check_pairs(true, found, "sample", sample_weight), np.zeros(3)
     for i, (a, b) in enumerate(zip(true, found)):
         (a, n_rows), (b, n_others) = _pairs(a, f"y_true[{i}]"), _pairs(b, f"y_pred[{i}]")
         if None not in (n_rows, n_others) and n_rows != n_others:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sstruct._checks.parameters import Range
 from sstruct._input.boundaries import boundary_f1, pack_changes
-from sstruct._input.ragged import check_weights
+from sstruct.metrics._flat_labels import check_pairs
 
 
 def boundary_f1_score(
@@ -62,8 +62,5 @@ def boundary_f1_score(
     """
     Range(least=0, whole=True).check("tolerance", tolerance)
     true, found = pack_changes(y_true, "y_true"), pack_changes(y_pred, "y_pred")
-    if len(true) != len(found):
-        raise ValueError(f"y_true has {len(true)} signals, but y_pred has {len(found)}")
-    if len(true) == 0:
-        raise ValueError("y_true is empty, expected at least one signal")
-    return boundary_f1(true, found, int(tolerance), check_weights(sample_weight, len(true)))
+    weights = check_pairs(true, found, "signal", sample_weight)
+    return boundary_f1(true, found, int(tolerance), weights)

@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, is_sized
+from sstruct._checks.arrays import array_of, check_listed, type_name
 from sstruct._input.labels import (
     IGNORE,
     as_labels,
@@ -59,21 +59,28 @@ class FlatLabels:
         return [self.code.setdefault(label, len(self.code)) for label in labels]
 
     def score(self, metric, labels, average, pos_label, zero_division):
-        options = {}
+        options = {"average": average, "zero_division": zero_division}
         if average == "binary":
             if pos_label not in self.code and len(self.labels) > 1:
                 raise ValueError(f"pos_label {shortened(pos_label)} is not among {self.labels}")
             options["pos_label"] = self.codes_of([pos_label])[0]
-        value = metric(
-            self.true,
-            self.predicted,
-            labels=None if labels is None else self.codes_of(labels),
-            average=average,
-            zero_division=zero_division,
-            sample_weight=self.weights,
-            **options,
-        )
-        return value if average is None else float(value)
+        labels = None if labels is None else self.codes_of(labels)
+        return averaged(metric, self, labels=labels, **options)
+
+
+def averaged(metric, flat, **options):
+    """Return the value of a metric of scikit-learn for the codes of FlatLabels or FlatSpans."""
+    value = metric(flat.true, flat.predicted, sample_weight=flat.weights, **options)
+    return value if options["average"] is None else float(value)
+
+
+def check_pairs(true, found, noun, sample_weight):
+    """Return the weights of samples; their number in y_true and y_pred must be equal, not 0."""
+    if len(true) != len(found):
+        raise ValueError(f"y_true has {len(true)} {noun}s, but y_pred has {len(found)}")
+    if len(true) == 0:
+        raise ValueError(f"y_true is empty, expected at least one {noun}")
+    return check_weights(sample_weight, len(true))
 
 
 def unknown_labels(labels, ignore_label):
@@ -92,8 +99,7 @@ def _place(label, y_true, y_pred, unknown):
 
 def as_lists(y, name):
     y = array_of(y, name) if isinstance(y, memoryview) else y  # not every format can be indexed
-    if isinstance(y, str | bytes | Mapping | Set) or not is_sized(y):
-        raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
+    check_listed(y, name, "label sequences", type_name, (str, bytes, Mapping, Set))
     return [
         labels if type(labels) is list else label_list(labels, f"{name}[{i}]")
         for i, labels in enumerate(y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, is_sized, real_array
+from sstruct._checks.arrays import array_of, check_listed, real_array, type_name
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import label_list
 from sstruct.metrics._flat_labels import FlatLabels
@@ -46,8 +46,7 @@ def flat_tables(tables, name, lengths=None, n_labels=None):
 
     lengths : number of nodes of each sequence; n_labels : K. None: any
     """
-    if isinstance(tables, str | bytes | dict) or not is_sized(tables):
-        raise TypeError(f"{name} must be a list of arrays, found {type(tables).__name__}")
+    check_listed(tables, name, "arrays", type_name)
     if lengths is not None and len(tables) != len(lengths):
         raise ValueError(f"{name} has {len(tables)} arrays, expected {len(lengths)}")
     flat = []

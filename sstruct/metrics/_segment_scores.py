@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import check_listed
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 from sstruct._estimators.segment.label_spans import labels_and_splits
@@ -162,8 +162,7 @@ def _segments(y_true, y_pred, background, sample_weight, ignore_label):
 
     Segments are tuples (start, stop, label code), with frames counted over all sequences.
     """
-    if isinstance(background, str | bytes) or not is_sized(background):
-        raise TypeError(f"background must be a list of labels, found {shortened(background)}")
+    check_listed(background, "background", "labels", refused=(str, bytes))
     y_true, true_splits = labels_and_splits(y_true, "y_true")
     y_pred, found_splits = labels_and_splits(y_pred, "y_pred")
     flat = FlatLabels(y_true, y_pred, sample_weight, ignore_label)

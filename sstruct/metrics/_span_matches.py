@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import check_listed
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._input.label_schemes import LabelCodes
@@ -314,13 +314,11 @@ def error_of(true, found):
 
 def checked_tokens(tokens, offsets):
     """Return the tokens of all sequences as one list, after checking their numbers."""
-    if isinstance(tokens, str | bytes) or not is_sized(tokens):
-        raise TypeError(f"tokens must be a list of sequences, found {shortened(tokens)}")
+    check_listed(tokens, "tokens", "sequences", refused=(str, bytes))
     if len(tokens) != len(offsets) - 1:
         raise ValueError(f"tokens has {len(tokens)} sequences, expected {len(offsets) - 1}")
     for i, words in enumerate(tokens):
-        if isinstance(words, str | bytes) or not is_sized(words):
-            raise TypeError(f"tokens[{i}] must be a list of tokens, found {shortened(words)}")
+        check_listed(words, f"tokens[{i}]", "tokens", refused=(str, bytes))
         if len(words) != offsets[i + 1] - offsets[i]:
             raise ValueError(
                 f"tokens[{i}] has {len(words)} tokens, expected {offsets[i + 1] - offsets[i]}"

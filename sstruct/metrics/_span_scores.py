@@ -16,6 +16,7 @@ from sklearn.metrics import (
 )
 
 from sstruct._input.label_schemes import LabelCodes
+from sstruct.metrics._flat_labels import averaged
 from sstruct.metrics._flat_spans import read_spans, same_bounds, sorted_types
 from sstruct.metrics._scores import make_flat_scorer
 from sstruct.spans import Invalid, Scheme
@@ -64,14 +65,7 @@ class FlatSpans:
             return float(metric([NO_SPAN], [NO_SPAN], **options))
         if not self.types:
             return np.empty(0)
-        value = metric(
-            self.true,
-            self.predicted,
-            labels=range(len(self.types)),
-            sample_weight=self.weights,
-            **options,
-        )
-        return value if average is None else float(value)
+        return averaged(metric, self, labels=range(len(self.types)), **options)
 
 
 def span_f1_score(

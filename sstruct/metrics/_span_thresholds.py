@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import precision_recall_curve
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import check_listed, is_sized
 from sstruct._checks.parameters import Range, is_integer, is_real
 from sstruct._checks.shown import shortened
 from sstruct._input.label_schemes import LabelCodes
@@ -205,14 +205,12 @@ def _curve(events):
 
 def _listed(y_spans, lengths) -> list[Sequence[Any]]:
     """Return the spans of each sequence after validation."""
-    if isinstance(y_spans, str | bytes | dict) or not is_sized(y_spans):
-        raise TypeError(f"y_spans must be a list of lists of spans, found {shortened(y_spans)}")
+    check_listed(y_spans, "y_spans", "lists of spans")
     y_spans = list(y_spans)
     if len(y_spans) != len(lengths):
         raise ValueError(f"y_spans has {len(y_spans)} sequences, expected {len(lengths)}")
     for i, (own, length) in enumerate(zip(y_spans, lengths, strict=True)):
-        if isinstance(own, str | bytes | dict) or not is_sized(own):
-            raise TypeError(f"y_spans[{i}] must be a list of spans, found {shortened(own)}")
+        check_listed(own, f"y_spans[{i}]", "spans")
         for span in own:
             if not isinstance(span, tuple | list) or not is_sized(span) or len(span) != 4:
                 raise TypeError(

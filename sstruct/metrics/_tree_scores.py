@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sstruct._checks.arrays import check_depth, is_sized, items_of, listed
 from sstruct._estimators.core.structure import weighted_accuracy
 from sstruct._estimators.dependency.sentence_samples import tree_of
-from sstruct._input.ragged import check_weights
+from sstruct.metrics._flat_labels import check_pairs
 
 
 def unlabeled_attachment_score(
@@ -90,11 +90,7 @@ def labeled_attachment_score(
 def _attachment_score(y_true, y_pred, labeled, sample_weight):
     """Return the fraction of tokens with the true head and, if `labeled`, the true label."""
     true, found = _trees(y_true, "y_true", labeled), _trees(y_pred, "y_pred", labeled)
-    if len(true) != len(found):
-        raise ValueError(f"y_true has {len(true)} sentences, but y_pred has {len(found)}")
-    if len(true) == 0:
-        raise ValueError("y_true is empty, expected at least one sentence")
-    weights = check_weights(sample_weight, len(true))
+    weights = check_pairs(true, found, "sentence", sample_weight)
     right, lengths = [], []
     for i, ((heads, labels), (other, names)) in enumerate(zip(true, found, strict=True)):
         if len(heads) != len(other):

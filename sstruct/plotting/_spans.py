@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import check_listed
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._input.label_schemes import LabelCodes, spans_in
@@ -242,6 +242,5 @@ class SpanDisplay:
 
 
 def _listed(values, name):
-    if isinstance(values, str | bytes) or not is_sized(values):
-        raise TypeError(f"{name} must be a list of sequences, found {shortened(values)}")
+    check_listed(values, name, "sequences", refused=(str, bytes))
     return list(values)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, is_sized, real_array, without_view
+from sstruct._checks.arrays import array_of, check_listed, real_array, without_view
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.shown import shortened
 
@@ -73,8 +73,7 @@ def hierarchical_labels(
         sets = real_array(sets, "Y")
     if sets.dtype.kind not in "biuf":
         raise TypeError(f"Y must contain 0 and 1, found dtype {sets.dtype}")
-    if isinstance(names, str) or not is_sized(names):
-        raise TypeError(f"names must be a list of strings, found {shortened(names)}")
+    check_listed(names, "names", "strings", refused=str)
     values = sets.data if is_sparse else sets
     wrong = (values != 0) & (values != 1)
     if wrong.any():

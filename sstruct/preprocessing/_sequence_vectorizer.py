@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from sstruct._checks.arrays import array_of, is_sized, without_view
+from sstruct._checks.arrays import array_of, check_listed, is_sized, without_view
 from sstruct._checks.compressed import csr_array_of
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
@@ -432,14 +432,12 @@ class _Encoded:
     def __init__(self, X, names, seen=None):
         if library_of(X):
             raise TypeError("X is a single data frame, expected a list of sequences; use [X]")
-        if isinstance(X, str | bytes | dict) or not is_sized(X):
-            raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
+        check_listed(X, "X", "sequences of items", _described)
         X = list(without_view(X))  # its length equals its number of sequences
         self.pairs, self.seen = _Pairs(names), seen
         codes, sizes = [], []
         for i, sequence in enumerate(X):
-            if isinstance(sequence, str | bytes | dict) or not is_sized(sequence):
-                raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
+            check_listed(sequence, f"X[{i}]", "items", _described)
             sequence_codes, item_sizes = self._sequence(list(records(without_view(sequence))), i)
             codes.append(sequence_codes)
             sizes.append(item_sizes)
