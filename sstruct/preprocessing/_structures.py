@@ -132,28 +132,23 @@ class Images(Plain):
         """Return the labels of each image in row-major order."""
         if y is None or isinstance(y, str) or not is_sized(y) or len(y) != len(self):
             return y  # errors are raised when labels are concatenated
-        out = []
-        for i, (image, item) in enumerate(zip(self.given, y)):
-            labels, shape = array_of(masked_as_none(item), f"y[{i}]"), np.shape(image)[:2]
-            if labels.shape != shape and (labels.size or 0 not in shape):
-                raise ValueError(
-                    f"X[{i}] is an image of shape {shape} but y[{i}] has shape {labels.shape}"
-                )
-            out.append(labels.ravel())
-        return out
+        return self._of_pixels(map(masked_as_none, y), "y")
 
     def node_weights(self, sample_weight):
         """Return the pixel weights of each image in row-major order."""
+        return self._of_pixels(sample_weight, "sample_weight")
+
+    def _of_pixels(self, values, name):
+        """Return flat arrays with a value for each pixel of each image."""
         out = []
-        for i, item in enumerate(sample_weight):
-            weights = array_of(item, f"sample_weight[{i}]")
-            shape = np.shape(self.given[i])[:2] if i < len(self) else ()
-            if shape and weights.shape != shape and (weights.size or 0 not in shape):
+        for i, item in enumerate(values):
+            array = array_of(item, f"{name}[{i}]")
+            shape = np.shape(self.given[i])[:2] if i < len(self) else array.shape
+            if array.shape != shape and (array.size or 0 not in shape):
                 raise ValueError(
-                    f"X[{i}] is an image of shape {shape} but sample_weight[{i}] has shape "
-                    f"{weights.shape}"
+                    f"X[{i}] is an image of shape {shape} but {name}[{i}] has shape {array.shape}"
                 )
-            out.append(weights.ravel())
+            out.append(array.ravel())
         return out
 
     def __len__(self):
