@@ -1,9 +1,17 @@
 """Labels that are partly hidden, and their completion by a model."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+
+
+class KnownOutputs:
+    """Attributes of the counterparts of KnownLabels for outputs that are not arrays of labels."""
+
+    warm = False
+    in_loss = classes = features = None
+    empty, plain = (), True
 
 
 @dataclass(frozen=True)
@@ -27,10 +35,9 @@ class KnownLabels:
     plain : bool
         Whether ``fit`` can use the original labels if no label of the training samples is hidden.
     warm : bool
-        Whether the working sets remain valid for a fit of another completion.
+        Whether the working sets remain valid for a fit of another completion; False if planes are
+        relative to the true labeling.
     """
-
-    warm: ClassVar = True
 
     codes: np.ndarray
     trained: np.ndarray
@@ -38,6 +45,7 @@ class KnownLabels:
     features: Any = None
     empty: Any = ()
     plain: bool = True
+    warm: bool = True
 
     @property
     def in_loss(self):

@@ -1,16 +1,17 @@
 """Partially known labelings of user-defined structures, completed by the oracle."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from sstruct._input.completion import KnownOutputs
 from sstruct._problems.custom.oracle_calls import encoded
 
 
 @dataclass(frozen=True)
-class KnownLabelings:
+class KnownLabelings(KnownOutputs):
     """The counterpart of KnownLabels for labelings that only the oracle understands.
 
     Attributes
@@ -25,13 +26,6 @@ class KnownLabelings:
     oracle: Any
     samples: list
     codes: list
-
-    warm: ClassVar = False  # planes are relative to the truth
-    in_loss: ClassVar = None
-    classes: ClassVar = None
-    features: ClassVar = None
-    empty: ClassVar = ()
-    plain: ClassVar = True
 
     @property
     def n_hidden(self):

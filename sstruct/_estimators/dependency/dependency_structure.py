@@ -1,8 +1,5 @@
 """DependencyStructure: sentences whose tokens have heads."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from sstruct._checks.parameters import FLAG
@@ -10,7 +7,7 @@ from sstruct._estimators.core.common_state import BASE_STATE
 from sstruct._estimators.core.fitted_state import Flag, Labels, Number, Unexpected
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.sample_data import SampleData, first_rows
-from sstruct._estimators.core.structure import Structure, weighted_accuracy
+from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.dependency.sentence_samples import (
     UNKNOWN,
@@ -57,13 +54,6 @@ DEPENDENCY_STATE = BASE_STATE.extended(
     rules=(labels_agree,),
     layout=layout_of,
 )
-
-
-@dataclass(frozen=True)
-class KnownHeads(KnownLabels):
-    """KnownLabels of tokens: codes of their heads and labels."""
-
-    warm: ClassVar = False  # planes are relative to the truth
 
 
 class DependencyStructure(Structure):
@@ -260,16 +250,12 @@ class DependencyStructure(Structure):
             )
         return codes
 
-    def score(self, model, samples, truth):
-        codes, weights = truth
-        return weighted_accuracy(self.decode(model, samples) == codes, weights)
-
     def hidden(self, X, y, sample_weight):
         packed = self.pack(X)
         _, codes, weights = self._known(packed, y, sample_weight)
         used = weights > 0
         used &= [bool((own != UNKNOWN).any()) for own in packed.split(codes)]
-        return KnownHeads(codes, np.repeat(used, packed.n_tokens))
+        return KnownLabels(codes, np.repeat(used, packed.n_tokens), warm=False)
 
     def first_labels(self, X, y, sample_weight, known):
         packed = self.pack(X)
@@ -285,9 +271,6 @@ class DependencyStructure(Structure):
             "_single_root": self.single_root,
         }
         return self._trees(attributes, packed, np.maximum(known.codes, 0), known.codes >= 0)
-
-    def distinct_labels(self, y):
-        return None
 
     def axis_values(self, model):
         # Without labels no weight depends on the number of label features, which is not validated.

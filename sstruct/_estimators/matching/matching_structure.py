@@ -1,8 +1,6 @@
 """MatchingStructure: rows that are matched to columns."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -47,13 +45,6 @@ MATCHING_STATE = BASE_STATE.extended(
     },
     layout=layout_of,
 )
-
-
-@dataclass(frozen=True)
-class KnownMatches(KnownLabels):
-    """KnownLabels of rows: 0 if unmatched, otherwise 1 + the column."""
-
-    warm: ClassVar = False  # planes are relative to the truth
 
 
 def extended(sample, codes, is_known):
@@ -221,10 +212,7 @@ class MatchingStructure(Structure):
         codes = pack_matches(y, packed, self.ignore_label)
         used = check_weights(sample_weight, len(packed)) > 0
         used &= [bool((own >= 0).any()) for own in packed.split(codes)]
-        return KnownMatches(codes, np.repeat(used, np.diff(packed.offsets)))
-
-    def distinct_labels(self, y):
-        return None
+        return KnownLabels(codes, np.repeat(used, np.diff(packed.offsets)), warm=False)
 
     def axis_values(self, model):
         return {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ from sstruct._checks.arrays import (
     items_of,
 )
 from sstruct._checks.magnitudes import LARGEST, first_beyond
+from sstruct._input.completion import KnownOutputs
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import Nodes, pack_nodes
 from sstruct._problems.segment.change_arguments import VARIANCE_FLOOR, SignalSums
@@ -138,7 +139,7 @@ def _column(item, i):
 
 
 @dataclass(frozen=True)
-class KnownIntervals:
+class KnownIntervals(KnownOutputs):
     """The counterpart of KnownLabels for changes of which only an interval is known.
 
     Attributes
@@ -156,12 +157,6 @@ class KnownIntervals:
     lengths: np.ndarray
     used: np.ndarray
     empty: Any = ()
-
-    warm: ClassVar = False  # planes are relative to the truth
-    in_loss: ClassVar = None
-    classes: ClassVar = None
-    features: ClassVar = None
-    plain: ClassVar = True
 
     @property
     def codes(self):

@@ -217,9 +217,6 @@ class ChangePointStructure(Structure):
         found = self.decode(model, self.pack(X, model), known.intervals)
         return flat_changes(found, known.lengths)
 
-    def distinct_labels(self, y):
-        return None
-
     def axis_values(self, model):
         bins = model.get("duration_bins_")
         values = {"cost": [COSTS[kind] for kind in model._costs]}
