@@ -30,6 +30,17 @@ def first_beyond(values, largest=LARGEST):
     return None
 
 
+def check_magnitudes(values, what, largest=LARGEST):
+    """Raise ValueError for the first entry that is NaN or too large.
+
+    what : str
+        Subject and verb of the message, such as "X[3] contains".
+    """
+    wrong = first_beyond(values, largest)
+    if wrong is not None:
+        raise ValueError(f"{what} {complaint(wrong[1], largest)}")
+
+
 def complaint(value, largest=LARGEST):
     """Return a description of an invalid feature value, with advice."""
     if not np.isfinite(value):

@@ -19,7 +19,7 @@ from sstruct._checks.arrays import (
     without_view,
 )
 from sstruct._checks.compressed import as_csr, check_compressed
-from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._checks.magnitudes import check_magnitudes
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import (
     as_labels,
@@ -177,10 +177,10 @@ def _sample(i, item):
                 "feature" + ("" if listed else "; X must be a list of such arrays")
             )
     if listed:
-        arcs, order = _listed_arcs(i, item["arcs"], len_of(features))
-        if others is not None and len_of(others) != len(arcs):
+        arcs, order = _listed_arcs(i, item["arcs"], features.shape[0])
+        if others is not None and others.shape[0] != len(arcs):
             raise ValueError(
-                f"'label_features' of X[{i}] has {len_of(others)} rows, expected {len(arcs)}, one "
+                f"'label_features' of X[{i}] has {others.shape[0]} rows, expected {len(arcs)}, one "
                 "per arc"
             )
         if order is not None:
@@ -197,11 +197,6 @@ def _sample(i, item):
     return features[dependent, head], None if others is None else others[dependent, head], arcs, n
 
 
-def len_of(table):
-    """Return the number of rows of a dense or sparse table."""
-    return table.shape[0]
-
-
 def _numbers(value, name):
     """Return finite numbers as a float array or a CSR matrix."""
     if sparse.issparse(value):
@@ -209,12 +204,10 @@ def _numbers(value, name):
         array = as_csr(value)
         array = array.copy() if array is value else array
         array.data = as_floats(array.data, name)
-        wrong = first_beyond(array.data)
     else:
         array = as_floats(array_of(without_view(value), name, NUMBERS), name)
-        wrong = first_beyond(np.atleast_1d(array))
-    if wrong is not None:
-        raise ValueError(f"{name} contains {complaint(wrong[1])}")
+    numbers = array.data if sparse.issparse(array) else np.atleast_1d(array)
+    check_magnitudes(numbers, f"{name} contains")
     return array
 
 

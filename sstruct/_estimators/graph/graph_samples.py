@@ -13,7 +13,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import NUMBERS, array_of, check_unmasked, is_empty, is_sized, items_of
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed
-from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
+from sstruct._checks.magnitudes import LARGEST, check_magnitudes
 from sstruct._checks.shown import plain
 from sstruct._estimators.graph.graph_training import Graphs
 from sstruct._input.frames import check_names, column_names
@@ -188,34 +188,42 @@ def _edges_of(edges, n_nodes, i):
     """Return the edges of one graph as integers, (E, 2)."""
     if sparse.issparse(edges):
         return _adjacent_pairs(edges, n_nodes, i)
+
+    def hint(edges):
+        if edges.shape == (n_nodes, n_nodes):
+            both = "A" if np.array_equal(edges, edges.T) else "(A != 0) | (A != 0).T"
+            return f"; for an adjacency matrix A use np.argwhere(np.triu({both}, 1))"
+        if edges.shape[1:] == (2,):
+            return ""
+        if edges.dtype.kind == "f":
+            return "; a graph is (node features, edges), in this order"
+        return "; use edges.T" if edges.shape[:1] == (2,) else ""
+
+    return edge_pairs(edges, f"the edges of X[{i}]", hint)
+
+
+def edge_pairs(edges, what, hint=lambda edges: ""):
+    """Return edges as integers, (E, 2).
+
+    Parameters
+    ----------
+    edges : array-like
+    what : str
+        Name in errors.
+    hint : callable
+        Returns advice for edges of another shape or dtype.
+    """
     try:
         edges = np.asarray(edges)
     except ValueError:
-        raise ValueError(
-            f"the edges of X[{i}] differ in length, expected an (E, 2) array"
-        ) from None
+        raise ValueError(f"{what} differ in length, expected an (E, 2) array") from None
     if edges.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2:
-        hint = ""
-        if edges.shape == (n_nodes, n_nodes):
-            hint = _of_matrix(edges)
-        elif edges.dtype.kind == "f":
-            hint = "; a graph is (node features, edges), in this order"
-        elif edges.shape[:1] == (2,):
-            hint = "; use edges.T"
-        raise ValueError(f"the edges of X[{i}] have shape {edges.shape}, expected (E, 2){hint}")
+        raise ValueError(f"{what} have shape {edges.shape}, expected (E, 2){hint(edges)}")
     if edges.dtype.kind not in "iu":
-        hint = _of_matrix(edges) if edges.shape == (n_nodes, n_nodes) else ""
-        raise TypeError(f"the edges of X[{i}] have dtype {edges.dtype}, expected integers{hint}")
+        raise TypeError(f"{what} have dtype {edges.dtype}, expected integers{hint(edges)}")
     return edges
-
-
-def _of_matrix(matrix):
-    """Return the hint for a dense adjacency matrix passed instead of edges."""
-    symmetric = np.array_equal(matrix, matrix.T)
-    both = "A" if symmetric else "(A != 0) | (A != 0).T"
-    return f"; for an adjacency matrix A use np.argwhere(np.triu({both}, 1))"
 
 
 def _adjacent_pairs(matrix, n_nodes, i):
@@ -322,9 +330,7 @@ def _edge_features(items, n_edges, pairwise, expected):
             raise ValueError(
                 f"X[{i}] has {features.shape[1]} edge features, expected {expected or 'some'}"
             )
-        wrong = first_beyond(features)
-        if wrong is not None:
-            raise ValueError(f"the edge features of X[{i}] contain {complaint(wrong[1])}")
+        check_magnitudes(features, f"the edge features of X[{i}] contain")
         if pairwise == "contrast" and (features < 0).any():
             raise ValueError(
                 f'the edge features of X[{i}] are negative, which pairwise="contrast" does not '

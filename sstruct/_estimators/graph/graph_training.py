@@ -90,10 +90,7 @@ class Graphs(GraphRanges):
         first = np.cumsum(n_nodes[few]) - n_nodes[few]
         count = n_edges[few]
         graph = np.repeat(np.arange(len(few)), count)
-        row = np.arange(count.sum()) + np.repeat(
-            self.edge_start[few] - np.cumsum(count) + count, count
-        )
-        u, v = (self.edges[row] + first[graph][:, np.newaxis]).T
+        u, v = (self.edges[rows_of(self.edge_start[few], count)] + first[graph][:, np.newaxis]).T
         size = n_nodes[few].sum()
         joined = sparse.coo_matrix((np.ones(len(u), dtype=bool), (u, v)), (size, size))
         _, component = connected_components(joined, directed=False)

@@ -18,10 +18,11 @@ from sstruct._checks.arrays import (
     real_array,
 )
 from sstruct._checks.compressed import as_csr, check_compressed, stacked
-from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._checks.magnitudes import check_magnitudes
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
-from sstruct._estimators.graph.graph_training import Graphs
+from sstruct._estimators.graph.graph_samples import edge_pairs
+from sstruct._estimators.graph.graph_training import Graphs, rows_of
 from sstruct._input.labels import as_labels, concatenate_labels, label_rules
 from sstruct._input.ragged import NO_NODES, Nodes, NoNodesError, check_label_sequence, check_target
 
@@ -186,9 +187,7 @@ def _features(parts, t, expected):
         expected = part.shape[1] if expected is None else expected
         if part.shape[1] != expected:
             raise ValueError(f"{what} have {part.shape[1]} columns, expected {expected}")
-        wrong = first_beyond(part.data if sparse.issparse(part) else part)
-        if wrong is not None:
-            raise ValueError(f"{what} contain {complaint(wrong[1])}")
+        check_magnitudes(part.data if sparse.issparse(part) else part, f"{what} contain")
         out.append(part)
         if part.shape[0]:
             some.append(part)
@@ -205,8 +204,7 @@ def _in_order(tables, counts):
     """Return the rows of all types in the order of samples, with separate columns per type."""
     of_type = counts.sum(axis=0)
     first = np.cumsum(counts, axis=0) - counts + np.cumsum(of_type) - of_type
-    size = counts.ravel()
-    rows = np.arange(size.sum()) + np.repeat(first.ravel() - np.cumsum(size) + size, size)
+    rows = rows_of(first.ravel(), counts.ravel())
     flat = sparse.csr_matrix(sparse.block_diag(tables, format="csr")[rows])
     flat.sum_duplicates()
     return flat
@@ -229,16 +227,7 @@ def _edges(given, counts, i):
             if len(value) != 2:
                 raise ValueError(f"{what} are {len(value)} parts, expected (edges, edge features)")
             value, features = value
-        try:
-            edges = np.asarray(value)
-        except ValueError:
-            raise ValueError(f"{what} differ in length, expected an (E, 2) array") from None
-        if edges.size == 0:
-            edges = np.zeros((0, 2), dtype=np.int64)
-        if edges.ndim != 2 or edges.shape[1] != 2:
-            raise ValueError(f"{what} have shape {edges.shape}, expected (E, 2)")
-        if edges.dtype.kind not in "iu":
-            raise TypeError(f"{what} have dtype {edges.dtype}, expected integers")
+        edges = edge_pairs(value, what)
         outside = ((edges < 0) | (edges >= counts[list(pair)])).any(axis=1)
         if outside.any():
             e, most = int(outside.argmax()), (counts[list(pair)] - 1).tolist()
@@ -260,9 +249,7 @@ def _edge_features(features, n_edges, what):
             f"the features of {what} have shape {features.shape}, expected one row for each of "
             f"{n_edges} edges"
         )
-    wrong = first_beyond(features)
-    if wrong is not None:
-        raise ValueError(f"the features of {what} contain {complaint(wrong[1])}")
+    check_magnitudes(features, f"the features of {what} contain")
     return features
 
 

@@ -16,7 +16,7 @@ from sstruct._checks.arrays import (
     sample_dict,
     without_view,
 )
-from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._checks.magnitudes import check_magnitudes
 from sstruct._input.labels import as_labels, is_label, masked_as_none
 
 KEYS = ("features", "pairs", "shape", "unmatched_rows", "unmatched_columns")
@@ -186,9 +186,7 @@ def _sample(i, item):
 def finite_numbers(value, name):
     """Return a finite float64 array."""
     array = as_floats(array_of(without_view(value), name, NUMBERS), name).astype(np.float64)
-    wrong = first_beyond(np.atleast_1d(array))
-    if wrong is not None:
-        raise ValueError(f"{name} contains {complaint(wrong[1])}")
+    check_magnitudes(np.atleast_1d(array), f"{name} contains")
     return array
 
 

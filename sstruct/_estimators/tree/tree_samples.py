@@ -16,7 +16,7 @@ from sstruct._checks.arrays import (
     listed_targets,
     without_view,
 )
-from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
+from sstruct._checks.magnitudes import LARGEST, check_magnitudes, complaint, first_beyond
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.labels import as_labels, is_label, masked_as_none
@@ -250,7 +250,7 @@ def _positions(i, sample, sizes, maps, n_types):
             raise ValueError(
                 f"positions of part {p} of X[{i}] have shape {array.shape}, expected {(size, 2)}"
             )
-        _check_magnitudes(array, f"positions of part {p} of X[{i}]", FARTHEST)
+        check_magnitudes(array, f"positions of part {p} of X[{i}] contain", FARTHEST)
         out.append(array)
     return out
 
@@ -268,7 +268,7 @@ def _pair_scores(i, given, sizes, parents):
                 f"pair_scores of part {p} of X[{i}] have shape {table.shape}, expected "
                 f"{(sizes[parent], sizes[p])}, the numbers of states of its parent and its own"
             )
-        _check_magnitudes(table, f"pair_scores of part {p} of X[{i}]")
+        check_magnitudes(table, f"pair_scores of part {p} of X[{i}] contain")
         out.append(table.ravel())
     return out
 
@@ -283,12 +283,6 @@ def _scale(i, value):
             "are divided by it, and their squares would overflow"
         )
     return float(scale)
-
-
-def _check_magnitudes(array, what, largest=LARGEST):
-    wrong = first_beyond(array, largest)
-    if wrong is not None:
-        raise ValueError(f"{what} contain {complaint(wrong[1], largest)}")
 
 
 def _check_rows(trees):
