@@ -119,10 +119,7 @@ class PythonOracleAdapter(OracleAdapter):
     def check_unchanged(self, problem):
         problem.calls.check_all_unchanged()
 
-    def predict(self, samples, w, n_jobs):
-        return self._best_labelings(samples, w, n_jobs)
-
-    def _best_labelings(self, samples, w, n_jobs, truths=None):
+    def predict(self, samples, w, n_jobs, truths=None):
         n_tasks, rows = min(n_workers(n_jobs), len(samples)), range(len(samples))
         if n_tasks == 1:
             return best_labelings(self.oracle, samples, w, rows, truths)
@@ -141,7 +138,7 @@ class PythonOracleAdapter(OracleAdapter):
     def largest_losses(self, samples, truths, n_weights, n_jobs):
         truths = self._encoded(samples, truths)
         zero = frozen(np.zeros(n_weights))
-        return self._losses(truths, self._best_labelings(samples, zero, n_jobs, truths))
+        return self._losses(truths, self.predict(samples, zero, n_jobs, truths))
 
     def _encoded(self, samples, truths):
         return [encoded(self.oracle, x, truth) for x, truth in zip(samples, truths)]
