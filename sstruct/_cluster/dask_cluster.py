@@ -168,7 +168,57 @@ class WorkerGroup:
         raise WorkerLost
 
 
-class Cluster:
+class PlacedParts:
+    """Base class that chooses workers for partitions.
+
+    Subclasses have the attributes `client` and `losses`, and the method ``_load(part, n_threads)``,
+    the load of a worker by a partition.
+    """
+
+    def _addresses(self, parts, groups):
+        """Choose workers: those that have the data, or those with the least load.
+
+        Parameters
+        ----------
+        parts : list of Partition or RemotePartition
+        groups : list of WorkerGroup
+            The other partitions.
+
+        Returns
+        -------
+        chosen : list of str
+            Address for each partition.
+        threads : dict
+            Threads of each worker by address.
+        """
+        threads = self.losses.threads(self.client)
+        load = dict.fromkeys(sorted(threads), 0.0)
+        for group in groups:
+            if group.address in load:
+                for part in group.parts:
+                    load[group.address] += self._load(part, threads[group.address])
+        there = [part.source for part in parts if part.source is not None]
+        try:
+            homes = self.client.who_has(there) if there else {}
+        except CancelledError:
+            self._check_sources(parts)
+            raise
+        chosen = []
+        for part in parts:
+            at = [] if part.source is None else homes.get(part.source.key, ())
+            least = min([a for a in at if a in load] or load, key=load.get)
+            load[least] += self._load(part, threads[least])
+            chosen.append(least)
+        return chosen, threads
+
+    def _check_sources(self, parts):
+        """Raise if partitions are lost and cannot be recomputed."""
+        for part in parts:
+            if part.source is not None and part.source.status in ("cancelled", "error"):
+                raise lost_for_good(part.number)
+
+
+class Cluster(PlacedParts):
     """Workers of a Dask cluster that answer oracle calls about partitions of the data.
 
     Each worker holds its partitions in an actor. A call sends the changes of w since the last call
@@ -205,33 +255,14 @@ class Cluster:
         self.at_once = AT_ONCE * self.n_workers
         self.weights = WeightChanges(self.form[0])
 
-    def _addresses(self, parts):
-        """Choose workers: the current ones, or those with the fewest samples per thread."""
-        threads = self.losses.threads(self.client)
-        load = dict.fromkeys(sorted(threads), 0.0)
-        for group in self.groups:
-            if group.address in load:
-                for part in group.parts:
-                    load[group.address] += len(part.rows) / threads[group.address]
-        there = [part.source for part in parts if part.source is not None]
-        try:
-            homes = self.client.who_has(there) if there else {}
-        except CancelledError:
-            self._check_sources(parts)
-            raise
-        chosen = []
-        for part in parts:
-            at = [] if part.source is None else homes.get(part.source.key, ())
-            least = min([a for a in at if a in load] or load, key=load.get)
-            load[least] += len(part.rows) / threads[least]
-            chosen.append(least)
-        return chosen, threads
+    def _load(self, part, n_threads):
+        return len(part.rows) / n_threads
 
     def _place(self, parts):
         """Assign partitions to workers, which validate their samples."""
         while parts:
             by_address = {}
-            chosen, threads = self._addresses(parts)
+            chosen, threads = self._addresses(parts, self.groups)
             for part, address in zip(parts, chosen):
                 by_address.setdefault(address, []).append(part)
             new, parts = [], []
@@ -290,12 +321,6 @@ class Cluster:
                 lost, asked = set(groups), []
         self.groups = [group for group in self.groups if group not in lost]
         return [part for group in lost for part in group.parts]
-
-    def _check_sources(self, parts):
-        """Raise if partitions are lost and cannot be recomputed."""
-        for part in parts:
-            if part.source is not None and part.source.status in ("cancelled", "error"):
-                raise lost_for_good(part.number)
 
     def _replace(self):
         """Assign the partitions of lost workers to others."""

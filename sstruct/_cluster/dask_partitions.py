@@ -1,11 +1,8 @@
 """Stateful partitions on a Dask cluster, which are recreated if a worker is lost."""
 
-from concurrent.futures import CancelledError
-
 import sstruct
 from sstruct._cluster.answers import Pinged, sendable
-from sstruct._cluster.dask_cluster import Losses, WorkerGroup, WorkerLost
-from sstruct._cluster.partition import lost_for_good
+from sstruct._cluster.dask_cluster import Losses, PlacedParts, WorkerGroup, WorkerLost
 
 SUSPECT = "do the partitions fit in memory?"
 
@@ -59,7 +56,7 @@ class RemotePartition:
         return self.first + self.since
 
 
-class DaskPartitions:
+class DaskPartitions(PlacedParts):
     """Partitions on a Dask cluster that answer calls, each in an actor.
 
     The state of a partition depends only on its calls. For each partition, the caller stores the
@@ -178,7 +175,9 @@ class DaskPartitions:
         answers = {}
         while parts:
             self._check_sources(parts)
-            for part, address in zip(parts, self._addresses(parts)):
+            placed = [part.group for part in self.parts if part not in parts and part.group]
+            addresses, _ = self._addresses(parts, placed)
+            for part, address in zip(parts, addresses):
                 future = self.client.submit(
                     PartitionActor, self.make, part.source, part.given, sstruct.__version__,
                     actor=True, workers=[address], pure=False,
@@ -201,29 +200,8 @@ class DaskPartitions:
             parts = lost
         return answers
 
-    def _addresses(self, parts):
-        """Choose workers: the current ones, or those with the fewest partitions."""
-        load = dict.fromkeys(sorted(self.losses.threads(self.client)), 0)
-        for part in self.parts:
-            if part not in parts and part.group is not None and part.group.address in load:
-                load[part.group.address] += 1
-        try:
-            homes = self.client.who_has([part.source for part in parts])
-        except CancelledError:
-            self._check_sources(parts)
-            raise
-        chosen = []
-        for part in parts:
-            there = [address for address in homes.get(part.source.key, ()) if address in load]
-            chosen.append(min(there or load, key=load.get))
-            load[chosen[-1]] += 1
-        return chosen
-
-    def _check_sources(self, parts):
-        """Raise if partitions are lost and cannot be recomputed."""
-        for part in parts:
-            if part.source.status in ("cancelled", "error"):
-                raise lost_for_good(part.number)
+    def _load(self, part, n_threads):
+        return 1
 
     def _count_loss(self, part):
         self.losses.add([part], part.group.address, part.group.made)
