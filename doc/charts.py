@@ -359,7 +359,7 @@ def growth_of_data():
     right.legend(loc="upper right", fontsize=8)
 
 
-# Number of concurrent visits (`sstruct._solvers.frank_wolfe.lag`).
+# Number of concurrent visits (`sstruct._solvers.frank_wolfe.visit_order`).
 MOST_VISITS = 4
 
 

@@ -50,11 +50,11 @@ def rng(request):
 @pytest.fixture(scope="module")
 def small_fits_at_once():
     """Let fits of few samples, too, have visits under way at once."""
-    from sstruct._solvers.frank_wolfe import lag
+    from sstruct._solvers.frank_wolfe import visit_order
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lag, "FEWEST_BLOCKS", 0)
-        patch.setattr(lag, "LEAST_WORK", 0.0)
+        patch.setattr(visit_order, "FEWEST_BLOCKS", 0)
+        patch.setattr(visit_order, "LEAST_WORK", 0.0)
         yield
 
 

@@ -1,4 +1,7 @@
-"""Conversion of arguments to arrays and numbers, with errors that name the argument."""
+"""Conversion of arguments to arrays and numbers, with errors that name the argument.
+
+Their magnitudes are limited, so that squares, sums and products are finite in float64.
+"""
 
 import operator
 import sys
@@ -15,6 +18,11 @@ NUMBERS = "an array of numbers"
 NO_ARRAY = TypeError, ValueError, ArithmeticError, NotImplementedError, np.ma.MaskError
 # Number of entries that are copied together.
 AT_ONCE = 2**20
+# Number of entries, possibly memory-mapped, that are checked together, by one thread of BLAS.
+SCANNED_AT_ONCE = 2**13
+# For features, costs and potentials. Sums of squares over 1e9 features of 1e9 nodes stay far below
+# the largest float64, 1.8e308.
+LARGEST = 1e100
 # Limit on the nesting of lists, which NumPy traverses in full; a list may contain itself.
 MOST_DEEP = 8
 PLAIN = (list, tuple, np.ndarray)
@@ -186,7 +194,7 @@ def check_depth(values, name):
     Also raise ValueError for subclasses of list whose length is not their number of items, and
     TypeError for partitions on a cluster, which callers that support them detect first.
     """
-    if is_partitioned(values):
+    if "dask" in sys.modules and is_partitioned(values):
         raise TypeError(
             f"{name} is in partitions on a cluster, which only fit, score and PathCV of some "
             "estimators support: pass lists, or process each partition, as in "
@@ -313,6 +321,52 @@ def as_floats(array, name):
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
     return array.astype(np.float64)
+
+
+def first_beyond(values, largest=LARGEST):
+    """Return (index along the first axis, value) of the first entry that is NaN or too large.
+
+    Returns None if all entries are valid. O(size), without a copy.
+
+    values : ndarray, or CSR matrix whose indices are valid
+    """
+    if sparse.issparse(values):
+        found = first_beyond(values.data, largest)
+        if found is None:
+            return None
+        return int(np.searchsorted(values.indptr, found[0], side="right")) - 1, found[1]
+    if values.size == 0 or values.dtype.kind != "f":
+        return None
+    step = max(1, SCANNED_AT_ONCE * len(values) // values.size)
+    for first in range(0, len(values), step):
+        part = values[first : first + step]
+        # One entry that is too large makes the sum of squares too large; faster than max and min.
+        if float(np.vdot(part, part)) < largest**2:
+            continue
+        largest = min(largest, float(np.finfo(values.dtype).max))
+        if not (part.max() <= largest and part.min() >= -largest):  # also True for NaN
+            wrong = ~(np.abs(part) <= largest)
+            at = np.unravel_index(int(wrong.argmax()), wrong.shape)
+            return first + int(at[0]), float(part[at])
+    return None
+
+
+def check_magnitudes(values, what, largest=LARGEST):
+    """Raise ValueError for the first entry that is NaN or too large.
+
+    what : str
+        Subject and verb of the message, such as "X[3] contains".
+    """
+    wrong = first_beyond(values, largest)
+    if wrong is not None:
+        raise ValueError(f"{what} {complaint(wrong[1], largest)}")
+
+
+def complaint(value, largest=LARGEST):
+    """Return a description of an invalid feature value, with advice."""
+    if not np.isfinite(value):
+        return "NaN or infinity"
+    return f"{value:g}, expected at most {largest:g} so that squares are finite; scale the features"
 
 
 def is_sized(value):

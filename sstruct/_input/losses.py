@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sstruct._checks.arrays import is_sized
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST, is_sized
 from sstruct._checks.shown import shortened
 
 NAMES = ("hamming", "hamming-count", "balanced")

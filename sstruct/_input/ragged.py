@@ -14,26 +14,29 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 
 from sstruct._checks.arrays import (
+    LARGEST,
     NUMBERS,
     array_of,
     as_floats,
     check_depth,
     check_unmasked,
+    complaint,
     concatenated,
     contiguous,
+    first_beyond,
     is_empty,
     is_sized,
     items_of,
     real_array,
 )
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
-from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import brief, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
 from sstruct._input.frames import check_names, column_names
 from sstruct._input.labels import (
     as_labels,
+    check_reserved,
     concatenate_labels,
     encode,
     is_label,
@@ -43,7 +46,6 @@ from sstruct._input.labels import (
     object_array,
     training_classes,
 )
-from sstruct._input.padding import check_reserved
 from sstruct._input.partial import place_of
 from sstruct._input.per_sample import PerSample
 from sstruct.sequences import Sequences, check_sequences
@@ -212,8 +214,8 @@ def pack_nodes(expected, X, *, numeric=True):
         raise NoNodesError(NO_NODES, nodes.empty)
     if nodes.n_features == 0:
         raise ValueError("X has 0 features, expected at least 1")
-    if numeric:
-        _check_magnitudes(nodes)
+    if numeric and (found := first_beyond(nodes.flat)) is not None:
+        raise _beyond(nodes, *found)
     known = expected.feature_names
     if known is not None and nodes.feature_names is not None:
         what = "X" if isinstance(X, Sequences) else "X[0]"
@@ -376,7 +378,9 @@ def numeric_rows(array, name):
             array = array.copy()
             array.sum_duplicates()
         return array
-    return contiguous(as_floats(array, name))
+    if array.dtype not in (np.float32, np.float64):
+        array = as_floats(array, name)
+    return contiguous(array)
 
 
 def _as_it_is(array, name):
@@ -427,7 +431,9 @@ def pack_rows(expected, X):
         flat.shape[1],
         getattr(target, "feature_names_in_", None),
     )
-    _check_magnitudes(nodes)
+    found = first_beyond(nodes.flat)
+    if found is not None:
+        raise _beyond(nodes, *found)
     return nodes
 
 
@@ -437,20 +443,14 @@ def _stand_in(name):
     return type(name, (BaseEstimator,), {})
 
 
-def _check_magnitudes(nodes):
-    is_sparse = sparse.issparse(nodes.flat)
-    found = first_beyond(nodes.flat.data if is_sparse else nodes.flat)
-    if found is None:
-        return
-    row, value = found
-    if is_sparse:
-        row = np.searchsorted(nodes.flat.indptr, row, side="right") - 1
+def _beyond(nodes, row, value):
+    """Return the error about a feature that is NaN or too large."""
     i = nodes.sample_of(row)
     where = "" if nodes.form == "rows" else f" at node {row - nodes.offsets[i]}"
     if not np.isfinite(value):
         advice = _nan_advice(nodes, i, row) if np.isnan(value) and where else ""
-        raise ValueError(f"X[{i}] contains {complaint(value)}{where}{advice}")
-    raise ValueError(f"X[{i}] contains{where} the feature {complaint(value)}")
+        return ValueError(f"X[{i}] contains {complaint(value)}{where}{advice}")
+    return ValueError(f"X[{i}] contains{where} the feature {complaint(value)}")
 
 
 def _nan_advice(nodes, i, row):
@@ -480,18 +480,16 @@ def flat_labels(y, nodes, structure, convert=as_labels):
     convert : callable
         `as_labels`, or `label_array` to accept labels that are not classes.
     """
-    check_target(y, structure.estimator_name)
+    is_list_of_arrays = type(y) is list and len(y) > 0 and type(y[0]) is np.ndarray
+    if not is_list_of_arrays:  # fewer checks apply to these
+        check_target(y, structure.estimator_name)
     rules = {"place": lambda row: f"y{_place_of(row, nodes)}"}
     if convert is as_labels:
         rules = label_rules(structure, **rules)
     if nodes.form == "rows":
         return labels_of_rows(y, len(nodes), **rules)
-    y = items_of(y)
-    strange = isinstance(y, str | bytes | Mapping | Set) or sparse.issparse(y)
-    if strange or not isinstance(y, Iterable) or not is_sized(y):
-        raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
-    if isinstance(y, Sequences):
-        check_sequences(y, "y")
+    if not is_list_of_arrays:
+        y = _label_sequences(y)
     if len(y) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
     if isinstance(y, Sequences):
@@ -515,6 +513,17 @@ def flat_labels(y, nodes, structure, convert=as_labels):
         wrong = np.flatnonzero([len([*item]) for item in y] != nodes.lengths)
         raise ValueError(f"y[{wrong[0]}] contains a different number of labels than its length")
     return labels
+
+
+def _label_sequences(y):
+    """Return y, or its items, after checking that it contains a label sequence for each sample."""
+    y = items_of(y)
+    strange = isinstance(y, str | bytes | Mapping | Set) or sparse.issparse(y)
+    if strange or not isinstance(y, Iterable) or not is_sized(y):
+        raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
+    if isinstance(y, Sequences):
+        check_sequences(y, "y")
+    return y
 
 
 def _place_of(row, nodes):
@@ -706,8 +715,6 @@ def check_node_weights(sample_weight, nodes):
 
     With node weights, the weight of every sample is 1.
     """
-    if sample_weight is None:
-        return np.ones(len(nodes)), None
     check_depth(sample_weight, "sample_weight")
     sample_weight = items_of(sample_weight)
     if nodes.form == "rows" or not is_of_nodes(sample_weight):
@@ -769,6 +776,8 @@ class LabeledNodes:
     classes : ndarray of shape (K,)
     codes : ndarray of int32 of shape (n_nodes,)
         Class index of each node, -1 for labels that are not classes.
+    counts : ndarray of shape (n_used,)
+        Weight of each used node: sample weight times node weight.
     """
 
     weights: np.ndarray
@@ -777,13 +786,7 @@ class LabeledNodes:
     used: np.ndarray
     classes: np.ndarray
     codes: np.ndarray
-
-    def counts(self, sizes=None):
-        """Return the weight of each used node: sample weight times node weight times size."""
-        counts = self.weights[self.sample]
-        for factor in (self.node_weights, sizes):
-            counts = counts if factor is None else counts * factor
-        return counts[self.used]
+    counts: np.ndarray
 
 
 def labeled_nodes(structure, nodes, labels, sample_weight, completion=None):
@@ -792,11 +795,14 @@ def labeled_nodes(structure, nodes, labels, sample_weight, completion=None):
     With a Completion, all nodes of samples with some known label are used. Codes are labels, not
     states, and completed labels have weight 0 in the loss.
     """
-    weights, node_weights = check_node_weights(sample_weight, nodes)
-    sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
-    labeled = ~is_label(labels, structure.ignore_label)
+    lengths, ignored = nodes.lengths, structure.ignore_label
+    weights, node_weights = np.ones(len(lengths)), None
+    if sample_weight is not None:
+        weights, node_weights = check_node_weights(sample_weight, nodes)
+    sample = np.repeat(np.arange(len(lengths)), lengths)
+    labeled = np.ones(len(labels), bool) if ignored is None else ~is_label(labels, ignored)
     if node_weights is not None:
-        total = np.bincount(sample, weights=node_weights * labeled, minlength=len(nodes))
+        total = np.bincount(sample, weights=node_weights * labeled, minlength=len(lengths))
         wrong = np.flatnonzero(total > LARGEST)
         if len(wrong):
             raise ValueError(
@@ -816,10 +822,11 @@ def labeled_nodes(structure, nodes, labels, sample_weight, completion=None):
     if completion is not None:
         node_weights = used * (1.0 if node_weights is None else node_weights)
         codes = completion.codes // completion.n_states
-        used = (np.bincount(sample[used], minlength=len(nodes)) > 0)[sample]
+        used = (np.bincount(sample[used], minlength=len(lengths)) > 0)[sample]
         if (node_weights[used] == 1).all():
             node_weights = None
-    return LabeledNodes(weights, node_weights, sample, used, classes, codes)
+    counts = weights[sample] if node_weights is None else weights[sample] * node_weights
+    return LabeledNodes(weights, node_weights, sample, used, classes, codes, counts[used])
 
 
 def known_labels(structure, nodes, labels, sample_weight):

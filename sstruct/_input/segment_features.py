@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, listed
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST, array_of, listed
 from sstruct._checks.shown import shortened
 from sstruct._problems.segment.segment_arguments import FEATURE_KINDS, SegmentRows
 

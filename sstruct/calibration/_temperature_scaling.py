@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.parameters import check_number
+from sstruct._checks.parameters import check_number, random_of
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.calibration.held_out_loss import HeldOut, mean_loss
 from sstruct._estimators.calibration.temperature import fit_temperature
@@ -25,7 +25,6 @@ from sstruct._estimators.core.fitted_state import (
 from sstruct._estimators.core.meta_estimator import inner_estimator
 from sstruct._estimators.core.missing_methods import AvailableIf
 from sstruct._input.label_schemes import LabelCodes, spans_in
-from sstruct._solvers.core.seed import random_of
 from sstruct.calibration._held_out import HeldOutPredictor
 from sstruct.spans import Scheme
 

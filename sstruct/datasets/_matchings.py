@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sstruct._checks.parameters import check_number
-from sstruct._solvers.core.seed import random_of
+from sstruct._checks.parameters import check_number, random_of
 from sstruct.datasets._synthetic import Arrays, RandomState, _as_size, _check_counts
 
 

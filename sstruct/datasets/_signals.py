@@ -6,8 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from sstruct._checks.parameters import check_choice
-from sstruct._solvers.core.seed import random_of
+from sstruct._checks.parameters import check_choice, random_of
 from sstruct.datasets._synthetic import Arrays, RandomState, _check_counts, _check_lengths
 
 KINDS = ("mean", "variance", "trend")

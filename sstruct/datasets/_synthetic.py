@@ -11,9 +11,8 @@ from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 from sstruct._checks.arrays import flag, is_sized
-from sstruct._checks.parameters import check_number
+from sstruct._checks.parameters import check_number, random_of
 from sstruct._checks.shown import shortened
-from sstruct._solvers.core.seed import random_of
 from sstruct.datasets._fetched import Data, answer
 
 Arrays = list[np.ndarray]

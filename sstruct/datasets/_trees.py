@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sstruct._solvers.core.seed import random_of
+from sstruct._checks.parameters import random_of
 from sstruct.datasets._synthetic import RandomState, _as_size, _check_counts, _check_lengths
 from sstruct.inference import dependency_tree
 

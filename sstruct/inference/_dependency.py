@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import flag, real_array
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST, flag, real_array
 from sstruct._oracles.dependency._projective_tree import ProjectiveTreeDecoder
 from sstruct._oracles.dependency._spanning_tree import SpanningTreeDecoder
 

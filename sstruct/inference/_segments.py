@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import real_array, refuse_sparse
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST, real_array, refuse_sparse
 from sstruct._checks.shown import plain
 from sstruct._input.durations import ANY_DURATION, duration_limits
 from sstruct._input.durations import duration_bins as as_bins

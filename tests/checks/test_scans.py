@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct._checks._scans import in_range, is_canonical, rises
-from sstruct._checks.magnitudes import AT_ONCE, first_beyond
+from sstruct._checks.arrays import SCANNED_AT_ONCE, first_beyond
 
 SMALL = st.lists(st.integers(-2, 5), max_size=8)
 
@@ -35,10 +35,10 @@ def test_pointers_are_checked():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f8"])
-@pytest.mark.parametrize("at", [0, 3, AT_ONCE, 2 * AT_ONCE + 1])
+@pytest.mark.parametrize("at", [0, 3, SCANNED_AT_ONCE, 2 * SCANNED_AT_ONCE + 1])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, -10.5, 11])
 def test_first_beyond(dtype, at, wrong):
-    values = np.full(2 * AT_ONCE + 2, 10.0).astype(dtype)
+    values = np.full(2 * SCANNED_AT_ONCE + 2, 10.0).astype(dtype)
     assert first_beyond(values, 10) is None
     values[at] = wrong
     values[-1] = np.nan

@@ -11,8 +11,8 @@ from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._oracles.label_set._cut import LabelCut
 from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
-from sstruct._problems.chain._chain_sums import ChainLabelings
 from sstruct._problems.chain._chain_problem import ChainProblem
+from sstruct._problems.chain._chain_sums import ChainLabelings
 from sstruct._problems.core._sums import sum_blocks
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel

@@ -17,11 +17,11 @@ from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._snapshot import snapshot
 from sstruct._solvers.core._state import DualState
-from sstruct._solvers.frank_wolfe import lag as lags
+from sstruct._solvers.frank_wolfe import visit_order
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
-from sstruct._solvers.frank_wolfe.lag import Lag
+from sstruct._solvers.frank_wolfe.visit_order import Lag
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
 from tests.estimators.same_bits import assert_same_bits, check_resuming
@@ -278,10 +278,10 @@ def test_the_lag_follows_from_what_visits_gain_together():
     ],
 )
 def test_small_fits_go_in_order(monkeypatch, n_blocks, work, in_order, expected):
-    monkeypatch.setattr(lags, "FEWEST_BLOCKS", 100)
-    monkeypatch.setattr(lags, "LEAST_WORK", 3e5)
+    monkeypatch.setattr(visit_order, "FEWEST_BLOCKS", 100)
+    monkeypatch.setattr(visit_order, "LEAST_WORK", 3e5)
     problem = SimpleNamespace(n_blocks=n_blocks, oracle_work=work, in_order=in_order)
-    assert lags.may_be_at_once(problem) == expected
+    assert visit_order.may_be_at_once(problem) == expected
 
 
 def alike(n):
@@ -300,7 +300,7 @@ def alike(n):
 def test_the_dual_never_falls_where_samples_are_alike(monkeypatch, n, solver, lam):
     # Visits go on at once until the dual has fallen.
     for name in ("MOST_ALONE", "MOST_LOSS", "LITTLE_LOSS"):
-        monkeypatch.setattr(lags, name, 9.0)
+        monkeypatch.setattr(visit_order, name, 9.0)
     seen = []
     learn = Lag._learn
     monkeypatch.setattr(Lag, "_learn", lambda self, share: (seen.append(share), learn(self, share)))

@@ -4,17 +4,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
-from sstruct._checks.arrays import is_empty, is_sized, items_of
-from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._checks.arrays import complaint, first_beyond, is_empty, is_sized, items_of
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._input.class_scores import score_columns
 from sstruct._input.edge_features import PAIR, join_edge_features, split_edge_features
 from sstruct._input.frames import check_names
+from sstruct._input.labels import refuse_padding
 from sstruct._input.losses import class_weighted_costs, node_costs
-from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import (
     Nodes,
     labeled_nodes,
@@ -89,13 +87,10 @@ def pack_chains(expected_input, X, model=None):
 
 
 def _check_edge_magnitudes(nodes):
-    rows = nodes.edge_rows
-    wrong = first_beyond(rows.data if sparse.issparse(rows) else rows)
+    wrong = first_beyond(nodes.edge_rows)
     if wrong is None:
         return
     row, value = wrong
-    if sparse.issparse(rows):
-        row = np.searchsorted(rows.indptr, row, side="right") - 1
     i = int(np.searchsorted(nodes.edge_offsets, row, side="right")) - 1
     step = row - nodes.edge_offsets[i]
     raise ValueError(f"the edge features of X[{i}] at step {step} contain {complaint(value)}")
@@ -164,7 +159,8 @@ class LabeledChains:
         if sample_weight is not None:
             refuse_lengths(sample_weight, nodes.lengths)
         labels = structure.labels(y, nodes)
-        refuse_padding(structure, y, labels, nodes)
+        if isinstance(y, np.ndarray) or nodes.form == "stacked":  # lists are not padded
+            refuse_padding(structure, y, labels, nodes)
         labeled = labeled_nodes(structure, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
@@ -178,8 +174,7 @@ class LabeledChains:
             check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
         if structure.ties_transitions:
             self.groups = transition_groups(structure.transitions, self.classes, self.masks[0])
-        counts = labeled.counts()
-        truth = self.codes[used], counts
+        truth = self.codes[used], labeled.counts
         cost, divided = node_costs(structure.loss, *truth, len(self.classes), structure.loss_names)
         if structure.class_weight is not None:
             cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)
@@ -200,7 +195,7 @@ class LabeledChains:
         self.total_weight = float(weights[n_labeled > 0].sum())
         self.sample_weight = weights[self._sample]
         row_weight = weights[sample] * used
-        in_loss = counts / (n_labeled[sample[used]] if divided else 1)
+        in_loss = labeled.counts / (n_labeled[sample[used]] if divided else 1)
         cost = mean_cost(cost, self.codes[used], in_loss, row_weight.sum())
         copies = 0 if self.copies_end is None else self.sample_weight @ self.copies_end
         self.trained = TrainedNodes(

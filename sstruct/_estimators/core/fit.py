@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from sstruct._checks.parameters import is_integer
+from sstruct._checks.parameters import drawn_seed, is_integer
 from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.fit_warnings import fit_warnings, warn_of_data
 from sstruct._estimators.core.fitted_model import FittedModel
@@ -21,7 +21,6 @@ from sstruct._kernels._storage import return_freed_memory
 from sstruct._solvers.core.best_weights import BestWeights
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.progress import progress
-from sstruct._solvers.core.seed import drawn_seed
 from sstruct._solvers.core.solver import Options, Setup, objective_at
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import kept_warm_start, rescaled

@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from sstruct._checks.arrays import check_depth, is_partitioned
+from sstruct._checks.parameters import random_of
 from sstruct._compat import num_samples
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._input.indicator import is_indicator
 from sstruct._problems.core._rows import is_mapped
 from sstruct._solvers.core._state import aligned_zeros
-from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.core.solver import Solution
 from sstruct._solvers.core.status import Status
 

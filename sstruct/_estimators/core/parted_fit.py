@@ -7,6 +7,7 @@ from joblib.parallel import get_active_backend
 from scipy import sparse
 
 from sstruct._checks.arrays import is_partitioned, is_sized
+from sstruct._checks.parameters import random_of
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_partitions import DaskPartitions
 from sstruct._cluster.partition import changed, cuts
@@ -19,7 +20,6 @@ from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.training import Quality, Samples, Training, have_same_values
 from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
 from sstruct._input.threads import active_client, in_task
-from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.partitioned_blocks import (
     PartitionedBlocks,
     facts_of,

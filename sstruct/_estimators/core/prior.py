@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
-from sstruct._checks.arrays import real_array
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST, real_array
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.online import OF_DATA, check_same_classes, settled

@@ -14,6 +14,7 @@ from sstruct._estimators.core.rescaling import SEARCHES
 from sstruct._input.class_scores import parsed
 from sstruct._input.labels import (
     as_labels,
+    check_reserved,
     concatenate_labels,
     encode,
     find_classes,
@@ -21,7 +22,6 @@ from sstruct._input.labels import (
     object_array,
 )
 from sstruct._input.losses import NAMES, check_loss
-from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import ExpectedInput, NoNodesError, check_node_weights, flat_labels
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlaneFit
@@ -382,9 +382,10 @@ class NodeStructure(Structure):
     def truth_of_nodes(self, classes, nodes, y, sample_weight):
         """Return the index of the label of each of the Nodes, and their weights."""
         labels = self.labels(y, nodes)
-        of_samples, of_nodes = check_node_weights(sample_weight, nodes)
-        weights = np.repeat(of_samples, nodes.lengths)
-        weights = weights if of_nodes is None else of_nodes
+        weights = np.ones(len(labels))
+        if sample_weight is not None:
+            of_samples, of_nodes = check_node_weights(sample_weight, nodes)
+            weights = np.repeat(of_samples, nodes.lengths) if of_nodes is None else of_nodes
         weights[is_label(labels, self.parameters.get("ignore_label"))] = 0
         return encode(labels, classes), weights
 

@@ -13,9 +13,8 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, milp
 from sklearn.base import BaseEstimator
 
-from sstruct._checks.arrays import real_array
+from sstruct._checks.arrays import LARGEST, first_beyond, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
-from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._checks.parameters import check_number
 from sstruct._checks.shown import shortened
 

@@ -11,6 +11,7 @@ from sstruct._checks.arrays import (
     NUMBERS,
     array_of,
     as_floats,
+    check_magnitudes,
     is_sized,
     items_of,
     listed_samples,
@@ -19,7 +20,6 @@ from sstruct._checks.arrays import (
     without_view,
 )
 from sstruct._checks.compressed import as_csr, check_compressed
-from sstruct._checks.magnitudes import check_magnitudes
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import (
     as_labels,

@@ -11,9 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import NUMBERS, array_of, check_unmasked, is_empty, is_sized, items_of
+from sstruct._checks.arrays import (
+    LARGEST,
+    NUMBERS,
+    array_of,
+    check_magnitudes,
+    check_unmasked,
+    is_empty,
+    is_sized,
+    items_of,
+)
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed
-from sstruct._checks.magnitudes import LARGEST, check_magnitudes
 from sstruct._checks.shown import plain
 from sstruct._estimators.graph.graph_training import Graphs
 from sstruct._input.frames import check_names, column_names

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sstruct._checks.magnitudes import LARGEST
-from sstruct._checks.parameters import Range, check_choice, is_real
+from sstruct._checks.arrays import LARGEST
+from sstruct._checks.parameters import Range, check_choice, is_real, random_of
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.distribution import BlockDistribution, IndependentNodes
 from sstruct._estimators.core.structure import NodeStructure, Structure
@@ -20,7 +20,7 @@ from sstruct._estimators.graph.free_nodes import free_nodes, state_scores
 from sstruct._estimators.graph.graph_samples import pack_graphs
 from sstruct._estimators.graph.graph_state import GRAPH_STATE, INFERENCE
 from sstruct._estimators.graph.graph_training import LabeledGraphs, check_feature_need
-from sstruct._input.padding import refuse_padding
+from sstruct._input.labels import refuse_padding
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels
 from sstruct._input.threads import n_threads
@@ -28,7 +28,6 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._problems.graph.graph_arguments import PAIRWISE, WITH_FEATURES, attractive_edges
-from sstruct._solvers.core.seed import random_of
 
 MODELS = PAIRWISE[1:]
 

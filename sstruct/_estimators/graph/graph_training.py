@@ -221,7 +221,8 @@ class LabeledGraphs:
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
         if labeled.node_weights is not None:
             sizes = sizes * labeled.node_weights
-        truth = codes[used], labeled.counts(graphs.sizes)
+        counts = labeled.counts if graphs.sizes is None else labeled.counts * graphs.sizes[used]
+        truth = codes[used], counts
         cost, divided = node_costs(structure.loss, *truth, len(self.classes))
         if structure.class_weight is not None:
             cost = class_weighted_costs(cost, structure.class_weight, self.classes, *truth)

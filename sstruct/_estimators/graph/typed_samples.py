@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import (
     check_depth,
+    check_magnitudes,
     concatenated,
     is_empty,
     is_sized,
@@ -18,7 +19,6 @@ from sstruct._checks.arrays import (
     real_array,
 )
 from sstruct._checks.compressed import as_csr, check_compressed, stacked
-from sstruct._checks.magnitudes import check_magnitudes
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.graph_samples import edge_pairs
@@ -187,7 +187,7 @@ def _features(parts, t, expected):
         expected = part.shape[1] if expected is None else expected
         if part.shape[1] != expected:
             raise ValueError(f"{what} have {part.shape[1]} columns, expected {expected}")
-        check_magnitudes(part.data if sparse.issparse(part) else part, f"{what} contain")
+        check_magnitudes(part, f"{what} contain")
         out.append(part)
         if part.shape[0]:
             some.append(part)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sstruct._checks.arrays import check_depth, is_sized
+from sstruct._checks.parameters import random_of
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.distribution import BlockDistribution, IndependentNodes
 from sstruct._estimators.core.structure import Structure
@@ -29,19 +30,18 @@ from sstruct._estimators.graph.typed_training import (
 from sstruct._input.label_constraints import check_constraints_parameter
 from sstruct._input.labels import (
     as_labels,
+    check_reserved,
     concatenate_labels,
     encode,
     find_classes,
     is_label,
     object_array,
 )
-from sstruct._input.padding import check_reserved
 from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_weights
 from sstruct._input.threads import n_threads
 from sstruct._problems.core._decode import decode
 from sstruct._problems.graph._max_marginals import max_marginals
-from sstruct._solvers.core.seed import random_of
 
 LOSSES = ("hamming", "hamming-count", "balanced")
 

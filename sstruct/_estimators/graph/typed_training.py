@@ -9,9 +9,8 @@ from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.graph.constraint_terms import hard_terms
 from sstruct._estimators.graph.graph_training import LabeledGraphs, LabeledRows, rows_of
 from sstruct._estimators.graph.typed_constraints import check_satisfied, typed_constraint_rows
-from sstruct._input.labels import encode, is_label, object_array, training_classes
+from sstruct._input.labels import check_reserved, encode, is_label, object_array, training_classes
 from sstruct._input.losses import class_weights, node_costs
-from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel

@@ -9,9 +9,8 @@ from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.label_set.label_set_training import blocks_of_weight
-from sstruct._input.labels import encode, is_one_label, shortened, training_classes
+from sstruct._input.labels import check_reserved, encode, is_one_label, shortened, training_classes
 from sstruct._input.losses import class_weights
-from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import check_weights, flat_labels
 from sstruct._problems.core._rows import AT_ONCE, compressed
 from sstruct._problems.label_set._multiclass import MulticlassProblem

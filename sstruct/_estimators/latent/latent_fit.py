@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from sstruct._checks.parameters import Range, check_values
+from sstruct._checks.parameters import Range, check_values, random_of
 from sstruct._checks.shown import shortened
 from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM
@@ -26,7 +26,6 @@ from sstruct._estimators.latent.starts import (
     randomly_weighted,
     seeded,
 )
-from sstruct._solvers.core.seed import random_of
 
 # A table of transitions between the states of one label then has 10^8 entries.
 MOST_STATES = 10_000

@@ -10,13 +10,13 @@ from sstruct._checks.arrays import (
     NUMBERS,
     array_of,
     as_floats,
+    check_magnitudes,
     items_of,
     listed_samples,
     listed_targets,
     sample_dict,
     without_view,
 )
-from sstruct._checks.magnitudes import check_magnitudes
 from sstruct._input.labels import as_labels, is_label, masked_as_none
 
 KEYS = ("features", "pairs", "shape", "unmatched_rows", "unmatched_columns")

@@ -9,15 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import (
+    LARGEST,
     NUMBERS,
     array_of,
     as_floats,
     check_depth,
+    first_beyond,
     is_empty,
     is_sized,
     items_of,
 )
-from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._input.completion import KnownOutputs
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import Nodes, pack_nodes

@@ -7,16 +7,19 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import (
+    LARGEST,
     NUMBERS,
     array_of,
     as_floats,
+    check_magnitudes,
+    complaint,
+    first_beyond,
     is_sized,
     items_of,
     listed_samples,
     listed_targets,
     without_view,
 )
-from sstruct._checks.magnitudes import LARGEST, check_magnitudes, complaint, first_beyond
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.labels import as_labels, is_label, masked_as_none

@@ -19,8 +19,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from sstruct._checks.arrays import contiguous, real_array, refuse_sparse
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST, contiguous, real_array, refuse_sparse
 from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
 from sstruct._kernels._interruption cimport look_after

@@ -30,7 +30,7 @@ from sstruct._oracles.segment._segment_terms cimport FORBIDDEN, REQUIRED, segmen
 
 import numpy as np
 
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST
 from sstruct._oracles.segment.duration_ranges import duration_ranges
 
 LONGEST = np.iinfo(np.int32).max    # starts are stored as int32

@@ -9,8 +9,7 @@ from math import prod
 
 import numpy as np
 
-from sstruct._checks.arrays import real_array
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST, real_array
 from sstruct._problems.core._rows import padded_labels
 
 

@@ -21,7 +21,7 @@ from sstruct._problems.custom._callable cimport CallableProblem
 
 import numpy as np
 
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST
 from sstruct._problems.custom.c_functions import capsule_of
 
 cdef double MOST = LARGEST

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import contiguous
+from sstruct._checks.arrays import LARGEST, contiguous, first_beyond
 from sstruct._checks.compressed import as_csr, check_compressed
-from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._checks.parameters import is_real
 from sstruct._checks.shown import shortened
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference

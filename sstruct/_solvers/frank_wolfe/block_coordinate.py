@@ -11,7 +11,6 @@ import numpy as np
 
 from sstruct._kernels._clock import seconds
 from sstruct._problems.core.kept_arrays import kept_array
-from sstruct._problems.core.shards import shards_of
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
@@ -23,7 +22,7 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, a
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.constants import Constants
-from sstruct._solvers.frank_wolfe.lag import MOST, Lag, may_be_at_once
+from sstruct._solvers.frank_wolfe.visit_order import MOST_LAG, Lag, may_be_at_once, shards_of
 
 STEPS = {kind.name.lower(): kind for kind in StepKind}
 SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
@@ -70,7 +69,7 @@ class FrankWolfeFit(Solver):
 
     takes: ClassVar[dict] = {}
     has_dual_weights = True
-    most_lag = MOST
+    most_lag = MOST_LAG
 
     def __init__(self, setup, state=None):
         super().__init__(setup)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._checks.parameters import seed_of
 from sstruct._problems.map.map_arguments import disagreement, project
 from sstruct._solvers.core._rescale import reload_losses
-from sstruct._solvers.core.seed import seed_of
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._checks.parameters import check_number
+from sstruct._checks.parameters import check_number, seed_of
 from sstruct._oracles.mrf._ray_walk import RayWalk
 from sstruct._problems.graph.grid_edges import grid_edges
 from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
 from sstruct._problems.map._rounding import SequentialRounding
-from sstruct._solvers.core.seed import seed_of
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent, ascend
 from sstruct.inference._applications.rays import checked_rays, checked_shape, checked_sums

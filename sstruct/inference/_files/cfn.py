@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.arrays import LARGEST
 from sstruct.inference._files.tokens import Tokens
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.packing import MOST_NODES

@@ -5,15 +5,16 @@ import math
 import numpy as np
 
 from sstruct._checks.arrays import (
+    LARGEST,
     array_of,
     concatenated,
     concatenated_rows,
+    first_beyond,
     is_sized,
     listed,
     real_array,
     without_view,
 )
-from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._checks.shown import shortened
 
 # Exclusive limit on the labels of all nodes, and on the entries of a factor's table.

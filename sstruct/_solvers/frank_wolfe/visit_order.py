@@ -1,4 +1,9 @@
-"""Number of concurrent visits, adapted to the gain of their combined moves."""
+"""Order of visits: shards of memory-mapped data, and the number of concurrent visits."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from sstruct._problems.core.kept_arrays import MOST_COUNTED
 from sstruct._solvers.core.checkpoint import note
@@ -10,7 +15,7 @@ from sstruct._solvers.core.checkpoint import note
 # 1.01 to 1.05 and 1.04 to 1.10 of the work of sequential visits, on CoNLL-2000 1.01 with a lag of
 # three, on Yeast 1.00 with a lag of one and a large multiple with more
 # (benchmarks/notes/machines.md).
-MOST = 3
+MOST_LAG = 3
 # Fits with fewer blocks, or with less oracle work per pass, use sequential visits: each of 40
 # images determines a large part of w, and digits (1,797 blocks, 77,000) take 1.05 to 1.11 times the
 # work with a lag of one, although their passes are too short for several threads. EWT tags have
@@ -28,6 +33,74 @@ LITTLE_LOSS = 0.08
 UPDATE_EVERY = 4
 
 
+@dataclass(frozen=True)
+class Shard:
+    """Consecutive blocks, and the rows of features that their visits read.
+
+    Attributes
+    ----------
+    first, last : int
+        Range [first, last) of its blocks.
+    rows : list of (FeatureRows, int, int)
+        Ranges [first, last) of rows.
+    n_bytes : int
+        Size of these rows.
+    """
+
+    first: int
+    last: int
+    rows: list
+    n_bytes: int
+
+    def preload(self):
+        """Read the rows from disk, in order, if they are memory-mapped."""
+        for features, first, last in self.rows:
+            features.preload(first, last)
+
+
+def shards_of(problem, most):
+    """Divide the blocks of a problem into shards of about equal size.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    most : float
+        Largest size of a shard's features in bytes, if blocks are small.
+
+    Returns
+    -------
+    list of Shard
+        In order, covering all blocks. A single shard if there are no rows of features in the order
+        of the blocks. O(n_blocks).
+    """
+    n = problem.n_blocks
+    if most == np.inf:
+        return [Shard(0, n, [], 0)]
+    features = problem.feature_rows()
+    if any((np.diff(start) < 0).any() for _, start in features):
+        features = []
+    ends = [np.append(start, rows.n_rows) for rows, start in features]
+    before = np.zeros(n + 1, dtype=np.int64)
+    for (rows, _), end in zip(features, ends, strict=True):
+        before += rows.bytes_before(end)
+    total = int(before[n] - before[0])
+    count = int(min(max(np.ceil(total / most), 1), n))
+    cuts = np.searchsorted(before, before[0] + total * np.arange(1, count) / count)
+    cuts = np.unique(np.concatenate([[0], cuts, [n]]))
+    return [
+        Shard(
+            first,
+            last,
+            [
+                (rows, int(end[first]), int(end[last]))
+                for (rows, _), end in zip(features, ends, strict=True)
+            ],
+            int(before[last] - before[first]),
+        )
+        for first, last in pairwise(cuts.tolist())
+    ]
+
+
 def may_be_at_once(problem):
     """Whether a fit may have concurrent visits."""
     n = problem.n_blocks
@@ -35,7 +108,7 @@ def may_be_at_once(problem):
 
 
 class Lag:
-    """The lag of the passes of a fit, from 0 to `MOST`.
+    """The lag of the passes of a fit, from 0 to `MOST_LAG`.
 
     Parameters
     ----------
@@ -46,7 +119,7 @@ class Lag:
 
     loss, n_seen = 0.0, 0
 
-    def __init__(self, state, most=MOST):
+    def __init__(self, state, most=MOST_LAG):
         self.state, self.most, self.now = state, most, min(1, most)
 
     def begin(self):
