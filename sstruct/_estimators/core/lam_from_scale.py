@@ -1,6 +1,7 @@
 """Compute ``lam="auto"`` and ``pairwise_scale="auto"`` from the size and scale of the data."""
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -84,7 +85,7 @@ class Scale:
 
 def scale_of(nodes, total_weight):
     """Return the Scale of TrainedNodes, given the total weight of the samples."""
-    moments = _joined(_chunk_moments(nodes.features, nodes.weight), nodes.features.shape[1])
+    moments = _moments(nodes.features, nodes.weight)
     return Scale(moments, total_weight, replace(nodes, features=None, weight=None))
 
 
@@ -94,7 +95,7 @@ def joined(scales):
     weights = np.array([scale.total_weight for scale in scales])
     nodes = weights * [part.n_nodes for part in parts]
     costs = nodes * [part.mean_cost for part in parts]
-    moments = _joined(scale.moments for scale in scales)
+    moments = reduce(_merged, [scale.moments for scale in scales])
     spread = 1.0
     if any(part.cost_spread != 1 for part in parts):
         squares = costs @ [part.mean_cost * part.cost_spread for part in parts]
@@ -218,7 +219,7 @@ def feature_spread(features, weights, bias):
     float
         Infinite if squares of features overflow.
     """
-    return _spread(_joined(_chunk_moments(features, weights), features.shape[1]), bias)
+    return _spread(_moments(features, weights), bias)
 
 
 def _spread(moments, bias):
@@ -243,34 +244,32 @@ def _spread(moments, bias):
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _joined(sums, n_features=None):
-    """Combine the moments of disjoint subsets of the rows."""
-    total, out = 0.0, None
-    for part, here, center, spread in sums:
-        if out is None:
-            total, out = part, (here, center, spread)
-            continue
-        present, mean, squares = out
-        # The means of subsets differ: add their squared deviations from the common mean.
-        step = center - mean
-        squares = squares + spread + step**2 * (total * part / (total + part))
-        out = present + here, mean + step * (part / (total + part)), squares
-        total += part
-    return (total, *(np.zeros((3, n_features)) if out is None else out))
-
-
-def _chunk_moments(features, weights):
-    """Yield the moments of chunks of rows, since features may be on disk."""
+def _moments(features, weights):
+    """Return the moments of rows, which are read in chunks, since features may be on disk."""
     if sparse.issparse(features):
         at = np.arange(0, features.nnz, max(AT_ONCE, features.shape[1]))
         cuts = np.unique(np.r_[0, np.searchsorted(features.indptr, at), features.shape[0]])
     else:
         step = max(1, AT_ONCE // max(1, features.shape[1]))
         cuts = np.r_[np.arange(0, len(features), step), len(features)]
+    moments = None
     for a, b in pairwise(cuts):
         weight = weights[a:b]
         if weight.any():
-            yield weight.sum(), *_sums(features[a:b], weight, weight.sum())
+            part = weight.sum(), *_sums(features[a:b], weight, weight.sum())
+            moments = part if moments is None else _merged(moments, part)
+    return (0.0, *np.zeros((3, features.shape[1]))) if moments is None else moments
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _merged(moments, others):
+    """Return the moments of two disjoint subsets of the rows, given those of each."""
+    total, present, mean, squares = moments
+    part, here, center, spread = others
+    # The means of subsets differ: add their squared deviations from the common mean.
+    step = center - mean
+    squares = squares + spread + step**2 * (total * part / (total + part))
+    return total + part, present + here, mean + step * (part / (total + part)), squares
 
 
 def _sums(rows, weight, total):
