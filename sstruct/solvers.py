@@ -721,11 +721,14 @@ SOLVER_OF_NAME = {
         GDMM,
     )
 }
+# The objects with default options that names are short for.
+DEFAULT_SOLVERS = {name: solver() for name, solver in SOLVER_OF_NAME.items()}
 
 
 def _auto_sampling(problem, costly):
     """Return the value of ``sampling="auto"``: sequential for data larger than memory."""
-    if sum(rows.mapped_bytes for rows, _ in problem.feature_rows()) > _working_memory():
+    mapped = sum(rows.mapped_bytes for rows, _ in problem.feature_rows())
+    if mapped and mapped > _working_memory():
         return "sequential"
     return "gap" if costly else "permutation"
 

@@ -1,5 +1,7 @@
 """ChainStructure: sequences of nodes, whose labels depend on the labels of their neighbors."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
@@ -63,12 +65,12 @@ class ChainStructure(Windowed, NodeStructure):
         if self.ties_transitions:
             check_transitions(self.transitions)
 
-    @property
+    @cached_property
     def ties_transitions(self):
         """Whether `transitions` has groups that share a weight, and is neither True nor False."""
         return not isinstance(self.transitions, bool | np.bool_)
 
-    @property
+    @cached_property
     def has_transitions(self):
         """Whether transitions have weights, which they may share."""
         return self.ties_transitions or bool(self.transitions)

@@ -27,7 +27,7 @@ from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
 from sstruct._solvers.proximal.coupled import Coupled
 from sstruct._solvers.rounds.distributed_fit import DistributedFit
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
-from sstruct.solvers import SOLVER_OF_NAME
+from sstruct.solvers import DEFAULT_SOLVERS
 
 # Freed memory is returned to the system before fits with at least this many weights, whose vectors
 # (8 MB) need more memory than most other arrays.
@@ -68,7 +68,7 @@ class Fit:
     """
 
     def __init__(self, structure, training, warm_state=None, online=False):
-        solver = structure.chosen_solver or SOLVER_OF_NAME[training.auto_solver]()
+        solver = structure.chosen_solver or DEFAULT_SOLVERS[training.auto_solver]
         self.structure, self.training, self.solver = structure, training, solver.name
         if training.alternative == self.solver:
             training.alternative = None

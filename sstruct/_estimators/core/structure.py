@@ -1,6 +1,5 @@
 """Structure: the base class of the code for one kind of structure."""
 
-from copy import copy
 from functools import cached_property
 from typing import ClassVar
 
@@ -30,7 +29,7 @@ from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._solvers.gdmm.on_chains import GDMMFit
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct._solvers.perceptron.perceptron import PassiveAggressiveFit, PerceptronFit
-from sstruct.solvers import SOLVER_OF_NAME, BaseSolver
+from sstruct.solvers import DEFAULT_SOLVERS, SOLVER_OF_NAME, BaseSolver
 
 # Design: an estimator has parameters, documentation and fitted attributes. A Structure converts
 # samples to a problem for solvers, and solutions of the decoder to labels. It has the parameters of
@@ -122,10 +121,8 @@ class Structure:
 
     def with_parameters(self, **changes):
         """Return a copy with some other parameters."""
-        other = copy(self)
-        vars(other).pop("chosen_solver", None)
-        other.parameters = self.parameters | changes
-        vars(other).update(changes)
+        other = type(self)(self.estimator_name, self.parameters | changes)
+        other.is_part, other.last_fit = self.is_part, self.last_fit
         return other
 
     # Methods to implement -------------------------------------------------------------------------
@@ -308,9 +305,9 @@ class Structure:
                 f'solver must be "auto", one of {names}, or an object of sstruct.solvers, found '
                 f"{shortened(solver)}"
             )
-        return SOLVER_OF_NAME[solver]()
+        return DEFAULT_SOLVERS[solver]
 
-    @property
+    @cached_property
     def solver_name(self):
         """The name of the chosen solver, or "auto"."""
         return "auto" if self.chosen_solver is None else self.chosen_solver.name
