@@ -35,16 +35,13 @@ class ChainNodes(Nodes):
     """Nodes of sequences, and the features of the edges between them.
 
     ``edge_rows`` has a row for each two neighboring nodes of a sequence, (n_nodes - n, G), or is
-    None without edge features. ``edge_names`` are the names of its columns, or None.
+    None without edge features; ``n_edge_features`` is then 0. ``edge_names`` are the names of its
+    columns, or None.
     """
 
     edge_rows: object = None
+    n_edge_features: int = 0
     edge_names: np.ndarray | None = None
-
-    @property
-    def n_edge_features(self):
-        """G, or 0."""
-        return 0 if self.edge_rows is None else self.edge_rows.shape[1]
 
     @property
     def edge_offsets(self):
@@ -77,6 +74,7 @@ def pack_chains(expected_input, X, model=None):
     else:
         rows, names = join_edge_features(edges, nodes.lengths, "X", expected)
     nodes.edge_rows, nodes.edge_names = numeric_rows(rows, "edge features of X"), names
+    nodes.n_edge_features = rows.shape[1]
     if nodes.n_edge_features == 0:
         raise ValueError("X has 0 edge features, expected at least 1")
     _check_edge_magnitudes(nodes)

@@ -136,9 +136,11 @@ cdef class ChainProblem(BlockProblem):
             of_blocks(here, n, np.uint8) for here in (chains.starts_here, chains.ends_here)]
         self.n_own = (
             check_copies(chains.copies_end, lengths, self.ends_here) if self.windowed else lengths)
-        self.edge_penalty = penalties(
-            model.edge_mask, (K if self.masked else 1, K), self.KP, "edge_mask")
-        self.boundary_penalty = penalties(model.boundary_mask, (2, K), self.KP, "boundary_mask")
+        self.edge_penalty, self.boundary_penalty = np.zeros((1, self.KP)), np.zeros((2, self.KP))
+        if self.masked:
+            self.edge_penalty = penalties(model.edge_mask, (K, K), self.KP, "edge_mask")
+        if model.boundary_mask is not None:
+            self.boundary_penalty = penalties(model.boundary_mask, (2, K), self.KP, "boundary_mask")
         self._set_scratch()
         # Counted by sizes: what is skipped depends on bounds, which differ between threads.
         self.n_added = min(K, MOST_ADDED) if self.edge_bounds.shape[0] > 0 else K

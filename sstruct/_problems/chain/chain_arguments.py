@@ -177,9 +177,7 @@ def check_copies(copies_end, length, ends_here):
 
 
 def penalties(mask, shape, width, name):
-    """Return 0 for allowed and -inf for forbidden entries of a mask; None allows everything."""
-    if mask is None:
-        return np.zeros((shape[0], width))
+    """Return 0 for allowed and -inf for forbidden entries of a mask."""
     return padded(np.where(mask, 0.0, -np.inf), shape, width, name)
 
 
