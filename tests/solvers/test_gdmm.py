@@ -179,11 +179,14 @@ def test_the_certificate_is_that_of_the_weights(sequences):
 
 
 def test_a_fit_need_not_wait_for_a_tenth_pass(sequences):
-    solution = solver_of(sequences).solve()
-    gaps = solution.history["gap"] / solution.history["primal"]
-    assert solution.status == "CONVERGED"
-    assert solution.n_passes % 10
-    assert np.flatnonzero(gaps <= 1e-3).tolist() == [solution.n_passes - 1]
+    n_passes = []
+    for tol in (1e-2, 3e-3, 1e-3):  # rounding decides in which pass a fit ends
+        solution = solver_of(sequences, tol=tol).solve()
+        gaps = solution.history["gap"] / solution.history["primal"]
+        assert solution.status == "CONVERGED"
+        assert np.flatnonzero(gaps <= tol).tolist() == [solution.n_passes - 1]
+        n_passes.append(solution.n_passes)
+    assert any(n % 10 for n in n_passes)
 
 
 def test_soft_bcfw_does_not_agree(sequences):
