@@ -187,7 +187,7 @@ def test_what_is_gone_before_it_has_a_place_is_named(client):
     cluster.client, cluster.groups, cluster.losses = client, [], Losses("why?")
     future.cancel()
     with pytest.raises(RuntimeError, match="partition 3 was lost with its worker"):
-        cluster._addresses([Partition(3, future)])
+        cluster._addresses([Partition(3, future)], [])
 
 
 @pytest.mark.slow

@@ -182,11 +182,11 @@ def test_control_c(rng, solver, send):
     terms = brute_force.blocks(X[:20], y[:20], brute_force.Model(3))
     terms = [replace(block, weight=block.weight / 40) for block in terms] * 40
     assert model.objective_ == pytest.approx(brute_force.primal(model.w_, 1e-5, terms), rel=1e-9)
-    if solver == "auto":
+    if model.warm_start:
         alphas = brute_force.read_working_sets(model._warm_state, terms)
         dual = brute_force.dual(alphas, 1e-5, terms)
         assert model.dual_objective_ == pytest.approx(dual, rel=1e-9)
-    elif solver != "ssg":
+    elif model.solver_ != "ssg":
         assert 0 <= model.dual_objective_ <= model.objective_
     assert len(model.predict(X)) == len(X)
 

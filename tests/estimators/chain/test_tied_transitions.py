@@ -281,7 +281,7 @@ def test_a_warm_start_may_change_the_groups(tiny_chains, start):
 def test_a_checkpoint_is_of_its_groups(tiny_chains, tmp_path):
     X, y = tiny_chains
     path = tmp_path / "fit.npz"
-    options = {"checkpoint": path, "tol": 0, "max_iter": 3}
+    options = {"solver": MPBCFW(checkpoint=path), "tol": 0, "max_iter": 3}
     first = fit(X, y, transitions=GROUPS, **options)
     for other in (GROUPS.T, True, np.where(GROUPS == 2, 1, GROUPS)):
         with pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters"):
