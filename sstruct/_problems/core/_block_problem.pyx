@@ -410,7 +410,13 @@ cdef class BlockProblem:
 
     def code_starts(self):
         """Return the start of each block's code in the concatenation of all codes, and its end."""
-        return np.r_[0, np.cumsum(self.code_sizes())]
+        cdef Py_ssize_t i
+        starts = np.empty(self.n_blocks + 1, dtype=np.intp)
+        cdef Py_ssize_t[::1] start = starts
+        start[0] = 0
+        for i in range(self.n_blocks):
+            start[i + 1] = start[i] + self.code_size(i)
+        return starts
 
     def true_code(self, Py_ssize_t i):
         self._check_block(i)
