@@ -96,10 +96,10 @@ class ChangePointSSVM(BaseSSVM):
         and in ``score``.
     solver : str or solver object, default="auto"
         The training algorithm, by name or as an object of :mod:`sstruct.solvers`. ``"auto"`` is
-        ``"cutting-plane"`` [5]_, which needs the fewest passes for few weights; with `warm_start`,
-        which it does not support, it is ``"mp-bcfw"`` [1]_, [2]_. ``"bcfw"`` is the same without
-        passes over cached labelings. Only objects of these two have the option ``checkpoint``, as
-        in ``solver=MPBCFW(checkpoint="fit.ckpt")``. All of these, ``"fw"`` [3]_ and ``"ssg"`` [4]_
+        ``"cutting-plane"`` [5]_, which needs the fewest passes for few weights, but does not
+        support `warm_start`; with it, ``"auto"`` is ``"mp-bcfw"`` [1]_, [2]_. ``"bcfw"`` is the
+        same without passes over cached labelings. Checkpoints require one of the last two, as in
+        ``solver=MPBCFW(checkpoint="fit.ckpt")``. All of these, ``"fw"`` [3]_ and ``"ssg"`` [4]_
         minimize the same objective. ``"perceptron"`` and ``"pa"`` have no objective and require
         ``lam="auto"``.
     tol : float, default=1e-2

@@ -277,7 +277,7 @@ class MPBCFW(BlockCoordinate):
         be written during the fit, a warning is issued and the fit continues. Concurrent fits
         require different files.
     cache_lifetime : int, default=2
-        Range of passes that an unused cached labeling is kept (T of [1]_), at least 0.
+        Number of passes that an unused cached labeling is kept (T of [1]_), at least 0.
     max_working_set : int, default=1000
         From this number of cached labelings of a sample on, new ones replace unused ones (N of
         [1]_), at least 2. Labelings with dual weight are always kept.
@@ -670,7 +670,7 @@ class GDMM(BaseSolver):
         Penalty on disagreement between factors, positive. ``"auto"`` adapts it by residual
         balancing.
     parts : int, default=1
-        Range of parts into which the labels are divided; each visit searches one part, drawn at
+        Number of parts into which the labels are divided; each visit searches one part, drawn at
         random. At most the number of labels.
     certificate_every : int, default=10
         Number of passes between certificates, which compute the duality gap. For chains, a

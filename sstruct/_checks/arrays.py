@@ -1,6 +1,6 @@
 """Conversion of arguments to arrays and numbers, with errors that name the argument.
 
-Their magnitudes are limited, so that squares, sums and products are finite in float64.
+Magnitudes are limited, so that squares, sums and products are finite in float64.
 """
 
 import operator

@@ -7,7 +7,7 @@ import numpy as np
 
 
 class KnownOutputs:
-    """Attributes of the counterparts of KnownLabels for outputs that are not arrays of labels."""
+    """Base class of known outputs that are not arrays of labels, unlike KnownLabels."""
 
     warm = False
     in_loss = classes = features = None

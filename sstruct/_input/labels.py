@@ -1,6 +1,6 @@
 """Labels of any hashable type: concatenation, order and encoding.
 
-Padding and void labels of other libraries are detected, which are not meant as classes.
+Labels that other libraries use for padding or void nodes are detected.
 """
 
 import numbers

@@ -77,8 +77,8 @@ class HeldOutMetaEstimator(MetaSSVM):
             estimator._fitted()
         elif estimator._structure().checkpoint is not None:
             raise ValueError(
-                f"checkpoint is not supported by {name}, which makes several fits; use "
-                "checkpoint=None"
+                f"checkpoint of the solver is not supported by {name}, which makes several fits; "
+                "use checkpoint=None"
             )
 
     def _is_supported(self, estimator):

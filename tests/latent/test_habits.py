@@ -134,7 +134,7 @@ def test_damaged_files_are_refused(data, name, value, message):
         (
             LatentSSVM(chain(solver=MPBCFW(checkpoint="x"))),
             ValueError,
-            "checkpoint is not supported",
+            "checkpoint of the solver is not supported",
         ),
         (LatentSSVM(chain(lam=-1)), ValueError, "lam must be"),
         (LatentSSVM(ChainSSVM(solver="pa")), ValueError, "solver='pa' has no objective"),

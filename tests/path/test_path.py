@@ -399,7 +399,10 @@ def test_zero_out_of_bounds_is_refused(rng):
     [
         ({"solver": "fw"}, "solver='fw' has no dual weights"),
         ({"solver": "ssg"}, "solver='ssg' has no dual weights"),
-        ({"solver": MPBCFW(checkpoint="here")}, "checkpoint is not supported by paths"),
+        (
+            {"solver": MPBCFW(checkpoint="here")},
+            "checkpoint of the solver is not supported by paths",
+        ),
         ({"tol": -1}, "tol"),
     ],
 )

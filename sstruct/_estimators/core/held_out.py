@@ -44,8 +44,9 @@ def train_validation_split(structure, samples, validation):
     """
     if validation is None:
         raise ValueError(
-            f"early_stopping=True is supported only by fit of {structure.estimator_name}, not by "
-            "paths, LatentSSVM or partial_fit; use early_stopping=False"
+            "early_stopping=True of the solver is supported only by fit of "
+            f"{structure.estimator_name}, not by paths, LatentSSVM or partial_fit; use "
+            "early_stopping=False"
         )
     if not validation.given:
         return _at_random(structure, samples)
@@ -72,7 +73,7 @@ def _at_random(structure, samples):
     again = structure.warm_start or structure.checkpoint is not None
     if again and (seed is None or not isinstance(seed, int | np.integer)):
         raise ValueError(
-            "early_stopping=True with warm_start or checkpoint must draw the same validation "
+            "early_stopping=True with warm_start or a checkpoint must draw the same validation "
             f"samples in each fit; set random_state to an integer, found {seed!r}, or pass X_val "
             "and y_val"
         )

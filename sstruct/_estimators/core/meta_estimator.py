@@ -37,7 +37,7 @@ def if_fitted_has(name):
 
 
 class MetaSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
-    """Base class: what meta-estimators have from their parameter `estimator` and the fitted one."""
+    """Base class of estimators whose parameter `estimator` is an estimator of this package."""
 
     # The attribute with the fitted estimator.
     _fitted_name: ClassVar[str] = "estimator_"

@@ -37,11 +37,11 @@ VALID_VALUES = {
 }
 # The errors for parameters of the estimator that are not supported.
 UNSUPPORTED = {
-    "checkpoint": "checkpoint is not supported by LatentSSVM, which makes many fits; use "
-    "checkpoint=None",
+    "checkpoint": "checkpoint of the solver is not supported by LatentSSVM, which makes many fits; "
+    "use checkpoint=None",
     "prior": "prior is not supported by LatentSSVM; use prior=None, or fit the estimator itself",
-    "early_stopping": "early_stopping=True is not supported by LatentSSVM, whose rounds continue "
-    "from fit to fit; use early_stopping=False",
+    "early_stopping": "early_stopping=True of the solver is not supported by LatentSSVM, whose "
+    "rounds continue from fit to fit; use early_stopping=False",
     "couple_windows": "couple_windows=True of the solver is not supported by LatentSSVM; use "
     "couple_windows=False",
 }

@@ -26,7 +26,8 @@ from sstruct.solvers import MPBCFW
 FORMAT = 1
 # The errors for parameters of the estimator that are not supported.
 UNSUPPORTED = {
-    "checkpoint": "checkpoint is not supported by paths over lam; use checkpoint=None",
+    "checkpoint": "checkpoint of the solver is not supported by paths over lam; use "
+    "checkpoint=None",
     "couple_windows": "couple_windows=True of the solver is not supported by paths over lam; use "
     "couple_windows=False",
 }

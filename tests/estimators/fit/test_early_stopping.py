@@ -308,7 +308,9 @@ def test_paths_refuse_it_before_work(chains, search):
 
 def test_rounds_and_parts_refuse_it_by_name(chains):
     X, y = chains
-    with pytest.raises(ValueError, match="early_stopping=True is not supported by LatentSSVM"):
+    with pytest.raises(
+        ValueError, match="early_stopping=True of the solver is not supported by LatentSSVM"
+    ):
         LatentSSVM(model()).fit(X, y)
     with pytest.raises(ValueError, match="supported only by fit of ChainSSVM"):
         model(solver="pa").partial_fit(X, y, classes=range(3))
