@@ -314,17 +314,17 @@ class Structure:
 
     @property
     def couple_windows(self):
-        """Whether the solver is asked to let windows agree on the labels of shared nodes."""
+        """Whether the solver lets windows agree on the labels of shared nodes."""
         return bool(getattr(self.chosen_solver, "couple_windows", False))
 
     @property
     def early_stopping(self):
-        """Whether the solver is asked for the weights with the best validation score."""
+        """Whether the solver returns the weights with the best validation score."""
         return getattr(self.chosen_solver, "early_stopping", False)
 
     @property
     def checkpoint(self):
-        """The file in which the solver is asked to save the state of the fit, or None."""
+        """The file in which the solver saves the state of the fit, or None."""
         return getattr(self.chosen_solver, "checkpoint", None)
 
     @property

@@ -86,7 +86,6 @@ PATH_STATE = ALONG_LAMBDA.extended(
         "_hinge_at_zero": Number(any_float=True),
     }
 )
-GRID_STATE = ALONG_LAMBDA.extended({"certified_": Flag()})
 
 FOLD = {
     "lams": Array(dtype=np.float64, shape=("J",), least=0),
