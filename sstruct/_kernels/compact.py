@@ -8,9 +8,10 @@ CHANGED, WHOLE = 12, 8
 
 def compact(vector):
     """Return index and value of a vector's nonzeros, or None and all values if that is smaller."""
-    index = np.flatnonzero(vector.view(np.int64)).astype(np.int32)  # includes -0.0
-    if CHANGED * len(index) >= WHOLE * len(vector):
+    bits = vector.view(np.int64)  # not zero for -0.0
+    if CHANGED * np.count_nonzero(bits) >= WHOLE * len(vector):
         return None, vector
+    index = np.flatnonzero(bits).astype(np.int32)
     return index, vector[index]
 
 

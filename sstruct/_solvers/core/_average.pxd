@@ -16,7 +16,6 @@ cdef class PassAverage:
 
     cdef void _exchange(self, double[::1] w) noexcept nogil
     cdef Py_ssize_t n_entries(self, const double[::1] w) noexcept nogil
-    cdef bint _merge_into(self, Py_ssize_t room, const double[::1] w, double rate) except -1
-    cdef Py_ssize_t _merge(
+    cdef void _merge(
         self, const double[::1] w, double rate, int32_t[::1] new_index,
         double[::1] new_entries) noexcept nogil

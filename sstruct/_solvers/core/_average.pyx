@@ -161,31 +161,26 @@ cdef class PassAverage:
 
         There will be an entry for each weight that is not zero, or for all if that needs less memory.
         """
-        cdef Py_ssize_t k, n, most = min(WHOLE * self.n_weights // COMPACT, INT32_MAX)
-        cdef double[::1] entries
-        if self.index is not None:
-            n = min(self.index.shape[0] * 17 // 16, most)   # counting first would take another pass
-            if self._merge_into(n, w, rate):
-                return
+        cdef Py_ssize_t k, n
+        cdef double[::1] entries = self.entries
+        cdef int32_t[::1] index = self.index
+        if index is not None:
             n = self.n_entries(w)
-            if n < most and self.n_weights <= INT32_MAX:
-                self._merge_into(n, w, rate)
-                return
-            entries = self.weights()
-            self.index, self.entries = None, entries
-        entries = self.entries
+            if n > index.shape[0]:
+                if n < WHOLE * self.n_weights // COMPACT and self.n_weights <= INT32_MAX:
+                    index, entries = np.empty(n, dtype=np.int32), np.empty(n)
+                    self._merge(w, rate, index, entries)
+                    self.index, self.entries = index, entries
+                    return
+                index, entries = None, self.weights()
+                self.index, self.entries = index, entries
         with nogil:
-            for k in range(self.n_weights):
-                entries[k] = approached(entries[k], w[k], rate)
-
-    cdef bint _merge_into(self, Py_ssize_t room, const double[::1] w, double rate) except -1:
-        """Move the average towards w with up to `room` entries; return whether these are enough."""
-        index, entries = np.empty(room, dtype=np.int32), np.empty(room)
-        cdef Py_ssize_t n = self._merge(w, rate, index, entries)
-        if n > room:
-            return False
-        self.index, self.entries = index[:n], entries[:n]
-        return True
+            if index is None:
+                for k in range(self.n_weights):
+                    entries[k] = approached(entries[k], w[k], rate)
+            else:
+                for k in range(index.shape[0]):
+                    entries[k] = approached(entries[k], w[index[k]], rate)
 
     cdef Py_ssize_t n_entries(self, const double[::1] w) noexcept nogil:
         """Return the number of weights that have an entry or are not zero in w."""
@@ -198,13 +193,10 @@ cdef class PassAverage:
             n += bits[index[k]] == 0
         return n
 
-    cdef Py_ssize_t _merge(
+    cdef void _merge(
             self, const double[::1] w, double rate, int32_t[::1] new_index,
             double[::1] new_entries) noexcept nogil:
-        """Write the entries of the average after it has moved towards w; return their number.
-
-        Stops when there is no more room; the number is then larger.
-        """
+        """Write the entries of the average after it has moved towards w."""
         cdef const int64_t* bits = bits_of(w)
         cdef const int32_t[::1] index = self.index
         cdef const double[::1] entries = self.entries
@@ -222,13 +214,10 @@ cdef class PassAverage:
                 has_entry = before < n and index[before] == k
                 if not has_entry and bits[k] == 0:
                     continue
-                if at == new_index.shape[0]:
-                    return at + 1
                 new_index[at] = <int32_t> k
                 new_entries[at] = approached(entries[before] if has_entry else 0, w[k], rate)
                 before += has_entry
                 at += 1
-        return at
 
     def _check_size(self, const double[::1] w):
         if w.shape[0] != self.n_weights:

@@ -96,7 +96,7 @@ def full_pass(
     cdef Py_ssize_t i, n = problem.n_blocks, end = n if last is None else last
     # Blocks of a run: all blocks, or those whose oracles are asked together.
     cdef Py_ssize_t begin, stop, span = problem.ahead_size if problem.ahead_size > 0 else end - first
-    cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
+    cdef Py_ssize_t[::1] asked = np.arange(n, dtype=np.intp) if problem.ahead_size > 0 else None
     cdef double total = 0
     cdef Evaluation evaluation
     cdef bint has_gaps = gaps and state is not None and &state.weights[0] == &w[0]
@@ -104,12 +104,13 @@ def full_pass(
         raise ValueError("w or block_weight does not fit the problem")
     if not 0 <= first < end <= n:
         raise ValueError(f"blocks {first} to {end} of {n}")
-    hinges, exacts = np.empty(n), np.ones(pool.n_threads, dtype=np.uint8)
-    cdef double[::1] hinge = hinges, gap = hinges
-    cdef unsigned char[::1] exact = exacts
+    cdef double[::1] hinge = np.empty(n), gap = hinge
+    cdef unsigned char[::1] exact = np.empty(pool.n_threads, dtype=np.uint8)
+    cdef bint all_exact = True
     cdef int32_t[::1] codes = np.empty(
         2 * pool.n_threads * problem.max_code_size, dtype=np.int32)
     evaluation.weights, evaluation.hinge, evaluation.codes = &w[0], &hinge[0], &codes[0]
+    exact[:] = True
     evaluation.exact = &exact[0]
     evaluation.working_sets, evaluation.gap, evaluation.scratches = NULL, NULL, NULL
     if state is not None:
@@ -137,4 +138,6 @@ def full_pass(
         for i in range(first, end):
             state.set_gap(i, gap[i])
             state.total_gap += block_weight[i] * state.gap_estimates[i]
-    return total, bool(exacts.all())
+    for i in range(pool.n_threads):
+        all_exact &= exact[i]
+    return total, all_exact

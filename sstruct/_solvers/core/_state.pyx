@@ -120,8 +120,7 @@ cdef class DualState:
         if prior is not None and np.shape(prior) != (problem.n_weights,):
             raise ValueError(f"prior of shape {np.shape(prior)}, expected {(problem.n_weights,)}")
         self.prior = prior
-        self.gap_estimates = np.full(problem.n_blocks, INFINITY)
-        self.working_gaps = np.full(problem.n_blocks, INFINITY)
+        self.gap_estimates, self.working_gaps = np.full((2, problem.n_blocks), INFINITY)
         self.order = np.arange(problem.n_blocks, dtype=np.intp)
         self.shared, self.visits = np.empty((2, problem.n_blocks), dtype=np.intp)
         random_seed(&self.random, <uint64_t> (int(seed) % 2**64))
@@ -154,12 +153,13 @@ cdef class DualState:
 
     def _set_bounds(self, bounds):
         if bounds is None:
-            bounds = np.empty((2, 0))
-        else:
-            bounds = np.asarray(bounds, dtype=np.float64)
-            if bounds.shape != (2, self.problem.n_weights):
-                raise ValueError(f"bounds of shape {bounds.shape}, expected "
-                                 f"{(2, self.problem.n_weights)}")
+            self.boxed = np.empty(0, dtype=np.intp)
+            self.lower = self.upper = self.hidden = self.clipped = np.empty(0)
+            return
+        bounds = np.asarray(bounds, dtype=np.float64)
+        if bounds.shape != (2, self.problem.n_weights):
+            raise ValueError(f"bounds of shape {bounds.shape}, expected "
+                             f"{(2, self.problem.n_weights)}")
         lower, upper = bounds
         if not (lower <= upper).all() or (lower == np.inf).any() or (upper == -np.inf).any():
             raise ValueError("bounds must satisfy lower <= upper, with a finite value between them")
@@ -525,6 +525,8 @@ cdef class DualState:
 
     def clip(self, v):
         """Clip weights to their bounds, in place."""
+        if self.n_boxed == 0:
+            return v
         boxed = np.asarray(self.boxed)
         v[boxed] = np.clip(v[boxed], self.lower, self.upper)
         return v
@@ -532,7 +534,11 @@ cdef class DualState:
     @property
     def estimated_gap(self):
         """Sum of the block gaps at their last exact visits, before the steps; initially inf."""
-        return float(np.dot(self.block_weight, self.gap_estimates))
+        cdef Py_ssize_t i
+        cdef double total = 0
+        for i in range(self.n_blocks):
+            total += self.block_weight[i] * self.gap_estimates[i]
+        return total
 
     def export(self):
         """Return the working sets as plain arrays.

@@ -1,5 +1,7 @@
 """The history of a fit, with one row per pass."""
 
+from operator import itemgetter
+
 import numpy as np
 
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
@@ -39,6 +41,7 @@ class History:
             **dict.fromkeys(counts, np.int64),
             **dict.fromkeys(measures, np.float64),
         }
+        self._ordered = itemgetter(*self.columns)
         self._rows = []
 
     def record(self, **row):
@@ -46,7 +49,7 @@ class History:
 
         A second row for the same pass replaces the first.
         """
-        row = tuple(row[name] for name in self.columns)
+        row = self._ordered(row)
         if self._rows and row[PASSES] == self._rows[-1][PASSES]:
             self._rows[-1] = row
         else:

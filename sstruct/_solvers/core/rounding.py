@@ -70,7 +70,7 @@ class Rounding:
         norms = self.problem.norms()
         with np.errstate(over="ignore"):
             self.size = 0.0 if norms is None else float(np.dot(self.block_weight, norms))
-        self.largest = 0.0 if norms is None else float(np.max(norms))
+        self.largest = 0.0 if norms is None else float(norms.max())
         self.fixed = float(np.dot(self.block_weight, self.problem.fixed_scores()))
 
     def check_range(self, lam):

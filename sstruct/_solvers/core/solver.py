@@ -311,7 +311,9 @@ class Solver:
                 self._end_early()
                 solution = self._validated(self._solution(Status.INTERRUPTED, self._best()))
         try:
-            return replace(self._expanded(solution), interruption=interruption)
+            solution = self._expanded(solution)
+            solution.interruption = interruption
+            return solution
         finally:
             del interruption  # its traceback refers to this frame
 

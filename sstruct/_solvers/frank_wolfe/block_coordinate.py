@@ -4,7 +4,6 @@ The passes themselves are compiled; this module has no loop over blocks.
 """
 
 import math
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -139,7 +138,8 @@ class FrankWolfeFit(Solver):
             return solution
         w = self.state.live_w  # the last iterate is no longer needed
         self.averaged.copy_to(w)
-        return replace(solution, w=self.state.clip(w))
+        solution.w = self.state.clip(w)
+        return solution
 
     @property
     def dual(self):
@@ -186,11 +186,12 @@ class FrankWolfeFit(Solver):
         if options.needs_gaps:
             every = min(every, self.constants.gap_refresh_every)
         due = stalled or self.n_passes % every == 0
+        estimate = self._estimate()
         if not self.problem.may_be_hasty:
-            due = due or self._estimate() <= options.tol
+            due = due or estimate <= options.tol
         elif self.gap_ratio > 1:
             self.gap_ratio = 1 + FADING * (self.gap_ratio - 1)
-        certified = due or self._estimate() * self.gap_ratio <= options.tol
+        certified = due or estimate * self.gap_ratio <= options.tol
         self.has_slack = certified and self._certify_in_turn(due, in_time and not stalled)
         self._record(certified)
         if last and (self.has_slack or not due) and not (certified and self._converged()):
@@ -281,7 +282,7 @@ class FrankWolfeFit(Solver):
             if options.schedule == "work":
                 begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
                 begin -= 0.0 if shard is None else READING_WORK * shard.n_bytes
-            if not self._approximate_passes(begin, dual, shard):
+            if not self._approximate_passes(begin, dual, plan, shard):
                 return False
             dual = state.dual
         return True
@@ -329,21 +330,23 @@ class FrankWolfeFit(Solver):
             part,
         )
 
-    def _approximate_passes(self, begin, dual, shard=None):
+    def _approximate_passes(self, begin, dual, plan, shard=None):
         """Make passes while each gains more per unit of work than all since `begin` and `dual`.
 
         Return False if the deadline has passed.
+
+        plan : of the first of these passes
         """
-        state, plan = self.state, self._plan(shard=shard)
+        state = self.state
         for k in range(self.constants.max_approximate_passes):
+            if plan.lag != self.lag.now:
+                plan = self._plan(shard=shard)
             before, dual_before = self._spending(), state.dual
             of_all = k % self.constants.full_pass_every == 0
             if not approximate_pass(state, plan, of_all, self.pool):
                 return False
             if plan.lag > 0:
                 self.lag.update()
-            if plan.lag != self.lag.now:
-                plan = self._plan(shard=shard)
             self.n_approximate += 1
             now = self._spending()
             if (state.dual - dual_before) * (now - begin) <= (state.dual - dual) * (now - before):

@@ -442,6 +442,7 @@ class PathSolver(FrankWolfeFit):
             return seconds() < self.deadline
         dual = self.state.dual
         self.lag.begin()
-        in_time = self._approximate_passes(self._spending() - self.spent, dual - self.gained)
+        begin = self._spending() - self.spent
+        in_time = self._approximate_passes(begin, dual - self.gained, self._plan())
         self._ensure_ascent(dual)
         return in_time
