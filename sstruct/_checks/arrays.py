@@ -6,6 +6,7 @@ Magnitudes are limited, so that squares, sums and products are finite in float64
 import operator
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from numbers import Integral
 
 import numpy as np
@@ -109,13 +110,9 @@ def concatenated(arrays, name):
 
     Rows are copied in chunks, between which Python handles signals.
     """
-    kinds = {}
-    for array in arrays:  # a view of each would take most of the time
-        if array.dtype not in kinds:
-            kinds[array.dtype] = array[:0]
     try:
-        dtype = np.concatenate(list(kinds.values())).dtype
-        ends = np.cumsum(list(map(len, arrays))).tolist()
+        dtype = np.result_type(*{array.dtype for array in arrays})
+        ends = [*accumulate(map(len, arrays))]
         out = np.empty((ends[-1], *arrays[0].shape[1:]), dtype=dtype)
         step = max(1, AT_ONCE * len(arrays) // max(out.size, 1))
         end = 0

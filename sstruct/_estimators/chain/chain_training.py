@@ -286,6 +286,9 @@ class LabeledChains:
 
 def _labeled_runs(used, offsets):
     """Split sequences at nodes not used; return the first row and length of each segment."""
+    if used.all():
+        length = offsets[1:] - offsets[:-1]
+        return offsets[:-1][length > 0], length[length > 0]
     begins = used.copy()
     begins[1:] &= ~used[:-1]
     ends = used.copy()

@@ -41,7 +41,7 @@ def constant_prediction(structure, training, w):
     n = problem.n_blocks
     first = problem.best_code(0, w, 0.0)[0]
     constant = first if sets else first[0]
-    for i in np.linspace(0, n - 1, min(n, FIRST_BLOCKS)).astype(int).tolist():
+    for i in range(0, n, -(-n // FIRST_BLOCKS)):
         if (problem.best_code(i, w, 0.0)[0] != constant).any():
             return None
     truths = [problem.true_code(i) for i in range(n)]

@@ -142,7 +142,7 @@ class Fit:
             if setup.online:  # warnings about all samples do not apply to a part
                 solution = replace(solution, remarks=())
             del run
-            solution = replace(solution, w=training.user_weights(solution.w, in_place=True))
+            solution.w = training.user_weights(solution.w, in_place=True)
             attributes = fitted_attributes(
                 structure, solution, training.lam, self.solver, training.known
             )

@@ -251,12 +251,13 @@ def _moments(features, weights):
         cuts = np.unique(np.r_[0, np.searchsorted(features.indptr, at), features.shape[0]])
     else:
         step = max(1, AT_ONCE // max(1, features.shape[1]))
-        cuts = np.r_[np.arange(0, len(features), step), len(features)]
+        cuts = [*range(0, len(features), step), len(features)]
     moments = None
     for a, b in pairwise(cuts):
         weight = weights[a:b]
-        if weight.any():
-            part = weight.sum(), *_sums(features[a:b], weight, weight.sum())
+        total = weight.sum()  # weights are not negative
+        if total > 0:
+            part = total, *_sums(features[a:b], weight, total)
             moments = part if moments is None else _merged(moments, part)
     return (0.0, *np.zeros((3, features.shape[1]))) if moments is None else moments
 

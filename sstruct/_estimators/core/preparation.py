@@ -1,6 +1,6 @@
 """Prepare a fit: check parameters, pack the data, choose lam."""
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -147,13 +147,14 @@ def strengths(structure, total_weight, scale=None, model=None):
     model : FittedModel or None
         As in `prepared`.
     """
-    scale = None if scale is None else cache(scale)
     lam, size, has_objective = structure.lam, structure.pairwise_scale, structure.has_objective
     proportional = isinstance(size, str)
     if proportional and model is not None:  # as in earlier calls of partial_fit
         size = model.pairwise_scale_
-    elif proportional:
-        size = pairwise_from_scale(scale()) if has_objective else 1.0
+    if scale is not None and has_objective and (isinstance(lam, str) or isinstance(size, str)):
+        scale = scale()
+    if isinstance(size, str):
+        size = pairwise_from_scale(scale) if has_objective else 1.0
     elif size is not None:
         size = float(size)
     if not has_objective:
@@ -164,7 +165,7 @@ def strengths(structure, total_weight, scale=None, model=None):
         lam = 1 / total_weight
     else:
         slack = structure.rescaling == "slack"
-        lam = lam_from_scale(scale(), slack, 1.0 if size is None else size, proportional)
+        lam = lam_from_scale(scale, slack, 1.0 if size is None else size, proportional)
     if size is not None and lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
         raise ValueError(
             f"lam={lam:g} with pairwise_scale={size:g}: lam / pairwise_scale^2 is out of the "

@@ -61,5 +61,6 @@ def _column_scales(X):
             for first in range(0, len(X), step):
                 part = X[first : first + step].astype(np.float64, copy=False)
                 square += np.einsum("ij,ij->j", part, part)
-                count += np.count_nonzero(part, axis=0)
+                # Counting in each column takes longer.
+                count += len(part) if part.all() else np.count_nonzero(part, axis=0)
         return np.sqrt(square / np.maximum(count, 1))

@@ -32,9 +32,11 @@ def sums_over_blocks(values, start, length):
     sums = np.zeros(len(start))
     some = np.flatnonzero(length)
     # Alternating first rows and ends; sums between blocks are dropped.
-    cuts = np.column_stack([start[some], start[some] + length[some]]).ravel()
+    cuts = np.empty(2 * len(some), dtype=np.intp)
+    cuts[::2] = start[some]
+    cuts[1::2] = cuts[::2] + length[some]
     if len(cuts):
-        sums[some] = np.add.reduceat(np.append(values, 0.0), cuts)[::2]
+        sums[some] = np.add.reduceat(np.concatenate([values, [0.0]]), cuts)[::2]
     return sums
 
 
@@ -53,10 +55,9 @@ def check_labels(labels, start, length, n_rows, n_labels):
     labels = contiguous(labels, dtype=np.int32)
     if labels.shape != (n_rows,):
         raise ValueError(f"labels has shape {labels.shape}, expected ({n_rows},)")
-    depth = np.zeros(n_rows + 1, dtype=np.int64)
-    np.add.at(depth, start, 1)
-    np.add.at(depth, start + length, -1)
-    covered = labels[np.cumsum(depth[:n_rows]) > 0]
+    begun = np.bincount(start, minlength=n_rows + 1)
+    ended = np.bincount(start + length, minlength=n_rows + 1)
+    covered = labels[np.cumsum(begun - ended)[:n_rows] > 0]
     if covered.min() < 0 or covered.max() >= n_labels:
         raise ValueError(f"labels must lie between 0 and {n_labels - 1}")
     return labels
