@@ -91,7 +91,7 @@ def fit_then_join(model, X, y):
     """Stop early; then train on the held-out samples, too."""
     ends = train_test_split(np.arange(len(y)), test_size=0.1, random_state=model.random_state)
     (X_fit, y_fit), (X_val, y_val) = ((taken(X, end), taken(y, end)) for end in ends)
-    online = model._structure().solver_name in ("perceptron", "pa")
+    online = model._structure().chosen_solver.name in ("perceptron", "pa")
     model.set_params(classes=np.unique(np.concatenate(y)), warm_start=not online)
     model.fit(X_fit, y_fit, X_val=X_val, y_val=y_val)
     model.set_params(solver=clone(model.solver).set_params(early_stopping=False))

@@ -68,7 +68,7 @@ def options_of(data, seed=0, solver=None, **options):
     """
     structure = clone(data.estimator)._structure()
     if solver is None:
-        chosen = clone(structure.chosen_solver or MPBCFW())
+        chosen = MPBCFW() if structure.solver == "auto" else clone(structure.chosen_solver)
     else:
         chosen = SOLVER_OF_NAME[solver]()
     options = chosen_options(structure, chosen.set_params(**options), data.problem)

@@ -53,7 +53,8 @@ SHARD_SHARE = 0.5
 class BaseSolver(DocumentationLink, BaseEstimator, metaclass=ListedType):
     """Base class of solvers; `name` is the string that estimators accept for a solver."""
 
-    name: ClassVar[str] = ""
+    # An object of this class itself stands for ``solver="auto"``.
+    name: ClassVar[str] = "auto"
     _valid_values: ClassVar[dict] = {}
 
     def _check(self):
@@ -722,12 +723,16 @@ SOLVER_OF_NAME = {
     )
 }
 # The objects with default options that names are short for.
-DEFAULT_SOLVERS = {name: solver() for name, solver in SOLVER_OF_NAME.items()}
+DEFAULT_SOLVERS = {
+    name: solver() for name, solver in (SOLVER_OF_NAME | {"auto": BaseSolver}).items()
+}
 
 
 def _auto_sampling(problem, costly):
     """Return the value of ``sampling="auto"``: sequential for data larger than memory."""
-    mapped = sum(rows.mapped_bytes for rows, _ in problem.feature_rows())
+    mapped = 0
+    for rows, _ in problem.feature_rows():
+        mapped += rows.mapped_bytes
     if mapped and mapped > _working_memory():
         return "sequential"
     return "gap" if costly else "permutation"

@@ -111,7 +111,7 @@ def concatenated(arrays, name):
     Rows are copied in chunks, between which Python handles signals.
     """
     try:
-        dtype = np.result_type(*{array.dtype for array in arrays})
+        dtype = np.result_type(*set(map(operator.attrgetter("dtype"), arrays)))
         ends = [*accumulate(map(len, arrays))]
         out = np.empty((ends[-1], *arrays[0].shape[1:]), dtype=dtype)
         step = max(1, AT_ONCE * len(arrays) // max(out.size, 1))

@@ -75,7 +75,7 @@ class HeldOutMetaEstimator(MetaSSVM):
             raise kind(f"estimator must be {self._supported()}, found {shortened(estimator)}")
         if estimator is not self.estimator:
             estimator._fitted()
-        elif estimator._structure().checkpoint is not None:
+        elif estimator._structure().solver_option("checkpoint") is not None:
             raise ValueError(
                 f"checkpoint of the solver is not supported by {name}, which makes several fits; "
                 "use checkpoint=None"

@@ -81,7 +81,7 @@ def in_parts(model, n_bytes, *data):
     """Fit with parts of so many bytes of features."""
     share = 2.0 / 2**20
     with sklearn.config_context(working_memory=share * n_bytes):
-        solver = clone(model._structure().chosen_solver or MPBCFW())
+        solver = MPBCFW() if model.solver == "auto" else clone(model._structure().chosen_solver)
         solver.set_params(sampling="sequential")
         return clone(model).set_params(solver=solver).fit(*data)
 

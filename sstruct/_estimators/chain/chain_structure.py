@@ -81,7 +81,7 @@ class ChainStructure(Windowed, NodeStructure):
     def train(self, X, y, sample_weight, completion=None, model=None):
         nodes = self.pack(X, model)
         data = self.labeled(self, nodes, y, sample_weight, completion)
-        if self.solver_name == "gdmm":
+        if self.chosen_solver.name == "gdmm":
             if nodes.n_edge_features:
                 raise ValueError(
                     "edge features are not supported by solver='gdmm', which searches one table of "
@@ -132,7 +132,7 @@ class ChainStructure(Windowed, NodeStructure):
 
         rows : ndarray or CSR matrix of shape (n_nodes, n_features)
         """
-        many = self.solver_name == "auto" and has_many_labels(n_labels, rows)
+        many = self.chosen_solver.name == "auto" and has_many_labels(n_labels, rows)
         return self.window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
 
     def _supports_gdmm(self, problem):

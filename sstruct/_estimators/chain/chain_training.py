@@ -265,8 +265,7 @@ class LabeledChains:
     def data(self):
         """Return the SampleData, which identifies the data and the meaning of a labeling."""
         edges = None if self.nodes.edge_rows is None else np.array(self.nodes.n_edge_features)
-        optional = *self.masks, edges, self.class_scores
-        common = [self.classes.astype(object), *(each for each in optional if each is not None)]
+        common = [self.classes.astype(object), *self.masks, edges, self.class_scores]
         terms = [] if self.groups is None else [self.groups]
         costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
         return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs + terms)

@@ -111,7 +111,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         kind, state = type(self), self.__dict__ if state is None else state
         names = parameter_names(kind)
         try:
-            parameters = {name: state[name] for name in names}
+            parameters = dict(zip(names, map(state.__getitem__, names)))
         except KeyError:  # a default of the class, or the file of a model lacks a parameter
             check_parameters(self, state)
             parameters = {k: state[k] if k in state else getattr(kind, k) for k in names}

@@ -68,7 +68,9 @@ class Fit:
     """
 
     def __init__(self, structure, training, warm_state=None, online=False):
-        solver = structure.chosen_solver or DEFAULT_SOLVERS[training.auto_solver]
+        solver = structure.chosen_solver
+        if solver.name == "auto":
+            solver = DEFAULT_SOLVERS[training.auto_solver]
         self.structure, self.training, self.solver = structure, training, solver.name
         if training.alternative == self.solver:
             training.alternative = None
@@ -99,7 +101,7 @@ class Fit:
         if training.held_out is not None:
             scorer = Scorer(structure, training, self.fitted_attributes)
             setup.held_out = BestWeights(scorer, solver.n_iter_no_change)
-        if structure.checkpoint is not None:
+        if structure.solver_option("checkpoint") is not None:
             setup.checkpoint = _checkpoint(structure, training, options)
         if warm_state is not None:
             setup.warm = _warm(structure, training, warm_state)
@@ -117,7 +119,7 @@ class Fit:
             run_class = structure.solvers[self.solver]
             if isinstance(training.problem, PartitionedBlocks):
                 run_class = DistributedFit
-            elif training.whole is not None and structure.couple_windows:
+            elif training.whole is not None and structure.solver_option("couple_windows"):
                 run_class = Coupled
             run = run_class(setup)
             solution = run.solve()
@@ -276,4 +278,4 @@ def _checkpoint(structure, training, options):
     parts += [] if training.prior is None else [training.prior]
     if training.held_out is not None:
         parts += [np.array(training.held_out.fingerprint())]
-    return Checkpoint(structure.checkpoint, fingerprint(parts))
+    return Checkpoint(structure.solver_option("checkpoint"), fingerprint(parts))

@@ -52,7 +52,7 @@ def train_validation_split(structure, samples, validation):
         return _at_random(structure, samples)
     if validation.X is None or validation.y is None:
         raise ValueError("X_val and y_val must be passed together; pass both, or neither")
-    for name, part in vars(validation).items():
+    for name, part in validation._asdict().items():
         check_depth(part, f"{name}_val")
     return structure, samples, validation, None
 
@@ -70,7 +70,7 @@ def _at_random(structure, samples):
             "split the samples yourself, and pass X_val and y_val to fit"
         )
     seed = structure.random_state
-    again = structure.warm_start or structure.checkpoint is not None
+    again = structure.warm_start or structure.solver_option("checkpoint") is not None
     if again and (seed is None or not isinstance(seed, int | np.integer)):
         raise ValueError(
             "early_stopping=True with warm_start or a checkpoint must draw the same validation "
@@ -79,7 +79,7 @@ def _at_random(structure, samples):
         )
     share = float(structure.chosen_solver.validation_fraction)
     # Before the split, so that errors name samples by their index in X.
-    training = structure.train(*samples.arguments)
+    training = structure.train(*samples)
     known, empty = training.attributes, training.empty
     kept = np.delete(np.arange(num_samples(samples.X)), empty)
     classes = None

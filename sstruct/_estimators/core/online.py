@@ -48,7 +48,7 @@ def structure_of_part(structure, model, y, classes):
     if structure.has_objective and isinstance(structure.lam, str):
         raise ValueError(
             f"lam={structure.lam!r} is not supported by partial_fit, since it depends on all "
-            f"samples; set lam to a number for solver={structure.solver_name!r}"
+            f"samples; set lam to a number for solver={structure.chosen_solver.name!r}"
         )
     if classes is not None and "classes" not in parameters:
         raise ValueError(f"{structure.estimator_name} has no classes; use classes=None")
@@ -129,7 +129,7 @@ def _check_same_labels(known, classes, where, advice):
 
 def _check_goes_on(structure, model):
     """Raise ValueError if the last fit cannot be continued with the parameters."""
-    kept, solver = model.get("_steps"), structure.solver_name
+    kept, solver = model.get("_steps"), structure.chosen_solver.name
     if kept is None or kept["solver"] != solver:
         before = model.solver_ if kept is None else kept["solver"]
         raise ValueError(

@@ -1,7 +1,5 @@
 """Fits of samples in partitions on a cluster: the tasks of a partition, and the Training."""
 
-from dataclasses import replace
-
 import numpy as np
 from joblib.parallel import get_active_backend
 from scipy import sparse
@@ -167,7 +165,8 @@ def parted_training(structure, samples, validation):
         prior=None,  # only the caller needs it
         # The same in all partitions, since it may control the search for labelings.
         random_state=int(random_of(structure.random_state).randint(np.iinfo(np.int32).max)),
-        solver=structure.solver_name,  # its options, such as a checkpoint, are for the caller
+        # Options of the solver, such as a checkpoint, are for the caller.
+        solver=structure.chosen_solver.name,
     )
     parts = DaskPartitions(
         partitions.client,
@@ -183,7 +182,8 @@ def parted_training(structure, samples, validation):
         found = parts.begin("labels", [()] * len(parts))
         _check_one_kind(found, [part.number for part in sources])
         classes = None if found[0] is None else structure.joined_labels(found)
-    facts = parts.begin("pack", [(classes, structure.checkpoint is not None)] * len(parts))
+    for_file = structure.solver_option("checkpoint") is not None
+    facts = parts.begin("pack", [(classes, for_file)] * len(parts))
     empty = [
         np.array(part.rows, dtype=np.intp)[fact.empty if _is_left_out(fact) else fact["empty"]]
         for part, fact in zip(sources, facts, strict=True)
@@ -256,7 +256,7 @@ def as_partitions(structure, samples, validation):
         if not in_task():
             return samples, True
         X, y = Partitions.of(samples.X, samples.y, structure.samples_are_rows).here()
-        return replace(samples, X=X, y=y), False
+        return samples._replace(X=X, y=y), False
     n_parts = get_active_backend()[1]
     if active_client() is None or in_task() or n_parts is None or n_parts < 2:
         return samples, False
@@ -264,10 +264,10 @@ def as_partitions(structure, samples, validation):
         return samples, False
     from dask import delayed
 
-    plain = replace(samples, sample_weight=None)
+    plain = samples._replace(sample_weight=None)
     parts = [plain.of(np.arange(a, b)) for a, b in cuts(num_samples(samples.X), n_parts)]
     X, y = ([delayed(getattr(p, name), traverse=False) for p in parts] for name in ("X", "y"))
-    return replace(samples, X=X, y=y), True
+    return samples._replace(X=X, y=y), True
 
 
 def _can_be_cut(structure, samples, validation):
@@ -304,12 +304,10 @@ def _check_goes_with_partitions(structure):
                 "weights"
             )
     structure.check_partitions()
-    if structure.solver_name not in ("auto", "mp-bcfw", "bcfw"):
-        raise ValueError(
-            f"solver={structure.solver_name!r} is not supported for {name}; use solver='auto'"
-        )
     chosen = structure.chosen_solver
-    for option, advice in () if chosen is None else chosen._refused_for_partitions():
+    if chosen.name not in ("auto", "mp-bcfw", "bcfw"):
+        raise ValueError(f"solver={chosen.name!r} is not supported for {name}; use solver='auto'")
+    for option, advice in chosen._refused_for_partitions():
         raise ValueError(
             f"{option}={getattr(chosen, option)!r} of {type(chosen).__name__} is not supported for "
             f"{name}; {advice}"

@@ -26,7 +26,7 @@ def check_parameters(structure):
         check_n_jobs(structure.n_jobs)
     if structure.rescaling != "margin" or structure.search != "auto":
         check_rescaling(structure)
-    if structure.chosen_solver is not None:
+    if structure.chosen_solver.name != "auto":
         _check_solver(structure, structure.chosen_solver)
     structure.check()
 
@@ -46,7 +46,7 @@ def _check_solver(structure, chosen):
             f"{name}={shortened(parameters[name])} is not supported by solver={chosen.name!r}; "
             f"use {name}={values[0]!r} or solver={' or '.join(others[:3])}"
         )
-    if structure.couple_windows and "window_size" not in parameters:
+    if structure.solver_option("couple_windows") and "window_size" not in parameters:
         raise ValueError(
             f"couple_windows=True of {type(chosen).__name__} is not supported by "
             f"{structure.estimator_name}, which does not split samples into windows; use "
@@ -55,9 +55,12 @@ def _check_solver(structure, chosen):
 
 
 def refuse_set(structure, errors):
-    """Raise ValueError if a parameter is neither None nor False; `errors`: messages by name."""
+    """Raise ValueError if a parameter, or an option of the solver, is neither None nor False.
+
+    errors : messages by name
+    """
     for name, message in errors.items():
-        value = getattr(structure, name)
+        value = structure.parameters.get(name, structure.solver_option(name))
         if value is not None and value is not False:
             raise ValueError(message)
 
@@ -95,11 +98,11 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
     model : FittedModel or None
         The model after earlier samples of ``partial_fit``.
     """
-    check_given(structure, *samples.arguments)
+    check_given(structure, *samples)
     held_out = empty = None
     if structure.prior is not None:
         structure = with_prior(structure)
-    if structure.early_stopping:
+    if structure.solver_option("early_stopping"):
         structure, samples, held_out, empty = train_validation_split(structure, samples, validation)
     elif validation is not None and validation.given:
         raise ValueError(
@@ -124,7 +127,7 @@ def packed(structure, samples, completion=None, model=None):
     """Return the Training for valid parameters, with bounds and rescaling but without lam."""
     if model is None:  # the features must be those of the prior
         model = getattr(structure.prior, "model", None)
-    training = structure.train(*samples.arguments, completion=completion, model=model)
+    training = structure.train(*samples, completion=completion, model=model)
     training.bounds = structure.given_bounds(training.problem)
     if structure.class_scores is not None:
         layout = training.problem.layout

@@ -20,8 +20,8 @@ class SampleData:
     n_samples : int
         As the structure counts them: all samples, or only training samples.
     common : list of arrays
-        Data shared by all samples. Classes are an object array, whose fingerprint does not depend
-        on the longest string.
+        Data shared by all samples, with None for missing arrays. Classes are an object array, whose
+        fingerprint does not depend on the longest string.
     of_first : callable
         ``of_first(n)`` returns arrays that identify the first n samples. They do not depend on
         later samples.

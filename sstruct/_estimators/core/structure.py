@@ -288,7 +288,7 @@ class Structure:
 
     @cached_property
     def chosen_solver(self):
-        """The solver object given by `solver`, directly or by name; None for "auto"."""
+        """The solver object given by `solver`, directly or by name."""
         solver, names = self.solver, tuple(self.solvers)
         if isinstance(solver, BaseSolver):
             if type(solver).name not in names:
@@ -298,40 +298,22 @@ class Structure:
                     f"expected one of {accepted}"
                 )
             return solver
-        if isinstance(solver, str) and solver == "auto":
-            return None
-        if not isinstance(solver, str) or solver not in names:
+        if not isinstance(solver, str) or solver not in ("auto", *names):
             raise ValueError(
                 f'solver must be "auto", one of {names}, or an object of sstruct.solvers, found '
                 f"{shortened(solver)}"
             )
         return DEFAULT_SOLVERS[solver]
 
-    @cached_property
-    def solver_name(self):
-        """The name of the chosen solver, or "auto"."""
-        return "auto" if self.chosen_solver is None else self.chosen_solver.name
-
-    @property
-    def couple_windows(self):
-        """Whether the solver lets windows agree on the labels of shared nodes."""
-        return bool(getattr(self.chosen_solver, "couple_windows", False))
-
-    @property
-    def early_stopping(self):
-        """Whether the solver returns the weights with the best validation score."""
-        return getattr(self.chosen_solver, "early_stopping", False)
-
-    @property
-    def checkpoint(self):
-        """The file in which the solver saves the state of the fit, or None."""
-        return getattr(self.chosen_solver, "checkpoint", None)
+    def solver_option(self, name):
+        """Return an option of the chosen solver; None if the solver has no such option."""
+        return getattr(self.chosen_solver, name, None)
 
     @property
     def has_objective(self):
         """Whether the chosen solver minimizes the objective."""
-        chosen = self.chosen_solver
-        return chosen is None or self.solvers[chosen.name].has_objective
+        name = self.chosen_solver.name
+        return name == "auto" or self.solvers[name].has_objective
 
 
 class NodeStructure(Structure):
@@ -414,7 +396,8 @@ class Windowed:
         if not isinstance(self.window_size, str):
             return int(self.window_size), int(self.window_size)
         # Independent of other samples, so partitions and added samples do not change the windows.
-        refused = self.rescaling != "margin" or self.solver_name not in ("auto", *WINDOW_SOLVERS)
+        solver = self.chosen_solver.name
+        refused = self.rescaling != "margin" or solver not in ("auto", *WINDOW_SOLVERS)
         return (np.inf, 1) if refused else (longest, size)
 
     def describe(self, attributes):

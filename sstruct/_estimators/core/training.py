@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -16,18 +16,12 @@ from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.sample_data import SampleData
 
 
-@dataclass(frozen=True)
-class Samples:
+class Samples(NamedTuple):
     """Labeled samples as passed to ``fit``, or as X_val, y_val and sample_weight_val."""
 
     X: Any
     y: Any
     sample_weight: Any = None
-
-    @property
-    def arguments(self):
-        """X, y and sample_weight."""
-        return self.X, self.y, self.sample_weight
 
     def of(self, chosen):
         """Return the subset of samples with some indices."""
@@ -40,11 +34,11 @@ class Samples:
     @property
     def given(self):
         """Whether any argument is not None."""
-        return any(each is not None for each in self.arguments)
+        return not (self.X is None and self.y is None and self.sample_weight is None)
 
     def fingerprint(self):
         """Return a hash of everything that a score depends on."""
-        return joblib.hash(self.arguments)
+        return joblib.hash(tuple(self))
 
 
 def _taken(values, name, chosen):
@@ -137,6 +131,12 @@ class Training:
         Set after the samples are packed.
     pairwise_scale : float
         Size of pairwise features relative to the node features in X; set together with `lam`.
+    solver_lam : float
+        The regularization strength of the problem as solved, set together with `lam`. The objective
+        with pairwise features of size r is lam / 2 (|u|^2 + |v|^2 / r^2) + ..., for node weights u
+        and pairwise weights v in the units of X. With w = (r u, v) that is lam / (2 r^2) |w|^2 +
+        ..., and <w, (x / r, pairs)> are the scores: node features are divided by r, and pairwise
+        features stay ones and zeros.
     completed : bool
         Whether hidden labels have been completed.
     """
@@ -161,6 +161,7 @@ class Training:
     conclude: Callable[[Any, Any], Any] | None = None
     lam: float = field(init=False)
     pairwise_scale: float = field(default=1.0, init=False)
+    solver_lam: float = field(init=False)
     completed: bool = field(default=False, init=False)
 
     @property
@@ -168,22 +169,12 @@ class Training:
         """The weight of each block's hinge loss, (n_blocks,)."""
         return self.sample_weight / self.total_weight
 
-    @property
-    def solver_lam(self):
-        """The regularization strength of the problem as solved.
-
-        The objective with pairwise features of size r is lam / 2 (|u|^2 + |v|^2 / r^2) + ..., for
-        node weights u and pairwise weights v in the units of X. With w = (r u, v) that is
-        lam / (2 r^2) |w|^2 + ..., and <w, (x / r, pairs)> are the scores: node features are divided
-        by r, and pairwise features stay ones and zeros.
-        """
-        return self.lam / self.pairwise_scale**2
-
     def set_strengths(self, lam, pairwise_scale):
         """Set `lam` and `pairwise_scale`, which is None for a model without such a parameter."""
-        self.lam = lam
+        self.lam = self.solver_lam = lam
         if pairwise_scale is not None:
             self.pairwise_scale = self.attributes["pairwise_scale_"] = pairwise_scale
+            self.solver_lam = lam / pairwise_scale**2
 
     def user_weights(self, w, in_place=False):
         """Convert the weights of a solver to the units of the features in X.

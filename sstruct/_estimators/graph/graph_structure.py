@@ -108,7 +108,7 @@ class GraphStructure(NodeStructure):
         # Planes are relative to the true labelings, so a warm start requires the same ones.
         explicit = self._with_planes(problem) if completion is None else problem
         if explicit is not problem:
-            if self.warm_start or self.checkpoint is not None:
+            if self.warm_start or self.solver_option("checkpoint") is not None:
                 explicit.keep_labelings()
             # Planes contain indices of weights and losses, which a warm start requires unchanged.
             common += [np.array(problem.n_weights)]
@@ -142,7 +142,7 @@ class GraphStructure(NodeStructure):
         A fit that continues another one keeps the form of its labelings. Planes contain losses; if
         losses change when samples are added, a warm start requires the labelings instead.
         """
-        solver = self.solvers.get(self.solver_name)
+        solver = self.solvers.get(self.chosen_solver.name)
         if self.is_part or (solver is not None and solver.takes_samples_as_they_come):
             return problem  # partitions must decode in the same way, and score nothing twice
         if self.last_fit is not None:

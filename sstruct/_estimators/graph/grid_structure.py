@@ -56,5 +56,5 @@ class GridStructure(Windowed, GraphStructure):
 
     def _with_planes(self, problem):
         # Planes contain losses, which multipliers on copies change.
-        coupled = self.couple_windows and problem.n_copied
+        coupled = self.solver_option("couple_windows") and problem.n_copied
         return problem if coupled else super()._with_planes(problem)

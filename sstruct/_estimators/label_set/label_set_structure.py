@@ -131,7 +131,7 @@ class LabelSetStructure(ClassStructure):
                 "constraints are not supported together with a hierarchy; replace its parents by "
                 "constraints.implies(label, parent)"
             )
-        if self.solver_name == "gdmm":
+        if self.chosen_solver.name == "gdmm":
             self._check_relaxed()
         if isinstance(self.bounds, str):
             check_choice("bounds", self.bounds, ("submodular",))
@@ -174,7 +174,7 @@ class LabelSetStructure(ClassStructure):
                 "per sample use ChainSSVM with transitions=False"
             )
         training = one_label_training(self, rows, y, sample_weight, self.cost)
-        if self.solver_name == "gdmm":
+        if self.chosen_solver.name == "gdmm":
             raise ValueError(
                 "solver='gdmm' requires sets of labels, an (n, K) array y of 0 and 1; for one "
                 "label per sample use solver='mp-bcfw' or 'bcfw'"

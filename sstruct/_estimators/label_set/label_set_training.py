@@ -69,7 +69,7 @@ class MultilabelTraining:
             self.edges,
             self.parents,
             self._is_attractive(),
-            relaxes=structure.solver_name == "gdmm",
+            relaxes=structure.chosen_solver.name == "gdmm",
             constrained=self.constraints is not None,
         )
         self.decoder = self._decoder(K)  # checks `edges`
@@ -205,7 +205,7 @@ class MultilabelTraining:
 
 def _check_completed(structure):
     """Raise if a parameter requires all labels of a row, some of which are hidden."""
-    if structure.solver_name == "gdmm":
+    if structure.chosen_solver.name == "gdmm":
         raise ValueError(
             "solver='gdmm' does not support hidden labels; use solver='mp-bcfw' or 'bcfw'"
         )

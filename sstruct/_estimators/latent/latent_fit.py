@@ -35,7 +35,7 @@ VALID_VALUES = {
     "max_rounds": Range(least=1, whole=True),
     "n_init": Range(least=1, whole=True),
 }
-# The errors for parameters of the estimator that are not supported.
+# The errors for parameters of the estimator and options of its solver that are not supported.
 UNSUPPORTED = {
     "checkpoint": "checkpoint of the solver is not supported by LatentSSVM, which makes many fits; "
     "use checkpoint=None",
@@ -74,8 +74,8 @@ class LatentFit:
             self._check_init()
         if not structure.has_objective:
             raise ValueError(
-                f"solver={structure.solver_name!r} has no objective, which LatentSSVM requires; "
-                "use solver='mp-bcfw' or 'bcfw'"
+                f"solver={structure.chosen_solver.name!r} has no objective, which LatentSSVM "
+                "requires; use solver='mp-bcfw' or 'bcfw'"
             )
 
     def _check_init(self):
@@ -118,7 +118,7 @@ class LatentFit:
         if len(known.empty):  # warn once instead of in all fits
             warn_of_empty(known.empty)
             samples = samples.of(np.delete(np.arange(num_samples(samples.X)), known.empty))
-            known = structure.hidden(*samples.arguments)
+            known = structure.hidden(*samples)
         if n_states > 1 and known.features is None:
             raise ValueError(
                 f"states_per_label={n_states} is supported only for chains, graphs and images, "
@@ -129,7 +129,7 @@ class LatentFit:
                 f"states_per_label must be at most {MOST_STATES}, found {shortened(n_states)}"
             )
         if known.n_hidden == 0 and n_states == 1 and known.plain:
-            model.fit(*samples.arguments)
+            model.fit(*samples)
             row = row_of_history(model, model.objective_, 0, begin)
             best = Rounds(model, model.objective_, True, [row])
         else:
@@ -166,7 +166,7 @@ class LatentFit:
 
     def _first_codes(self, model, latent, redrawn, random):
         """Return initial codes of all labels, or states; `redrawn`: with random sample weights."""
-        codes, (X, y, weights) = latent.known.codes, latent.samples.arguments
+        codes, (X, y, weights) = latent.known.codes, latent.samples
         if latent.known.n_hidden:
             if redrawn:
                 weights = randomly_weighted(weights, num_samples(X), random)

@@ -139,7 +139,7 @@ def concave_convex(model, latent, codes, training):
     model.set_params(warm_start=_goes_on(model, training, latent))
     while len(found.rows) < latent.max_rounds:
         trial = copy(found.model)
-        trial._fit(*latent.samples.arguments, training)
+        trial._fit(*latent.samples, training)
         best = trial._complete(latent.samples.X, latent.known, latent.n_states)
         changed = latent.known.changed(best, codes)
         bound = objective = trial.objective_
@@ -173,7 +173,7 @@ def _goes_on(model, training, latent):
     if not latent.known.warm:
         return False
     structure = model._structure()
-    name = structure.solver_name
+    name = structure.chosen_solver.name
     name = training.auto_solver if name == "auto" else name
     return structure.solvers[name].has_dual_weights
 

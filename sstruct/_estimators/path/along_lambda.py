@@ -24,7 +24,7 @@ from sstruct._solvers.path.path_solver import PathSolver
 from sstruct.solvers import MPBCFW
 
 FORMAT = 1
-# The errors for parameters of the estimator that are not supported.
+# The errors for options of the solver that are not supported.
 UNSUPPORTED = {
     "checkpoint": "checkpoint of the solver is not supported by paths over lam; use "
     "checkpoint=None",
@@ -54,7 +54,9 @@ class Sweep:
                 f"expected an estimator of this package, found {shortened(estimator)}{hint}"
             )
         structure = estimator._structure()
-        chosen = structure.chosen_solver or MPBCFW()
+        chosen = structure.chosen_solver
+        if chosen.name == "auto":
+            chosen = MPBCFW()
         if not structure.solvers[chosen.name].has_dual_weights:
             raise ValueError(
                 f"solver={chosen.name!r} has no dual weights to continue from; use "

@@ -130,7 +130,7 @@ class ChangePointStructure(Structure):
             for i in np.flatnonzero(used)
         ])  # fmt: skip
         problem = ExplicitProblem(ChangePointProblem(sums, of_model, truth, windows))
-        if self.warm_start or self.checkpoint is not None:
+        if self.warm_start or self.solver_option("checkpoint") is not None:
             problem.keep_labelings()
 
         # Planes contain losses, so a warm start requires the same tolerance.
