@@ -663,7 +663,7 @@ LONG = (
     "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
     "n_shapes", "n_successors", "size", "n_distractors", "max_length", "n_bins",
     "max_segments", "length", "n_flanking", "n_columns",
-    "max_segments", "n_tags", "min_length",
+    "n_tags", "min_length", "n_objects", "n_attributes",
 )  # fmt: skip
 
 
