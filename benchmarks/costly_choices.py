@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Which step, sampling and caching take the fewest calls and seconds if an oracle call is costly?
+"""Compare steps, samplings and caching by the calls and seconds they need with costly oracles.
 
     python benchmarks/costly_choices.py [--data superpixels snakes ocr digits yeast] [--seeds 3]
 
 ``solver="mp-bcfw"`` with pairwise or corrective steps, permutations or gap sampling, with and
 without caching, and the best combination of [O16] without approximate passes (pairwise steps,
-gap sampling, caching). ``"auto"`` is one of them.
+gap sampling, caching). The default options resolve to one of these combinations.
 
-Oracles: minimum cuts (Weizmann horses, superpixels, contrast model, attractive weights), fusion
-moves (snakes, directed model), and three cheap oracles that are counted as if a call took --wait
-seconds: OCR letters (fold 0), digits and Yeast (frequent label sets as classes). The cheap oracles
-do not wait; --wait seconds for each call are added to the CPU time. Calls are made in batches, as
-in ``fit``.
+The oracles are minimum cuts (Weizmann horses, superpixels, contrast model, attractive weights),
+fusion moves (snakes, directed model), and three cheap oracles: OCR letters (fold 0), digits and
+Yeast (frequent label sets as classes). For each call of a cheap oracle, --wait seconds are added to
+the CPU time without waiting. Calls are made in batches, as in ``fit``.
 
-Protocol as in ``observed_fit.py``: one thread, primal values off the clock; the full passes of gap
-sampling and caching count. Medians over seeds; empty: not reached in --limit seconds. Writes
-costly_choices.csv into --output. Reads SSTRUCT_DATA.
+The protocol is that of ``observed_fit.py``: one thread, and the time to compute primal values is
+not counted, but the full passes of gap sampling and caching are. Results are medians over seeds; an
+entry is empty if a seed did not reach the gap in --limit seconds. Writes costly_choices.csv into
+--output. Reads SSTRUCT_DATA.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def methods():
 
 
 def problems(name, wait):
-    """Yield the packed problems of a name, with the seconds to add for a call."""
+    """Yield packed problems, each with the plain problem and the seconds to add for each call."""
     if name in CHEAP:
         for data in packed(CHEAP[name], LAMS[name]):
             work = wait * WORK_PER_SECOND
@@ -79,7 +79,7 @@ def problems(name, wait):
 
 
 def reached(curve, n, wait):
-    """Return calls a sample and seconds to each gap, None where it was not reached."""
+    """Return the calls per sample and the seconds until each gap, None if it was not reached."""
     found = []
     for gap in GAPS:
         at = curve.reach(gap)
@@ -93,9 +93,11 @@ def reached(curve, n, wait):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="*", choices=[*LAMS], default=[*LAMS])
-    parser.add_argument("--limit", type=float, default=60, help="most CPU seconds of one fit")
+    parser.add_argument("--limit", type=float, default=60, help="maximum CPU seconds of one fit")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--wait", type=float, default=1e-3, help="seconds of a cheap oracle's call")
+    parser.add_argument(
+        "--wait", type=float, default=1e-3, help="seconds added for each call of a cheap oracle"
+    )
     parser.add_argument("--methods", nargs="*", help="names of combinations; default: all")
     add_load(parser)
     add_output(parser)
@@ -105,7 +107,7 @@ def main():
     for name in arguments.data:
         command = (
             f"python benchmarks/costly_choices.py --data {name} --limit {arguments.limit:g} "
-            f"--seeds {arguments.seeds}"
+            f"--seeds {arguments.seeds} --wait {arguments.wait:g}"
         )
         for data, plain, wait in problems(name, arguments.wait):
             chosen = {k: v for k, v in methods().items() if k in (arguments.methods or methods())}

@@ -1,10 +1,10 @@
-"""Fits with an observed primal objective, without the cost of the observation.
+"""Fits whose primal objective is computed after each pass, without counting the time for it.
 
-The solver runs as without an observer: certificates are computed only to refresh the block gaps of
-gap sampling and caching, every 10 passes as in the paper. After each pass, the primal is computed
-at the iterate and, if the method averages, at the average; this time is not counted. Curves
-therefore have a value for each pass, and no method uses block gaps that are newer than in its
-protocol. Refreshing passes are counted with n oracle calls each and with their time.
+The solver computes certificates only to refresh the block gaps of gap sampling and caching, every
+10 passes as in [O16]. After each pass, the primal is computed at the iterate and, if the method
+averages, at the average; this time is not counted. Curves therefore have a value for each pass, and
+these additional evaluations do not refresh the block gaps. Refreshing passes are counted with n
+oracle calls each and with their time.
 
 Seconds are CPU time of one thread, which depends less on other processes than wall-clock time.
 """
@@ -31,10 +31,10 @@ NEVER = 10**9
 
 @dataclass
 class Curve:
-    """The course of a fit, with a value for each pass.
+    """Progress of a fit, with a value for each pass.
 
-    calls : oracle calls, including refreshing passes
-    seconds, wall : CPU and wall-clock time
+    calls : cumulative oracle calls, including refreshing passes
+    seconds, wall : cumulative CPU and wall-clock time
     primal : the smallest value so far
     """
 
@@ -64,19 +64,18 @@ class Curve:
 def options_of(data, seed=0, solver=None, **options):
     """Return the options that ``fit`` would use, with "auto" resolved.
 
-    solver : name of a solver, by default that of the estimator; others: its options
+    solver : name or object of a solver, by default that of the estimator
+    options : changed options of the solver
     """
     structure = clone(data.estimator)._structure()
-    if solver is None:
-        chosen = MPBCFW() if structure.solver == "auto" else clone(structure.chosen_solver)
-    else:
-        chosen = SOLVER_OF_NAME[solver]()
+    chosen = structure.solver if solver is None else solver
+    chosen = SOLVER_OF_NAME.get(chosen, MPBCFW)() if isinstance(chosen, str) else clone(chosen)
     options = chosen_options(structure, chosen.set_params(**options), data.problem)
     return replace(options, seed=seed, tol=0.0, max_iter=NEVER, certificate_every=NEVER, n_jobs=1)
 
 
 def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=None, clock="cpu"):
-    """Fit once.
+    """Fit a problem and return the Curve of the fit.
 
     Parameters
     ----------
@@ -87,9 +86,9 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
     least_gap : float
         Relative gap at which the fit ends.
     baseline : str, optional
-        "fw", "ssg" or "cutting-plane"; default: the Frank-Wolfe solvers as `options` say.
+        "fw", "ssg" or "cutting-plane"; by default, the Frank-Wolfe solver given by `options`.
     plain : BlockProblem, optional
-        Problem for which primals are computed; default: `data.problem`.
+        Problem for which primals are computed; by default, `data.problem`.
     lower : float, optional
         Lower bound for gaps, for methods without a dual.
     clock : {"cpu", "wall"}
@@ -113,7 +112,7 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
         cpu += time.thread_time() - marks[0]
         wall += time.perf_counter() - marks[1]
         calls = info["oracle_calls"]
-        if baseline in ("fw", "cutting-plane"):  # their passes are certificates
+        if baseline in ("fw", "cutting-plane"):  # their passes compute certificates
             best = min(best, info["primal"])
         else:
             for w in points():
@@ -127,7 +126,7 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
         marks[:] = time.thread_time(), time.perf_counter()
         return done
 
-    # Within a pass, the solver checks the deadline, for very long passes.
+    # The solver stops within a pass only at this later deadline, which limits very long passes.
     options = replace(options, max_time=10 * limit + 10)
     setup = Setup(data.problem, data.lam, data.block_weight, options, data.bounds, callback=observe)
     if baseline is None:

@@ -9,6 +9,7 @@ import pytest
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
+from sstruct.solvers import BCFW
 
 BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
 
@@ -51,6 +52,16 @@ def test_watching_a_fit_does_not_change_it(modules, multi_plane, hungry):
     )
     assert (np.diff(curve.primal) <= 0).all()
     assert curve.gaps()[-1] <= 1e-3 < curve.gaps()[-2]
+
+
+def test_solvers_are_given_by_name_or_as_objects(modules):
+    problems, observed, _ = modules
+    (data,) = problems.packed("digits", (0.01,))
+    solver = BCFW(step="fw", cache=True)
+    found = observed.options_of(data, solver=solver, sampling="uniform")
+    expected = {"step": "fw", "cache": True, "sampling": "uniform"}
+    assert found == observed.options_of(data, solver="bcfw", **expected)
+    assert solver.sampling == "auto"  # a copy was changed
 
 
 def test_a_baseline_without_a_dual_is_measured_against_a_lower_bound(modules):
