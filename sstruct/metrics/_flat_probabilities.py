@@ -1,4 +1,4 @@
-"""Arrays with a value for each label of each node, for the metrics of probabilities and sets."""
+"""Flat arrays of probabilities or prediction sets, with a column for each label, for metrics."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from sstruct.metrics._flat_labels import FlatLabels
 
 
 class FlatTables:
-    """True labels and tables of the scored nodes.
+    """True labels of the scored nodes, and a value for each of K labels.
 
     Attributes
     ----------
     codes : ndarray of int of shape (n_nodes,)
         Column of the true label of each node, -1 if it is not among the labels.
     tables : ndarray of shape (n_nodes, K)
+        Probabilities, or whether labels belong to prediction sets.
     weights : ndarray of shape (n_nodes,)
         Weight of the sequence of each node.
     sequence : ndarray of int of shape (n_nodes,)
+        Index of the sequence of each node.
     """
 
     def __init__(self, y_true, tables, name, labels, sample_weight, ignore_label):
         flat = FlatLabels(y_true, y_true, sample_weight, ignore_label)
         labels = label_list(labels, "labels")
+        if not labels:
+            raise ValueError("labels is empty, expected at least one label")
         column = {label: k for k, label in enumerate(labels)}
         if len(column) < len(labels):
             raise ValueError(f"labels has duplicates: {shortened(labels)}")
@@ -42,9 +46,10 @@ class FlatTables:
 
 
 def flat_tables(tables, name, lengths=None, n_labels=None):
-    """Return arrays (L_i, K) as one array (n_nodes, K).
+    """Validate arrays of shape (L_i, K) and concatenate them to one of shape (n_nodes, K).
 
-    lengths : number of nodes of each sequence; n_labels : K. None: any
+    lengths : number of nodes of each sequence, or None if they are not checked
+    n_labels : K, or None for the number of columns of the first array
     """
     check_listed(tables, name, "arrays", type_name)
     if lengths is not None and len(tables) != len(lengths):
@@ -87,13 +92,14 @@ class FlatProbabilities(FlatTables):
             )
 
     def mean(self, values):
-        """Return the weighted mean of a value of each node."""
+        """Return the mean of values of nodes, weighted by `weights`."""
         return float(np.average(values, weights=self.weights))
 
     def events(self, label=None):
-        """Return the probability of an event at each node, and whether it is true.
+        """Return the probability of an event at each node, and whether the event occurs.
 
-        label : column of the label that occurs; None: the most probable label is the true one
+        label : column of a label; the event is that the node has this label. If None, the event is
+            that the most probable label of the node is the true one.
         """
         if label is None:
             best = self.tables.argmax(axis=1)

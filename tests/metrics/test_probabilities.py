@@ -107,6 +107,7 @@ def test_images():
         ([], ["x", "y"], ValueError, "y_proba has 0 arrays, expected 1"),
         ("ab", ["x", "y"], TypeError, "y_proba must be a list of arrays"),
         ([[[0.5, 0.5]]], ["x", "x"], ValueError, "labels has duplicates"),
+        ([np.empty((1, 0))], [], ValueError, "labels is empty, expected at least one label"),
     ],
 )
 def test_invalid_probabilities(metric, y_proba, labels, kind, message):
@@ -163,6 +164,8 @@ def test_invalid_sets():
         flat_coverage_score([["x"]], [[[1.0, 0.0]]], labels=["x", "y"])
     with pytest.raises(TypeError, match="arrays of bool"):
         flat_mean_width_score([[[1, 0]]])
+    with pytest.raises(ValueError, match="labels is empty"):
+        flat_coverage_score([["x"]], [np.empty((1, 0), dtype=bool)], labels=[])
     with pytest.raises(NoNodesError):
         flat_mean_width_score([])
     with pytest.raises(ValueError, match="average must be one of"):
