@@ -40,8 +40,9 @@ from sstruct.sequences import Sequences, offsets_of
 __all__ = ["SequenceVectorizer"]
 
 # Nonnegative codes of attributes are column indices. ABSENT marks an attribute without effect
-# (weight 0, or unknown to a fitted vectorizer). FIRST_WEIGHTED - m is the m-th attribute with a
-# weight other than 1; these weights are stored separately, so that others cost only one integer.
+# (weight 0, or unknown to a fitted vectorizer). FIRST_WEIGHTED - m is the m-th occurrence of a
+# weight other than 1; these weights are stored separately, so that other attributes take only one
+# integer.
 ABSENT = -1
 FIRST_WEIGHTED = -2
 MOST_WEIGHTED = np.iinfo(np.int32).max  # codes have 32 bits
@@ -248,7 +249,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
 
     def _rows(self, encoded, new_columns, dtype):
         flat = encoded.rows(new_columns, len(self.vocabulary_), dtype)
-        # The names are always the same array, which compares quickly.
+        # Always pass the same array of names: comparing it with itself is fast.
         return Sequences._of(flat, offsets_of(encoded.lengths), self._column_names)
 
     def _fit(self, X):
@@ -305,9 +306,9 @@ class _KnownNames(dict):
 
 
 class _SeenPairs:
-    """Codes of entries (name, value) for a vocabulary, kept from one short input to the next.
+    """Codes of entries (name, value) for a vocabulary, cached between calls with short inputs.
 
-    Only of strings, and of the weights 0 and 1, whose codes depend on nothing else.
+    Only strings and the weights 0 and 1 are cached, because their codes depend only on the entry.
     """
 
     def __init__(self, vocabulary):
@@ -329,12 +330,12 @@ class _SeenPairs:
         return code
 
 
-# By id: a weak reference to the column names of a fitted vectorizer, and its _SeenPairs.
+# For the id of the column names of a fitted vectorizer: a weak reference to them and _SeenPairs.
 _seen = {}
 
 
 def _seen_pairs(vectorizer):
-    """Return the _SeenPairs of a fitted vectorizer, whose copies share them."""
+    """Return the _SeenPairs of a fitted vectorizer, shared by its shallow copies."""
     names = vectorizer._column_names
     key = id(names)
     found = _seen.get(key)
@@ -348,8 +349,9 @@ class _Pairs:
     """Code of each entry (name, value) of a feature dict.
 
     Equal pairs have equal codes, so values equal to 1, such as True, are weight 1. Codes of plain
-    strings, and of the weights 0 and 1, are kept in `codes`, by name and then by value, which takes
-    less memory than pairs. The number of other weights is unlimited. Missing values are counted.
+    strings and of the weights 0 and 1 are cached in `codes`, a dict of dicts by name and value,
+    which takes less memory than a dict by pairs. Other weights are not cached, because they may be
+    all different. Missing values are counted.
     """
 
     def __init__(self, names):
@@ -427,7 +429,7 @@ class _Pairs:
 
 
 class _Encoded:
-    """All attributes of X as codes, with a row of codes for each item."""
+    """The attributes of all items of X as codes, in the format of CSR rows."""
 
     def __init__(self, X, names, seen=None):
         if library_of(X):
@@ -603,7 +605,7 @@ def _plain(value):
 
 def _in_order(strings):
     # The order of a set, and thus of new columns, differs between runs.
-    return sorted(strings) if isinstance(strings, set | frozenset) else strings
+    return sorted(strings, key=_text) if isinstance(strings, set | frozenset) else strings
 
 
 def _text(name):

@@ -207,6 +207,8 @@ def test_order_is_that_of_first_appearance():
     X = [[{"b": "x", "a": 2}], [{"c": ["q", "p"]}, {"a": 1, "d": {"z", "y"}}]]
     names = SequenceVectorizer().fit(X).get_feature_names_out()
     assert names.tolist() == ["b:x", "a", "c:q", "c:p", "d:y", "d:z"]
+    names = SequenceVectorizer().fit([[{"q", b"p", Tag.NOUN}]]).get_feature_names_out()
+    assert names.tolist() == ["noun", "p", "q"]
     many = [[{"a": 1, "b": 1}], [{"b": 1, "c": 1}, {"c": 1}]]
     assert SequenceVectorizer(min_count=2).fit(many).vocabulary_ == {"b": 0, "c": 1}
 
@@ -277,6 +279,7 @@ def test_input_is_unchanged_and_state_is_plain():
         ([[{"a": ["x", 1]}]], TypeError, r"X\[0\]\[0\]: attribute 'a' has int 1 in its list"),
         ([[{1: "x"}]], TypeError, r"X\[0\]\[0\]: attribute names must be strings, found int 1"),
         ([[["x"], ["y", 1]]], TypeError, r"X\[0\]\[1\]: attribute names .* found int 1"),
+        ([[{"x", 1}]], TypeError, r"X\[0\]\[0\]: attribute names .* found int 1"),
         ([[{"a": 1}, "xyz"]], TypeError, r"X\[0\]\[1\]: expected a dict .* found str 'xyz'"),
         ([["word", "word"]], TypeError, r"X\[0\]\[0\]: expected a dict or a list of strings"),
         ([{"a": 1}], TypeError, r"X\[0\] must be a list of items, found dict"),
