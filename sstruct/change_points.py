@@ -65,17 +65,19 @@ class ChangePointSSVM(BaseSSVM):
         Durations of segments that share a weight: the smallest duration of each bin, increasing,
         the first one 1. The last bin also contains all longer durations. ``"auto"``: 1, the
         shortest duration of a segment in training, and the 10 %, 25 % and 50 % quantiles of these
-        durations; with a prior, or if a fit continues, the bins of the earlier fit. If None,
-        durations have no weights. Decoding compares all starts of a segment up to the last bin.
+        durations; with a prior or a warm start, the bins of the earlier fit. If None, durations
+        have no weights. Decoding does not prune durations below the last bin, so a large value
+        makes it slower.
     min_duration : int, default=1
         Minimum duration of a segment, in nodes. Segments in training must satisfy it.
     max_duration : int or None, default=None
         Maximum duration of a segment. If None, there is no maximum.
     scale : "noise" or None, default="noise"
         With ``"noise"``, each feature of each signal is divided by its noise level, so that
-        predictions do not depend on its unit: the median absolute difference of neighboring nodes
-        divided by 0.954, which is the standard deviation of Gaussian noise. If None, signals
-        are not scaled.
+        predictions do not depend on its unit. The noise level is the median absolute difference of
+        neighboring nodes divided by 0.954, which estimates the standard deviation of Gaussian
+        noise; if the median is 0, it is the root mean square difference divided by sqrt(2).
+        Constant features are not scaled. If None, signals are not scaled.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite for free weights.
         Weights of costs are nonnegative in any case.
@@ -83,40 +85,41 @@ class ChangePointSSVM(BaseSSVM):
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
         ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
         model (how_to/adapt_model in the manual). A model must be of the same class, with the same
-        features and parameters that define weights; the new model has its classes. It is not
-        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
-        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
-        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
-        start at w0.
+        features and parameters that define weights; the new model has the classes of the prior,
+        which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
+        search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
+        ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
+        and ``"pa"`` start at w0.
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized. ``"auto"`` is 1 / n for the
-        sum n of sample weights. There are few weights, so that results depend little on it.
+        sum n of sample weights. Since there are few weights, results depend little on `lam`.
     tolerance : int, default=5
         Largest distance, in nodes, of a change from the true change that it matches, in the loss
         and in ``score``.
     solver : str or solver object, default="auto"
         The training algorithm, by name or as an object of :mod:`sstruct.solvers`. ``"auto"`` is
-        ``"cutting-plane"`` [5]_, which needs the fewest passes for few weights, but does not
-        support `warm_start`; with it, ``"auto"`` is ``"mp-bcfw"`` [1]_, [2]_. ``"bcfw"`` is the
-        same without passes over cached labelings. Checkpoints require one of the last two, as in
-        ``solver=MPBCFW(checkpoint="fit.ckpt")``. All of these, ``"fw"`` [3]_ and ``"ssg"`` [4]_
-        minimize the same objective. ``"perceptron"`` and ``"pa"`` have no objective and require
-        ``lam="auto"``.
+        ``"cutting-plane"`` [5]_, which needs the fewest passes for few weights but does not support
+        `warm_start`; with `warm_start`, ``"auto"`` is ``"mp-bcfw"`` [1]_, [2]_. ``"bcfw"`` is
+        ``"mp-bcfw"`` without passes over cached labelings. Checkpoints require ``"mp-bcfw"`` or
+        ``"bcfw"``, as in ``solver=MPBCFW(checkpoint="fit.ckpt")``. All of these, ``"fw"`` [3]_ and
+        ``"ssg"`` [4]_ minimize the same objective. ``"perceptron"`` and ``"pa"`` have no objective
+        and require ``lam="auto"``.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
     max_iter : int, default=1000
-        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
-        10 `max_iter` rounds.
+        Maximum number of passes of n oracle calls. With ``cache=True``, an option of solvers, a
+        pass over the samples may make fewer calls; then the number of passes is at most 10
+        `max_iter`.
     max_time : float or None, default=None
-        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
-        ``"cutting-plane"``: one and a quadratic program).
+        Time limit in seconds. A fit may exceed it by the time of one certificate (two for
+        ``"ssg"``, one and a quadratic program for ``"cutting-plane"``).
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the previous fit, for example after changing `lam` or adding samples.
-        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
-        have dual weights. The first samples must be the samples of the previous fit in the same
-        order. Sample weights may change, but not from or to 0. Different data and new classes raise
-        an error; pass all `classes` before the first fit.
+        ``"dual"`` (or True) starts from its dual weights of labelings; ``"primal"`` rescales them
+        so that weights change as little as possible if `lam` or sample weights change. The first
+        samples must be the samples of the previous fit in the same order; different data raise an
+        error. Sample weights may change, but not from or to 0.
     n_jobs : int or None, default=None
         Number of threads for training and prediction; -1 uses all processors. Results do not depend
         on it.
@@ -124,8 +127,8 @@ class ChangePointSSVM(BaseSSVM):
         Pass an int for results that are bitwise reproducible on the same machine and build, unless
         `max_time` is set.
     verbose : int, default=0
-        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
-        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr``. If 2, or if tqdm is
+        not installed or ``sys.stderr`` is None, log one line per pass to the logger ``sstruct``. If
         the stream is closed, the fit continues without output.
 
     Attributes
@@ -173,10 +176,9 @@ class ChangePointSSVM(BaseSSVM):
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
         primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
         sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
-        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
-        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
-        of samples in the pass with a positive loss. Early stopping adds validation_score; the last
-        row then has the certificate of ``w_``.
+        the start of the pass. ``"perceptron"`` and ``"pa"`` add mistakes, the number of samples in
+        the pass with a positive loss. Early stopping adds validation_score; the last row then has
+        the certificate of ``w_``.
 
     See Also
     --------
@@ -186,11 +188,12 @@ class ChangePointSSVM(BaseSSVM):
 
     Notes
     -----
-    Costs are computed in constant time from cumulative sums. The decoder compares all starts of
-    the last segment that can still be optimal (PELT [7]_); costs that it prunes cannot be optimal,
-    since weights of costs are nonnegative and pruning waits until weights of durations are equal.
-    It takes O(L) time for signals of L nodes with changes in proportion to L, O(L^2) without
-    changes and O(L D) with ``max_duration=D``; and O(L) memory.
+    Costs are computed in constant time from cumulative sums. The decoder is PELT [6]_: for each
+    end, it compares only those starts of the last segment that can still be optimal. This is exact,
+    because weights of costs are nonnegative, and starts are pruned only when the durations from
+    them are in the last bin. Decoding a signal of L nodes takes O(L) time if the number of changes
+    is proportional to L, O(L^2) without changes, and O(L D) with ``max_duration=D``; it takes O(L)
+    memory.
 
     See :doc:`/how_to/change_points`.
 
@@ -208,8 +211,6 @@ class ChangePointSSVM(BaseSSVM):
        Machine Learning 77, 2009.
     .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
        arXiv:1510.06002, 2015.
-    .. [7] R. Killick, P. Fearnhead, I. A. Eckley. Optimal Detection of Changepoints With a Linear
-       Computational Cost. Journal of the American Statistical Association 107, 2012.
 
     Examples
     --------
@@ -264,18 +265,18 @@ class ChangePointSSVM(BaseSSVM):
             signals.
         y : list of n int arrays
             The change points of each signal: increasing indices of the first nodes of all segments
-            but the first one, 1 to L_i - 1. Empty for a signal without a change. If only an
-            interval of a change is known, a pair of its first and last possible value, as in
-            ``[(8, 12), 30]``; intervals do not overlap. The loss accepts each change within
-            `tolerance` of an interval. The true change is taken to be in the middle; with
-            :class:`LatentSSVM`, it is the best one for the model.
+            but the first one, from 1 to L_i - 1; empty for a signal without a change. If a change
+            is known only up to an interval, pass a pair of its first and last possible value, as in
+            ``[(8, 12), 30]``; intervals must not overlap. The loss accepts each change within
+            `tolerance` of an interval. The true change is assumed to be in the middle of its
+            interval; with :class:`LatentSSVM`, it is the position that is best for the model.
         sample_weight : array-like of shape (n,), optional
             Nonnegative weights. Weight 2 is equivalent to two copies; samples of weight 0 are
             ignored.
         X_val, y_val : as X and y, optional
             Validation samples for early stopping, an option of solvers; they are not used in
-            training. If None, a fraction of the samples is set aside (``validation_fraction`` of
-            the solver). Labels not seen in training count as errors.
+            training. If None, early stopping sets aside a fraction of the samples
+            (``validation_fraction`` of the solver).
         sample_weight_val : as for ``score``, optional
             Weights of the validation samples in the score.
 
@@ -315,8 +316,9 @@ class ChangePointSSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data are invalid, or no segments of a signal have allowed durations, for example
-            because it is shorter than `min_duration`; the message names the sample.
+            If the data are invalid, or a signal cannot be divided into segments of allowed
+            durations, for example because it is shorter than `min_duration`. The message names the
+            sample.
         """
         return self._predict(X)
 
@@ -333,6 +335,6 @@ class ChangePointSSVM(BaseSSVM):
         Returns
         -------
         float
-            As :func:`sstruct.metrics.boundary_f1_score`.
+            The value of :func:`sstruct.metrics.boundary_f1_score`.
         """
         return super().score(X, y, sample_weight)

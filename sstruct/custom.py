@@ -85,11 +85,11 @@ class StructuredSVM(BaseSSVM):
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
         ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
         model (how_to/adapt_model in the manual). A model must be of the same class, with the same
-        features and parameters that define weights; the new model has its classes. It is not
-        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
-        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
-        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
-        start at w0.
+        features and parameters that define weights; the new model has the classes of the prior,
+        which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
+        search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
+        ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
+        and ``"pa"`` start at w0.
     lam : float or "auto", default="auto"
         Regularization strength, positive. All weights are regularized. ``"auto"`` is 1 divided by
         the sum of sample weights, as in many papers; it does not depend on the scale of features.
@@ -115,11 +115,12 @@ class StructuredSVM(BaseSSVM):
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
     max_iter : int, default=1000
-        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
-        10 `max_iter` rounds.
+        Maximum number of passes of n oracle calls. With ``cache=True``, an option of solvers, a
+        pass over the samples may make fewer calls; then the number of passes is at most 10
+        `max_iter`.
     max_time : float or None, default=None
-        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
-        ``"cutting-plane"``: one and a quadratic program).
+        Time limit in seconds. A fit may exceed it by the time of one certificate (two for
+        ``"ssg"``, one and a quadratic program for ``"cutting-plane"``).
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the previous fit, for example after changing `lam` or adding samples.
         ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
@@ -140,8 +141,8 @@ class StructuredSVM(BaseSSVM):
         Pass an int for results that are bitwise reproducible on the same machine and build, unless
         `max_time` is set.
     verbose : int, default=0
-        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
-        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr``. If 2, or if tqdm is
+        not installed or ``sys.stderr`` is None, log one line per pass to the logger ``sstruct``. If
         the stream is closed, the fit continues without output.
 
     Attributes
@@ -177,10 +178,11 @@ class StructuredSVM(BaseSSVM):
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
         primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
         sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
-        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
-        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
-        of samples in the pass with a positive loss. Early stopping adds validation_score; the last
-        row then has the certificate of ``w_``.
+        the start of the pass. ``"perceptron"`` and ``"pa"`` add mistakes, the number of samples in
+        the pass with a positive loss. Early stopping adds validation_score; the last row then has
+        the certificate of ``w_``.
+        Slack rescaling adds queries, the oracle calls of its searches (cumulative, excluding
+        certificates).
         The oracle adds suboptimal, the cumulative number of its results that were worse than a
         known labeling.
 
@@ -266,8 +268,8 @@ class StructuredSVM(BaseSSVM):
             ignored.
         X_val, y_val : as X and y, optional
             Validation samples for early stopping, an option of solvers; they are not used in
-            training. If None, a fraction of the samples is set aside (``validation_fraction`` of
-            the solver). Labels not seen in training count as errors.
+            training. If None, early stopping sets aside a fraction of the samples
+            (``validation_fraction`` of the solver). Labels not seen in training count as errors.
         sample_weight_val : as for ``score``, optional
             Weights of the validation samples in the score.
 

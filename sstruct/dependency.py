@@ -30,9 +30,9 @@ class DependencySSVM(BaseSSVM):
         \sum_t \left( \langle w, f_{h_t, t} \rangle
         + \langle u_{l_t}, g_{h_t, t} \rangle \right)
 
-    for learned weights w of arcs and, with labels, weights u_l of each label, whose features g are
-    f unless others are given. The tree with the highest score is found exactly: the maximum
-    spanning tree, or the best projective tree.
+    for learned weights w of arcs and, with labels, weights u_l of each label l. The label features
+    g are the same as f unless they are given separately. The tree with the highest score is found
+    exactly: the maximum spanning tree, or the best projective tree.
 
     Parameters
     ----------
@@ -50,27 +50,26 @@ class DependencySSVM(BaseSSVM):
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
         ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
         model (how_to/adapt_model in the manual). A model must be of the same class, with the same
-        features and parameters that define weights; the new model has its classes. It is not
-        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
-        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
-        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
-        start at w0.
+        features and parameters that define weights; the new model has the classes of the prior,
+        which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
+        search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
+        ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
+        and ``"pa"`` start at w0.
     ignore_label : object, default=None
-        Marker in y of tokens whose head or label is unknown, which must not be a head, such as -1.
-        If it is set, sentences with such tokens, or with a head or label that is None, NaN or
-        masked, are removed in training, and these tokens are ignored in ``score``.
-        :class:`LatentSSVM` completes them instead. If None, a missing head raises an error.
+        Value that marks tokens of y whose head or label is unknown; it must not be a valid head or
+        label, such as -1. If it is set, sentences with a token whose head or label is
+        `ignore_label`, None, NaN or masked are not used in training, and these tokens are ignored
+        in ``score``; :class:`LatentSSVM` completes them instead. If None, a missing head or label
+        raises an error.
     lam : float or "auto", default="auto"
-        Regularization strength, positive. All weights are regularized, including intercepts.
+        Regularization strength, positive. All weights are regularized.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
-        of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. For label sets, it is 0.6 V / n,
-        multiplied by 7.5 / n^(1/3) for n > 422 samples. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        of tokens per sentence, and V the sum of the variances of the features of arcs; features on
+        a much larger scale than the others have less influence on V. With ``loss="hamming"``, it is
+        multiplied by m. Many papers use ``lam=1 / n``.
     loss : {"hamming-count", "hamming"}, default="hamming-count"
-        Cost of a wrong tree: the number of tokens with another head or label than the true one; or
-        the fraction of these tokens.
+        Cost of a wrong tree: ``"hamming-count"`` is the number, and ``"hamming"`` the fraction, of
+        the tokens with a wrong head or label.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
@@ -85,17 +84,18 @@ class DependencySSVM(BaseSSVM):
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
     max_iter : int, default=1000
-        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
-        10 `max_iter` rounds.
+        Maximum number of passes of n oracle calls. With ``cache=True``, an option of solvers, a
+        pass over the samples may make fewer calls; then the number of passes is at most 10
+        `max_iter`.
     max_time : float or None, default=None
-        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
-        ``"cutting-plane"``: one and a quadratic program).
+        Time limit in seconds. A fit may exceed it by the time of one certificate (two for
+        ``"ssg"``, one and a quadratic program for ``"cutting-plane"``).
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the previous fit, for example after changing `lam` or adding samples.
-        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
-        have dual weights. The first samples must be the samples of the previous fit in the same
-        order. Sample weights may change, but not from or to 0. Different data and new classes raise
-        an error; pass all `classes` before the first fit.
+        ``"dual"`` (or True) starts from its dual weights of labelings; ``"primal"`` rescales them
+        so that weights change as little as possible if `lam` or sample weights change. The first
+        samples must be the samples of the previous fit in the same order; different data raise an
+        error. Sample weights may change, but not from or to 0. New labels of arcs raise an error.
     n_jobs : int or None, default=None
         Number of threads for training and prediction; -1 uses all processors. Results do not depend
         on it.
@@ -103,8 +103,8 @@ class DependencySSVM(BaseSSVM):
         Pass an int for results that are bitwise reproducible on the same machine and build, unless
         `max_time` is set.
     verbose : int, default=0
-        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
-        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr``. If 2, or if tqdm is
+        not installed or ``sys.stderr`` is None, log one line per pass to the logger ``sstruct``. If
         the stream is closed, the fit continues without output.
 
     Attributes
@@ -147,10 +147,9 @@ class DependencySSVM(BaseSSVM):
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
         primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
         sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
-        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
-        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
-        of samples in the pass with a positive loss. Early stopping adds validation_score; the last
-        row then has the certificate of ``w_``.
+        the start of the pass. ``"perceptron"`` and ``"pa"`` add mistakes, the number of samples in
+        the pass with a positive loss. Early stopping adds validation_score; the last row then has
+        the certificate of ``w_``.
 
     See Also
     --------
@@ -161,14 +160,15 @@ class DependencySSVM(BaseSSVM):
 
     Notes
     -----
-    For a sentence of n tokens, decoding takes O(n^2) operations for maximum spanning trees [7]_ and
-    O(n^3) for projective trees [8]_, in addition to the scores of all candidate arcs, which take
-    most of the time, and of all of their labels. A single root is enforced exactly. Memory is
-    O(n^2) per thread in addition to the features; sentences with listed arcs have at most 8192
-    tokens. Candidate arcs that are listed reduce the time and memory for features.
+    For a sentence of n tokens, decoding takes O(n^2) operations for maximum spanning trees [6]_ and
+    O(n^3) for projective trees [7]_, in addition to the computation of the scores of all candidate
+    arcs and labels, which usually takes most of the time. With `single_root`, the best tree with
+    one child of the root is found exactly. Decoding takes O(n^2) memory per thread in addition to
+    the features; sentences with ``arcs`` may have at most 8192 tokens. Passing only the candidate
+    arcs reduces the time and memory for features.
 
-    The unlabeled model is the first-order model of [7]_. Labels of arcs are independent of each
-    other, so that the best one of each arc is found first.
+    The unlabeled model is the first-order model of [6]_. Labels of arcs are independent of each
+    other given the tree, so the best label of each arc is found first.
 
     See :doc:`/how_to/parse_dependencies`.
 
@@ -186,9 +186,7 @@ class DependencySSVM(BaseSSVM):
        Machine Learning 77, 2009.
     .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
        arXiv:1510.06002, 2015.
-    .. [7] R. McDonald, F. Pereira, K. Ribarov, J. Hajic. Non-projective Dependency Parsing using
-       Spanning Tree Algorithms. HLT-EMNLP 2005.
-    .. [8] J. Eisner. Three New Probabilistic Models for Dependency Parsing: An Exploration. COLING
+    .. [7] J. Eisner. Three New Probabilistic Models for Dependency Parsing: An Exploration. COLING
        1996.
 
     Examples
@@ -238,13 +236,13 @@ class DependencySSVM(BaseSSVM):
             h = t are ignored. Or dicts with the keys:
 
             features : array of shape (n_tokens, n_tokens + 1, n_features) or (n_arcs, n_features)
-                Features of all arcs or, with ``arcs``, of the listed ones, which may be a sparse
-                matrix.
+                Features of all arcs. With ``arcs``, features of the listed arcs, which may be a
+                sparse matrix.
             arcs : int array of shape (n_arcs, 2), optional
-                Head and dependent of each candidate arc. Other arcs are forbidden. Each token has
-                at least one arc.
+                Head and dependent of each candidate arc. Other arcs are forbidden. Each token must
+                have at least one candidate arc.
             label_features : as features, optional
-                Features of arcs for the weights of labels. By default, these are ``features``.
+                Features of arcs for the weights of labels, ``features`` by default.
         y : list of n int arrays of shape (n_tokens,), or list of n pairs (heads, labels)
             The head of each token, 0 for the root, as in the column HEAD of CoNLL-U. With
             ``labeled=True``, pairs of such an array and an array of labels of shape (n_tokens,).
@@ -253,8 +251,8 @@ class DependencySSVM(BaseSSVM):
             ignored.
         X_val, y_val : as X and y, optional
             Validation samples for early stopping, an option of solvers; they are not used in
-            training. If None, a fraction of the samples is set aside (``validation_fraction`` of
-            the solver). Labels not seen in training count as errors.
+            training. If None, early stopping sets aside a fraction of the samples
+            (``validation_fraction`` of the solver). Labels not seen in training count as errors.
         sample_weight_val : as for ``score``, optional
             Weights of the validation samples in the score.
 
@@ -281,8 +279,9 @@ class DependencySSVM(BaseSSVM):
             Sentences.
         y_partial : list of n trees, optional
             Known heads and labels, in the form of y; the others are predicted given these. None,
-            NaN or `ignore_label` (-1 if `ignore_label` is None) marks an unknown head; a token with
-            an unknown label is unknown. None instead of a tree marks all tokens as unknown.
+            NaN or `ignore_label` (-1 if `ignore_label` is None) marks an unknown head or label; if
+            the label of a token is unknown, its head is ignored. None instead of a tree marks all
+            tokens as unknown.
 
         Returns
         -------
@@ -293,12 +292,12 @@ class DependencySSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            If the data are invalid, or the candidate arcs and the known heads form no tree; the
-            message names the sample.
+            If the data are invalid, or no tree consists of candidate arcs and contains the known
+            heads; the message names the sample.
 
         Examples
         --------
-        A user knows that token 1 is the child of the root:
+        If token 1 is known to be the child of the root:
 
         >>> from sstruct import DependencySSVM
         >>> from sstruct.datasets import make_dependency_trees
@@ -323,8 +322,9 @@ class DependencySSVM(BaseSSVM):
         -------
         ndarray of shape (n,), dtype object
             For each sentence, an array (n_tokens, n_tokens + 1) with a row per token and a column
-            per head, of the score of the arc with its best label; ``-inf`` for arcs that are not
-            candidates. :func:`sstruct.inference.dependency_tree` finds the predicted heads from it.
+            per head. Entries are the scores of arcs with their best labels, and ``-inf`` for arcs
+            that are not candidates. :func:`sstruct.inference.dependency_tree` computes the
+            predicted heads from this array.
 
         Raises
         ------

@@ -31,16 +31,16 @@ class GridCRFSSVM(GraphCRFSSVM):
         Contribution of the labels a and b of two neighboring pixels to the score.
 
         - ``"potts"``: ``edge_coef_ * [a != b]``, one weight, at most 0.
-        - ``"contrast"``: two weights, at most 0, times [a != b] and times 1 and
-          ``exp(-norm(x_u - x_v) ** 2 / (2 mean))``, for the mean of the squared norm over the edges
-          of the image; the cost is lower across strong edges of the image.
+        - ``"contrast"``: ``edge_coef_ @ [1, exp(-s / (2 * mean(s)))] * [a != b]``, two weights, at
+          most 0, for the squared distance s of the features of the two pixels and its mean over the
+          pairs of neighbors in the image. Different labels cost less where features change a lot.
         - ``"full"``: ``(edge_coef_[a, b] + edge_coef_[b, a]) / 2``, any signs. If some pairs repel
           each other, decoding takes several times as long as with ``"potts"``: about 3 s instead
           of 0.2 s for 360 x 480 pixels and 11 labels.
         - ``"directed"``: ``edge_coef_[g, a, b]``, any signs, for the direction g of the edge:
           right, down and, for 8 neighbors, down-right and down-left; a is the label of the upper or
           left pixel.
-        - a float, at least 0: the cost of neighbors with different labels, not learned.
+        - a float, at least 0: the fixed cost of neighbors with different labels.
     inference : {"auto", "cut", "expansion", "max-sum", "fwmap", "exact"}, default="auto"
         The decoder. ``"cut"``: minimum cut, exact, for two labels if neighbors attract each other;
         ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: approximate, by
@@ -48,18 +48,18 @@ class GridCRFSSVM(GraphCRFSSVM):
         labels and graphs, by trees coupled by multipliers as in :func:`sstruct.inference.map_mrf`,
         warm-started from the last decoding of the same graph. ``"fwmap"`` is slower than
         ``"expansion"``, finds better labelings if neighbors repel each other, and bounds its error.
-        ``"exact"``: for up to some hundreds of nodes; an exact decoder of the above if there is one
-        for all graphs, otherwise ``"expansion"`` followed by branch and bound, which proves that a
-        labeling is optimal or finds a better one, within limits. ``"auto"`` uses an exact decoder
-        of the above if there is one for all graphs, otherwise ``"expansion"``, both in training and
-        in prediction.
+        ``"exact"``: for graphs of up to several hundred nodes; the first of these decoders that is
+        exact for all graphs, otherwise ``"expansion"`` followed by branch and bound, which proves
+        that a labeling is optimal or finds a better one, within limits. ``"auto"`` uses the first
+        of these decoders that is exact for all graphs, otherwise ``"expansion"``, both in training
+        and in prediction.
     max_oracle_time : float or None, default=None
-        Time limit in seconds, at least 0, of a decoding by branch and bound (``"exact"``), in
-        training and prediction. After the limit, it returns the best labeling found and a bound, so
+        Time limit in seconds, at least 0, of each decoding by branch and bound (``"exact"``), in
+        training and prediction. At the limit, the best labeling found and a bound are returned, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
-        the number of visited costs is limited, to 2^31 (some seconds), and results are
-        reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
-        certificate at which a fit ends requires proofs; earlier values of primal and gap in
+        only the number of visited table entries is limited, to 2^31 (several seconds), and results
+        are reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
+        last certificate of a fit requires proofs of optimality; earlier values of primal and gap in
         ``history_`` may be somewhat too large.
         ``history_`` has two more columns, both cumulative: searches, the number of decodings in
         passes that did not stop early, and proofs, the number of these with a labeling that is
@@ -72,8 +72,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         column in the score of class k. It is learned, at least 0, and regularized like the weights
         of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
         ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
-        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
-        :doc:`/how_to/given_scores`.
+        same as `columns`. See :doc:`/how_to/given_scores`.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
@@ -86,11 +85,11 @@ class GridCRFSSVM(GraphCRFSSVM):
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
         ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
         model (how_to/adapt_model in the manual). A model must be of the same class, with the same
-        features and parameters that define weights; the new model has its classes. It is not
-        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
-        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
-        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
-        start at w0.
+        features and parameters that define weights; the new model has the classes of the prior,
+        which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
+        search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
+        ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
+        and ``"pa"`` start at w0.
     classes : array-like or None, default=None
         All labels, sorted. If None, the labels that occur in training.
     ignore_label : object, default=-1
@@ -102,8 +101,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. For label sets, it is 0.6 V / n,
-        multiplied by 7.5 / n^(1/3) for n > 422 samples. If `loss` is divided by the number of
+        larger scale than the others have less influence on V. If `loss` is divided by the number of
         nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
         ``1 / (lam * n)``.
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
@@ -135,14 +133,14 @@ class GridCRFSSVM(GraphCRFSSVM):
     window_size : int, "auto" or None, default="auto"
         Train on tiles: each image of more than this number of pixels is cut into tiles of at most
         this number of pixels, whose sides differ by at most one pixel. This makes training on large
-        images several times faster. Each edge belongs to one tile; if it leaves the tile, the label
-        at its end is free. Training minimizes the sum of the hinge losses of tiles, an upper bound
-        of the hinge losses of images, so ``objective_`` is at least the objective of whole images,
-        ``whole_objective_``. ``"auto"`` splits images of more than 16,384 pixels into tiles of at
-        most 4,096 pixels, except with slack rescaling, with a `solver` other than ``"mp-bcfw"`` and
-        ``"bcfw"``, or if the images are mapped from a file. Integers require margin rescaling and
-        one of these solvers. With None, training uses whole images. Predictions are always made for
-        whole images. See :doc:`/how_to/long_recordings`.
+        images several times faster. Each edge belongs to one tile; if it crosses the border of the
+        tile, the label of the pixel on the other side is free. Training minimizes the sum of the
+        hinge losses of tiles, an upper bound of the hinge losses of images, so ``objective_`` is at
+        least the objective of whole images, ``whole_objective_``. ``"auto"`` splits images of more
+        than 16,384 pixels into tiles of at most 4,096 pixels, except with slack rescaling, with a
+        `solver` other than ``"mp-bcfw"`` and ``"bcfw"``, or if the images are mapped from a file.
+        Integers require margin rescaling and one of these solvers. With None, training uses whole
+        images. Predictions are always made for whole images. See :doc:`/how_to/long_recordings`.
     solver : str or solver object, default="auto"
         The training algorithm. A name is shorthand for an object of :mod:`sstruct.solvers` with
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
@@ -157,18 +155,20 @@ class GridCRFSSVM(GraphCRFSSVM):
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
     max_iter : int, default=1000
-        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
-        10 `max_iter` rounds.
+        Maximum number of passes of n oracle calls. With ``cache=True``, an option of solvers, a
+        pass over the samples may make fewer calls; then the number of passes is at most 10
+        `max_iter`.
     max_time : float or None, default=None
-        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
-        ``"cutting-plane"``: one and a quadratic program).
+        Time limit in seconds. A fit may exceed it by the time of one certificate (two for
+        ``"ssg"``, one and a quadratic program for ``"cutting-plane"``).
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the previous fit, for example after changing `lam` or adding samples.
-        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
-        have dual weights. The first samples must be the samples of the previous fit in the same
-        order. Sample weights may change, but not from or to 0. Different data and new classes raise
-        an error (pass all `classes` before the first fit), and a different `loss`, `fit_intercept`
-        or different weights of nodes may also raise an error.
+        ``"dual"`` (or True) starts from its dual weights of labelings; ``"primal"`` rescales them
+        so that weights change as little as possible if `lam` or sample weights change. The first
+        samples must be the samples of the previous fit in the same order; different data raise an
+        error. Sample weights may change, but not from or to 0. New classes raise an error; pass all
+        `classes` before the first fit. A different `loss` or `fit_intercept`, or different weights
+        of nodes, may also raise an error.
     n_jobs : int or None, default=None
         Number of threads for training and prediction; -1 uses all processors. Results do not depend
         on it.
@@ -176,8 +176,8 @@ class GridCRFSSVM(GraphCRFSSVM):
         Pass an int for results that are bitwise reproducible on the same machine and build, unless
         `max_time` is set.
     verbose : int, default=0
-        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
-        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr``. If 2, or if tqdm is
+        not installed or ``sys.stderr`` is None, log one line per pass to the logger ``sstruct``. If
         the stream is closed, the fit continues without output.
 
     Attributes
@@ -219,7 +219,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         ``couple_windows``, an option of the solver.
     whole_objective_ : float
         The objective of whole images at ``w_``, at most ``objective_`` if decoding is exact. Only
-        if images were cut into tiles, and not for partitions.
+        available if images were split into tiles and X was not in partitions.
     status_ : str
         Reason for the end of training: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK;
         EARLY_STOPPED: the validation score no longer improved, or the returned weights have a
@@ -241,10 +241,11 @@ class GridCRFSSVM(GraphCRFSSVM):
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
         primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
         sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
-        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
-        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
-        of samples in the pass with a positive loss. Early stopping adds validation_score; the last
-        row then has the certificate of ``w_``.
+        the start of the pass. ``"perceptron"`` and ``"pa"`` add mistakes, the number of samples in
+        the pass with a positive loss. Early stopping adds validation_score; the last row then has
+        the certificate of ``w_``.
+        Slack rescaling adds queries, the oracle calls of its searches (cumulative, excluding
+        certificates).
 
     See Also
     --------
@@ -252,14 +253,16 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     Notes
     -----
-    `lam` does not depend on the number of pixels, as for :class:`GraphCRFSSVM`. With ten
-    images of 512 x 512 pixels, three float32 features and ``"potts"``, 20 passes took 260 MB in
-    addition to the data, and 190 MB with ``window_size=None``.
+    With ``"hamming-count"``, a good value of `lam` depends little on the number of pixels, as for
+    :class:`GraphCRFSSVM`. With ten images of 512 x 512 pixels, three float32 features and
+    ``"potts"``, 20 passes took 260 MB in addition to the data, and 190 MB with
+    ``window_size=None``.
 
     In training, unknown pixels up to five edges away from a labeled pixel get the nearest label,
-    without loss, as in :class:`GraphCRFSSVM`. Other unknown pixels are removed, and all unknown
-    pixels of an image are removed if more than a tenth of them are farther away. Void borders
-    between objects therefore require no preprocessing.
+    without loss, as in :class:`GraphCRFSSVM`. Other unknown pixels are removed. All unknown pixels
+    of an image are removed if more than a tenth of them are farther away, if most neighboring
+    labeled pixels have different labels, or if `pairwise` is 0. Void borders between objects
+    therefore require no preprocessing.
 
     Images of the same size share their edges, about 2 H W or, with 8 neighbors, 4 H W for an H x W
     image. Features in one contiguous array (n, H, W, F) are not copied unless pixels are removed or
@@ -322,22 +325,22 @@ class GridCRFSSVM(GraphCRFSSVM):
         Parameters
         ----------
         X : list of n arrays of shape (H, W, n_features), or array of shape (n, H, W, n_features)
-            Features, with values of about 1; divide 8-bit images by 255. Images without pixels are
-            ignored with a warning. The rows of a 2-D array or sparse matrix are images of one
-            pixel. X and y may also be partitions of such lists on a Dask cluster: see
+            Features, which should have a scale of about 1; divide 8-bit images by 255. Images
+            without pixels are ignored with a warning. The rows of a 2-D array or sparse matrix are
+            images of one pixel. X and y may also be partitions of such lists on a Dask cluster: see
             :doc:`/how_to/cluster`.
         y : list of n arrays of shape (H, W), or array of shape (n, H, W)
             Labels of any hashable type; for 2-D X one label per row.
         sample_weight : array-like of shape (n,), or list of n arrays (H, W), optional
-            Nonnegative weights. A number per sample: weight 2 is equivalent to two copies, and
-            samples of weight 0 are ignored. Or an array per sample, with the weights of its pixels
-            in the loss, which multiply the costs of pixels; a loss that is a fraction of pixels is
-            then a fraction of weights. Errors at pixels of weight 0 cost nothing, but such pixels
+            Nonnegative weights. With one number per sample, weight 2 is equivalent to two copies,
+            and samples of weight 0 are ignored. With one array per sample, the weights of pixels
+            multiply their costs in the loss; a loss that is a fraction of the pixels is then a
+            fraction of the weights. Errors at pixels of weight 0 cost nothing, but such pixels
             remain in the image; to ignore pixels, use `ignore_label`.
         X_val, y_val : as X and y, optional
             Validation samples for early stopping, an option of solvers; they are not used in
-            training. If None, a fraction of the samples is set aside (``validation_fraction`` of
-            the solver). Labels not seen in training count as errors.
+            training. If None, early stopping sets aside a fraction of the samples
+            (``validation_fraction`` of the solver). Labels not seen in training count as errors.
         sample_weight_val : as for ``score``, optional
             Weights of the validation samples in the score.
 
@@ -364,9 +367,9 @@ class GridCRFSSVM(GraphCRFSSVM):
         X : as in :meth:`fit`
             Samples.
         y_partial : list of n arrays of shape (H, W), or array of shape (n, H, W), optional
-            Known labels; the others are predicted given these. For each pixel, the label, or None,
-            NaN, `ignore_label` or -1 (unless that is a class) if unknown; or None instead of an
-            image if all are unknown. For 2-D X, one label per row.
+            Known labels; the others are predicted given these. The label of an unknown pixel is
+            None, NaN, `ignore_label` or -1 (unless -1 is a class); None instead of an image marks
+            all of its pixels as unknown. For 2-D X, one label per row.
 
         Returns
         -------
@@ -382,7 +385,7 @@ class GridCRFSSVM(GraphCRFSSVM):
 
         Examples
         --------
-        A known label of one pixel changes the labels of the others:
+        The known label of one pixel changes the predictions for the others:
 
         >>> import numpy as np
         >>> from sstruct import GridCRFSSVM
@@ -401,21 +404,21 @@ class GridCRFSSVM(GraphCRFSSVM):
         """Compute the best score of a labeling with each label at each pixel (max-marginals).
 
         Scores are exact for two labels if neighbors attract each other, by minimum cuts, and for
-        images of one row or column. For others, they are approximate and never too high: the score
-        of the labeling from ``predict`` with only this label changed. ``inference_`` is then not
-        exact either.
+        images of one row or column. Otherwise, they are lower bounds: the score of the labeling
+        from ``predict`` with only this label changed.
 
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples; a single image is a list of one array. 2-D only if X was 2-D in ``fit``.
+            Images; pass a single image as a list of one array. X may be 2-D only if it was 2-D in
+            ``fit``.
 
         Returns
         -------
         ndarray
-            As in :meth:`predict`, with K scores instead of each label: arrays (H, W, K) for images,
-            (n, K) for 2-D X. If scores are exact, the labels from ``predict`` have the highest
-            scores of their pixels, up to ties.
+            In the form of the output of :meth:`predict`, with K scores instead of each label:
+            arrays (H, W, K) for images, (n, K) for 2-D X. If scores are exact, the labels from
+            ``predict`` have the highest scores of their pixels, up to ties.
 
         See Also
         --------

@@ -10,8 +10,7 @@ class Common:
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. For label sets, it is 0.6 V / n,
-        multiplied by 7.5 / n^(1/3) for n > 422 samples. If `loss` is divided by the number of
+        larger scale than the others have less influence on V. If `loss` is divided by the number of
         nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
         ``1 / (lam * n)``.
     pairwise_scale : float or "auto", default="auto"
@@ -50,8 +49,7 @@ class Common:
         column in the score of class k. It is learned, at least 0, and regularized like the weights
         of features. A tuple ``("fixed", columns)`` sets it to 1; ``objective_`` then includes
         ``lam / 2`` for it, and paths over `lam` are not supported. ``("scale", columns)`` is the
-        same as `columns`. :class:`MultilabelSSVM` requires sets of labels. See
-        :doc:`/how_to/given_scores`.
+        same as `columns`. See :doc:`/how_to/given_scores`.
     fit_intercept : bool, default=True
         Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None
@@ -60,28 +58,29 @@ class Common:
         Weights w0 to which the weights are regularized: ``lam / 2 * |w - w0|^2`` replaces
         ``lam / 2 * |w|^2`` in the objective and its certificate, so that few samples can adapt a
         model (how_to/adapt_model in the manual). A model must be of the same class, with the same
-        features and parameters that define weights; the new model has its classes. It is not
-        changed. ``clone`` shares it; in a list of candidates of a parameter search, wrap it in
-        :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of ``w_``. ``"auto"``
-        for `lam` depends on the features only, as without a prior. ``"perceptron"`` and ``"pa"``
-        start at w0.
+        features and parameters that define weights; the new model has the classes of the prior,
+        which is not changed. ``clone`` does not copy it; in a list of candidates of a parameter
+        search, wrap it in :class:`~sklearn.frozen.FrozenEstimator`. An array is in the order of
+        ``w_``. ``lam="auto"`` depends only on the features, as without a prior. ``"perceptron"``
+        and ``"pa"`` start at w0.
     classes : array-like or None, default=None
         All labels, sorted. If None, the labels that occur in training.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
     max_iter : int, default=1000
-        Maximum number of passes of n oracle calls; for a solver with ``cache=True``, also at most
-        10 `max_iter` rounds.
+        Maximum number of passes of n oracle calls. With ``cache=True``, an option of solvers, a
+        pass over the samples may make fewer calls; then the number of passes is at most 10
+        `max_iter`.
     max_time : float or None, default=None
-        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
-        ``"cutting-plane"``: one and a quadratic program).
+        Time limit in seconds. A fit may exceed it by the time of one certificate (two for
+        ``"ssg"``, one and a quadratic program for ``"cutting-plane"``).
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the previous fit, for example after changing `lam` or adding samples.
-        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
-        have dual weights. The first samples must be the samples of the previous fit in the same
-        order. Sample weights may change, but not from or to 0. Different data and new classes raise
-        an error; pass all `classes` before the first fit.
+        ``"dual"`` (or True) starts from its dual weights of labelings; ``"primal"`` rescales them
+        so that weights change as little as possible if `lam` or sample weights change. The first
+        samples must be the samples of the previous fit in the same order; different data raise an
+        error. Sample weights may change, but not from or to 0.
     n_jobs : int or None, default=None
         Number of threads for training and prediction; -1 uses all processors. Results do not depend
         on it.
@@ -89,8 +88,8 @@ class Common:
         Pass an int for results that are bitwise reproducible on the same machine and build, unless
         `max_time` is set.
     verbose : int, default=0
-        If 1, show a progress bar with the solver and the gap on ``sys.stderr`` (requires tqdm). If
-        2, log one line per pass to the logger ``sstruct``, also for 1 without ``sys.stderr``. If
+        If 1, show a progress bar with the solver and the gap on ``sys.stderr``. If 2, or if tqdm is
+        not installed or ``sys.stderr`` is None, log one line per pass to the logger ``sstruct``. If
         the stream is closed, the fit continues without output.
 
     Attributes
@@ -134,10 +133,9 @@ class Common:
         oracle_calls, approximate_passes (passes over cached labelings, of all data or a part),
         primal, gap (both NaN between certificates), dual, working_set_size (cached labelings per
         sample). For ``"fw"`` and ``"cutting-plane"``, a row has the certificate of the weights at
-        the start of the pass. Slack rescaling adds queries, the oracle calls of its searches
-        (cumulative, excluding certificates); ``"perceptron"`` and ``"pa"`` add mistakes, the number
-        of samples in the pass with a positive loss. Early stopping adds validation_score; the last
-        row then has the certificate of ``w_``.
+        the start of the pass. ``"perceptron"`` and ``"pa"`` add mistakes, the number of samples in
+        the pass with a positive loss. Early stopping adds validation_score; the last row then has
+        the certificate of ``w_``.
 
     References
     ----------
@@ -153,6 +151,27 @@ class Common:
        Machine Learning 77, 2009.
     .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
        arXiv:1510.06002, 2015.
+    """
+
+
+class Classes:
+    """Texts of estimators with a parameter `classes`, appended to the texts with the same names.
+
+    Parameters
+    ----------
+    warm_start : added
+        New classes raise an error; pass all `classes` before the first fit.
+    """
+
+
+class Slack:
+    """Texts of estimators with slack rescaling, appended to the texts with the same names.
+
+    Parameters
+    ----------
+    history_ : added
+        Slack rescaling adds queries, the oracle calls of its searches (cumulative, excluding
+        certificates).
     """
 
 
@@ -204,6 +223,10 @@ class LabelSets:
 
     Parameters
     ----------
+    lam : added
+        For label sets, ``"auto"`` is 0.6 V / n, multiplied by 7.5 / n^(1/3) for n > 422 samples.
+    class_scores : added
+        Requires label sets, an (n, K) array y of 0 and 1.
     solver : added
         ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes do not
         call the max-oracle. It solves the relaxation (exact if edges have no cycle). It supports
@@ -235,8 +258,8 @@ class Held:
     ----------
     X_val, y_val : as X and y, optional
         Validation samples for early stopping, an option of solvers; they are not used in
-        training. If None, a fraction of the samples is set aside (``validation_fraction`` of
-        the solver). Labels not seen in training count as errors.
+        training. If None, early stopping sets aside a fraction of the samples
+        (``validation_fraction`` of the solver). Labels not seen in training count as errors.
     sample_weight_val : as for ``score``, optional
         Weights of the validation samples in the score.
     """
@@ -282,18 +305,18 @@ class Graphs:
         labels and graphs, by trees coupled by multipliers as in :func:`sstruct.inference.map_mrf`,
         warm-started from the last decoding of the same graph. ``"fwmap"`` is slower than
         ``"expansion"``, finds better labelings if neighbors repel each other, and bounds its error.
-        ``"exact"``: for up to some hundreds of nodes; an exact decoder of the above if there is one
-        for all graphs, otherwise ``"expansion"`` followed by branch and bound, which proves that a
-        labeling is optimal or finds a better one, within limits. ``"auto"`` uses an exact decoder
-        of the above if there is one for all graphs, otherwise ``"expansion"``, both in training and
-        in prediction.
+        ``"exact"``: for graphs of up to several hundred nodes; the first of these decoders that is
+        exact for all graphs, otherwise ``"expansion"`` followed by branch and bound, which proves
+        that a labeling is optimal or finds a better one, within limits. ``"auto"`` uses the first
+        of these decoders that is exact for all graphs, otherwise ``"expansion"``, both in training
+        and in prediction.
     max_oracle_time : float or None, default=None
-        Time limit in seconds, at least 0, of a decoding by branch and bound (``"exact"``), in
-        training and prediction. After the limit, it returns the best labeling found and a bound, so
+        Time limit in seconds, at least 0, of each decoding by branch and bound (``"exact"``), in
+        training and prediction. At the limit, the best labeling found and a bound are returned, so
         that certificates remain valid; results then depend on the speed of the machine. If None,
-        the number of visited costs is limited, to 2^31 (some seconds), and results are
-        reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
-        certificate at which a fit ends requires proofs; earlier values of primal and gap in
+        only the number of visited table entries is limited, to 2^31 (several seconds), and results
+        are reproducible. In passes, a decoding stops early if its labeling allows a step. Only the
+        last certificate of a fit requires proofs of optimality; earlier values of primal and gap in
         ``history_`` may be somewhat too large.
         ``history_`` has two more columns, both cumulative: searches, the number of decodings in
         passes that did not stop early, and proofs, the number of these with a labeling that is
@@ -317,11 +340,12 @@ class Graphs:
         one raises an error.
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the previous fit, for example after changing `lam` or adding samples.
-        ``"dual"`` (or True) keeps its dual weights; ``"primal"`` keeps its weights as far as they
-        have dual weights. The first samples must be the samples of the previous fit in the same
-        order. Sample weights may change, but not from or to 0. Different data and new classes raise
-        an error (pass all `classes` before the first fit), and a different `loss`, `fit_intercept`
-        or different weights of nodes may also raise an error.
+        ``"dual"`` (or True) starts from its dual weights of labelings; ``"primal"`` rescales them
+        so that weights change as little as possible if `lam` or sample weights change. The first
+        samples must be the samples of the previous fit in the same order; different data raise an
+        error. Sample weights may change, but not from or to 0. New classes raise an error; pass all
+        `classes` before the first fit. A different `loss` or `fit_intercept`, or different weights
+        of nodes, may also raise an error.
 
     Attributes
     ----------

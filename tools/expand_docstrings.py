@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from docstring_texts import (
     Chains,
     Chunks,
+    Classes,
     Common,
     Custom,
     Graphs,
@@ -29,6 +30,7 @@ from docstring_texts import (
     Held,
     LabelSets,
     Metrics,
+    Slack,
     Solvers,
 )
 
@@ -39,29 +41,29 @@ PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
 
 # For each file and class or function: the shared texts (later ones take precedence), and additions.
 TARGETS = {
-    ("chain.py", "ChainSSVM"): ([Common], Chains),
-    ("segmentation.py", "SegmentSSVM"): ([Common], None),
-    ("change_points.py", "ChangePointSSVM"): ([Common], None),
-    ("multilabel.py", "MultilabelSSVM"): ([Common], LabelSets),
-    ("multiclass.py", "MulticlassSSVM"): ([Common], None),
-    ("tree.py", "TreeSSVM"): ([Common], None),
-    ("matching.py", "MatchingSSVM"): ([Common], None),
-    ("alignment.py", "AlignmentSSVM"): ([Common], None),
-    ("dependency.py", "DependencySSVM"): ([Common], None),
-    ("custom.py", "StructuredSVM"): ([Common], Custom),
-    ("graph.py", "GraphCRFSSVM"): ([Common, Graphs], None),
-    ("grid.py", "GridCRFSSVM"): ([Common, Graphs], Grids),
-    ("typed_graph.py", "TypedGraphCRFSSVM"): ([Common, Graphs], None),
+    ("chain.py", "ChainSSVM"): ([Common], [Classes, Slack, Chains]),
+    ("segmentation.py", "SegmentSSVM"): ([Common], [Classes, Slack]),
+    ("change_points.py", "ChangePointSSVM"): ([Common], []),
+    ("multilabel.py", "MultilabelSSVM"): ([Common], [Classes, Slack, LabelSets]),
+    ("multiclass.py", "MulticlassSSVM"): ([Common], [Classes, Slack]),
+    ("tree.py", "TreeSSVM"): ([Common], [Slack]),
+    ("matching.py", "MatchingSSVM"): ([Common], []),
+    ("alignment.py", "AlignmentSSVM"): ([Common], []),
+    ("dependency.py", "DependencySSVM"): ([Common], []),
+    ("custom.py", "StructuredSVM"): ([Common], [Slack, Custom]),
+    ("graph.py", "GraphCRFSSVM"): ([Common, Graphs], [Slack]),
+    ("grid.py", "GridCRFSSVM"): ([Common, Graphs], [Slack, Grids]),
+    ("typed_graph.py", "TypedGraphCRFSSVM"): ([Common, Graphs], []),
 }
-TARGETS |= {(path, f"{name}.fit"): ([Held], None) for path, name in TARGETS}
+TARGETS |= {(path, f"{name}.fit"): ([Held], []) for path, name in TARGETS}
 STOPS_EARLY = ("MPBCFW", "BCFW", "Subgradient", "Perceptron", "PassiveAggressive")
-TARGETS |= {("solvers.py", name): ([Solvers], None) for name in STOPS_EARLY}
+TARGETS |= {("solvers.py", name): ([Solvers], []) for name in STOPS_EARLY}
 FLAT = ("accuracy_score", "f1_score", "precision_score", "recall_score", "classification_report")
-TARGETS |= {("metrics/_scores.py", f"flat_{name}"): ([Metrics], None) for name in FLAT}
+TARGETS |= {("metrics/_scores.py", f"flat_{name}"): ([Metrics], []) for name in FLAT}
 TARGETS |= {
-    ("metrics/_scores.py", "sequence_accuracy_score"): ([Metrics], None),
-    ("metrics/_scores.py", "chunk_precision_recall_f1"): ([Metrics], Chunks),
-    ("metrics/_scores.py", "chunk_f1_score"): ([Metrics], None),
+    ("metrics/_scores.py", "sequence_accuracy_score"): ([Metrics], []),
+    ("metrics/_scores.py", "chunk_precision_recall_f1"): ([Metrics], [Chunks]),
+    ("metrics/_scores.py", "chunk_f1_score"): ([Metrics], []),
 }
 # Entries that differ from the shared text of the same name.
 OWN = {
@@ -77,7 +79,10 @@ OWN = {
         *("fit_intercept", "bounds", "n_jobs", "w_", "coef_", "intercept_", "n_features_in_"),
         "References",
     ),
-    ("dependency.py", "DependencySSVM"): ("ignore_label", "coef_", "n_features_in_", "classes_"),
+    ("dependency.py", "DependencySSVM"): (
+        *("ignore_label", "lam", "warm_start", "coef_", "n_features_in_", "classes_"),
+        "References",
+    ),
     ("custom.py", "StructuredSVM"): ("bounds", "lam", "warm_start", "n_jobs"),
     ("typed_graph.py", "TypedGraphCRFSSVM"): (
         *("inference", "bounds", "classes", "class_weight", "w_", "coef_", "intercept_"),
@@ -89,6 +94,7 @@ OWN = {
         *("bounds", "lam", "solver", "w_", "coef_", "inference_"),
         "References",
     ),
+    ("change_points.py", "ChangePointSSVM.fit"): ("X_val",),
     ("metrics/_scores.py", "flat_classification_report"): ("labels",),
 }
 
@@ -169,8 +175,9 @@ def rewritten(path):
         shared = {}
         for each in sources:
             shared |= entries_of(each.__doc__)
-        for key, text in entries_of(added.__doc__).items() if added else ():
-            shared[key] += text.partition("\n")[2]
+        for addition in added:
+            for key, text in entries_of(addition.__doc__).items():
+                shared[key] += text.partition("\n")[2]
         literal = node.body[0]
         indent = " " * literal.col_offset
         first, last = literal.lineno - 1, literal.end_lineno
