@@ -1,4 +1,4 @@
-"""Thresholds of label sets: maxima by enumeration, the choice of a rule, folds."""
+"""Tuned thresholds of label sets: optimality by enumeration, the choice of a rule, folds."""
 
 from functools import partial
 from itertools import product
@@ -26,7 +26,7 @@ from sstruct._estimators.calibration.thresholds import (
 
 @st.composite
 def held_out(draw, least_labels=1):
-    """Scores with ties, sets with at least one label, and weights."""
+    """Draw scores with ties, sets with at least one label in total, and weights."""
     n, K = draw(st.integers(1, 7)), draw(st.integers(least_labels, 3))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     values = draw(st.sampled_from([1, 3, 100]))
@@ -42,14 +42,14 @@ def candidates(scores):
     return np.r_[scores.min() - 1, np.unique(scores)]
 
 
-def of_thresholds(scoring, thresholds, scores, sets, weights):
+def score_with(scoring, thresholds, scores, sets, weights):
     return set_f1_score(scoring, sets, scores > thresholds, weights)
 
 
 def best_of_all(scoring, scores, sets, weights):
     """Return the largest score of thresholds per label, by enumeration."""
     each = [candidates(column) for column in scores.T]
-    return max(of_thresholds(scoring, t, scores, sets, weights) for t in product(*each))
+    return max(score_with(scoring, t, scores, sets, weights) for t in product(*each))
 
 
 @given(held_out(least_labels=2))
@@ -69,14 +69,14 @@ def test_thresholds_per_label_are_the_best_of_all(scoring, data):
     shared = shared_threshold(scoring, *data)
     found = LabelThresholds(shared, *data).best(scoring, 0)
     expected = best_of_all(scoring, *data)
-    assert of_thresholds(scoring, found, *data) == pytest.approx(expected, rel=1e-12)
+    assert score_with(scoring, found, *data) == pytest.approx(expected, rel=1e-12)
 
 
 @given(held_out())
 @pytest.mark.parametrize("scoring", ["f1_micro", "f1_samples"])
 def test_the_shared_threshold_is_the_best_of_all(scoring, data):
-    found = of_thresholds(scoring, shared_threshold(scoring, *data), *data)
-    expected = max(of_thresholds(scoring, t, *data) for t in candidates(data[0]))
+    found = score_with(scoring, shared_threshold(scoring, *data), *data)
+    expected = max(score_with(scoring, t, *data) for t in candidates(data[0]))
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -85,12 +85,12 @@ def test_no_single_threshold_increases_the_sample_score(data):
     scores = data[0]
     shared = shared_threshold("f1_samples", *data)
     thresholds = sample_thresholds(shared, *data)
-    found = of_thresholds("f1_samples", thresholds, *data)
-    assert found >= of_thresholds("f1_samples", shared, *data) - 1e-12
+    found = score_with("f1_samples", thresholds, *data)
+    assert found >= score_with("f1_samples", shared, *data) - 1e-12
     for k, column in enumerate(scores.T):
         for t in candidates(column):
             other = np.where(np.arange(scores.shape[1]) == k, t, thresholds)
-            assert of_thresholds("f1_samples", other, *data) <= found + 1e-9
+            assert score_with("f1_samples", other, *data) <= found + 1e-9
 
 
 def shrunk(scoring, strength, thresholds, scores, sets, weights):
@@ -130,7 +130,7 @@ def test_shrunk_thresholds_are_the_best_of_their_candidates(scoring, data, stren
 def test_many_additional_rows_lead_to_the_shared_threshold(data):
     shared = shared_threshold("f1_micro", *data)
     found = LabelThresholds(shared, *data).best("f1_macro", 1e9)
-    pooled = [of_thresholds("f1_micro", t, *data) for t in (*found, shared)]
+    pooled = [score_with("f1_micro", t, *data) for t in (*found, shared)]
     np.testing.assert_allclose(pooled, pooled[-1], atol=1e-6)
 
 
@@ -138,7 +138,7 @@ def test_many_additional_rows_lead_to_the_shared_threshold(data):
 @pytest.mark.parametrize("scoring", SCORING)
 def test_invariances(scoring, data):
     scores, sets, weights = data
-    scores = scores + (scores == 0).all()  # 0 has no scale
+    scores = scores + (scores == 0).all()  # scores that are all 0 have no scale
     data = scores, sets, weights
     rules = tuned_thresholds(scoring, *data)
     np.testing.assert_array_equal(tuned_thresholds(scoring, scores * 4, sets, weights), 4 * rules)
@@ -148,8 +148,8 @@ def test_invariances(scoring, data):
     twice = [np.concatenate([each, each]) for each in (scores, sets, weights / 2)]
     found = tuned_thresholds(scoring, *twice)
     for one, other in zip(found, rules, strict=True):
-        value = of_thresholds(scoring, one, *data)
-        assert value == pytest.approx(of_thresholds(scoring, other, *data), rel=1e-9)
+        value = score_with(scoring, one, *data)
+        assert value == pytest.approx(score_with(scoring, other, *data), rel=1e-9)
     order = np.random.default_rng(0).permutation(len(scores))
     found = tuned_thresholds(scoring, scores[order], sets[order], weights[order])
     np.testing.assert_allclose(found[1], rules[1])
@@ -180,7 +180,7 @@ def test_best_cut_predicts_none_without_a_gain():
 
 
 @pytest.mark.parametrize("scoring", ["f1_micro", "f1_macro"])
-def test_labels_of_all_rows_and_of_no_row(scoring):
+def test_labels_of_all_rows_or_of_no_row(scoring):
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(30, 3))
     sets = np.column_stack([np.ones(30), np.zeros(30), scores[:, 2] > 0.3]) > 0
@@ -189,7 +189,7 @@ def test_labels_of_all_rows_and_of_no_row(scoring):
     last = scores > rules[-1]
     if scoring == "f1_micro":
         assert not last[:, 1].any()
-    else:  # no threshold is better than another: it is the shared one
+    else:  # all thresholds are equally good, so the shared one is chosen
         assert (
             LabelThresholds(rules[1, 0], scores, sets, weights).best(scoring, 0)[1] == rules[1, 1]
         )
@@ -199,21 +199,21 @@ def test_labels_of_all_rows_and_of_no_row(scoring):
 
 
 def problem(seed, n=400, K=5, shift=0.0):
-    """Scores of labels with different frequencies."""
+    """Generate scores and sets of labels with different frequencies, weights and parts."""
     rng = np.random.default_rng(seed)
     sets = rng.random((n, K)) < np.linspace(0.05, 0.4, K)
     scores = 1.2 * sets + rng.normal(size=(n, K)) - 0.6 + shift
     return scores, sets, np.ones(n), np.arange(n) % 5
 
 
-def same(sets):
+def identity(sets):
     return sets
 
 
 @pytest.mark.parametrize("scoring", SCORING)
-def test_the_choice_pays_on_new_rows(scoring):
+def test_chosen_thresholds_improve_the_score_of_new_rows(scoring):
     scores, sets, weights, parts = problem(0, shift=-2.0)
-    thresholds, score, untuned = choose_thresholds(scoring, scores, sets, weights, parts, same)
+    thresholds, score, untuned = choose_thresholds(scoring, scores, sets, weights, parts, identity)
     new_scores, new_sets, *_ = problem(1, n=20_000, shift=-2.0)
     expected = set_f1_score(scoring, new_sets, new_scores > thresholds, np.ones(20_000))
     before = set_f1_score(scoring, new_sets, new_scores > 0, np.ones(20_000))
@@ -223,10 +223,10 @@ def test_the_choice_pays_on_new_rows(scoring):
 
 
 @pytest.mark.parametrize("scoring", SCORING)
-def test_the_score_is_of_thresholds_from_other_parts(scoring):
+def test_each_part_is_scored_with_thresholds_from_the_other_parts(scoring):
     scores, sets, weights, parts = problem(2, n=120, shift=-1.0)
     weights = weights + np.arange(120) % 2
-    thresholds, score, untuned = choose_thresholds(scoring, scores, sets, weights, parts, same)
+    thresholds, score, untuned = choose_thresholds(scoring, scores, sets, weights, parts, identity)
     rules = tuned_thresholds(scoring, scores, sets, weights)
     found = []
     for rule in range(len(rules)):
@@ -256,7 +256,7 @@ def test_no_tuning_unless_the_gain_exceeds_two_standard_errors(scoring):
     outcomes = set()
     for seed in range(12):
         scores, sets, weights, parts = problem(seed, n=60, K=3, shift=-0.3 - 0.4 * (seed % 4))
-        parts = 3 * parts  # their numbers have gaps
+        parts = 3 * parts  # numbers of parts with gaps
         rules = tuned_thresholds(scoring, scores, sets, weights)
         predicted = np.zeros((len(rules), *sets.shape), dtype=bool)
         for part in np.unique(parts):
@@ -274,16 +274,16 @@ def test_no_tuning_unless_the_gain_exceeds_two_standard_errors(scoring):
         ]
         tunes = bool(found[best] - found[0] > 2 * max(errors))
         outcomes.add((best > 0, tunes, bool(np.argmax(errors))))
-        thresholds, score, _ = choose_thresholds(scoring, scores, sets, weights, parts, same)
+        thresholds, score, _ = choose_thresholds(scoring, scores, sets, weights, parts, identity)
         np.testing.assert_array_equal(thresholds, rules[best if tunes else 0])
         assert score == found[best if tunes else 0]
-    # Each error decides in some cases.
+    # In some cases, each of the two standard errors is the larger one.
     assert {(True, False), (True, True)} <= {each[:2] for each in outcomes}
     assert {each[2] for each in outcomes} == {False, True}
 
 
 @given(st.integers(0, 2**32), st.integers(2, 6))
-def test_folds_have_their_share_of_the_rarest_labels(seed, n_folds):
+def test_rarest_labels_are_distributed_evenly_over_folds(seed, n_folds):
     rng = np.random.default_rng(seed)
     n, K = rng.integers(n_folds, 60), rng.integers(1, 5)
     sets = rng.random((n, K)) < rng.uniform(0.05, 0.6, K)

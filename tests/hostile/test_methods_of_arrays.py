@@ -1,6 +1,7 @@
-"""Arrays of a subclass are read as plain ones: a method of theirs is code of somebody else.
+"""Arrays of a subclass are converted to plain arrays without calling their methods.
 
-And NumPy's own may be worse: ``astype`` of a ``np.matrix`` in three dimensions writes anywhere.
+Overridden methods run arbitrary code, and even methods of NumPy's subclasses may be unsafe:
+``astype`` of a 3-D ``np.matrix`` writes out of bounds.
 """
 
 from random import Random
@@ -22,7 +23,7 @@ class Guarded(np.ndarray):
 
 
 def guarded(value, depth=0):
-    """The same value with every array in it, and in lists, guarded."""
+    """Return the value with all arrays in it as Guarded, also in lists, tuples and dicts."""
     if type(value) is np.ndarray:
         return value.view(Guarded)
     if type(value) in (list, tuple) and depth < 4:
@@ -33,7 +34,7 @@ def guarded(value, depth=0):
 
 
 def narrowed(value, kind, depth=0):
-    """The same value with every array of floats in it rounded to a kind of number."""
+    """Return the value with all float arrays in it rounded and converted to a dtype."""
     if type(value) is np.ndarray and value.dtype.kind == "f":
         return np.round(value).astype(kind)
     if type(value) in (list, tuple) and depth < 4:
@@ -42,15 +43,15 @@ def narrowed(value, kind, depth=0):
 
 
 @pytest.mark.parametrize("function, make", FUNCTIONS)
-def test_functions(function, make, rng):
+def test_functions_call_no_methods_of_arrays(function, make, rng):
     try:
         function(**guarded(make(rng)))
-    except ValueError:  # few draw what their function refuses
+    except ValueError:  # some random arguments are invalid
         pass
 
 
 @pytest.mark.parametrize("name", [n for n in TRAINED if "hoice" not in n])
-def test_estimators(name):
+def test_estimators_call_no_methods_of_arrays(name):
     example, n_fits = TRAINED[name], 0
     for seed in range(CASES):
         rng, random = np.random.default_rng(seed), Random(seed)

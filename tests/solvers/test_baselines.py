@@ -1,4 +1,4 @@
-"""Batch Frank-Wolfe, stochastic subgradient, cutting plane: their definitions, and a QP."""
+"""Compare batch Frank-Wolfe, subgradient and cutting-plane solvers with definitions and a QP."""
 
 import signal
 import sys
@@ -31,7 +31,7 @@ from tests.solvers.small import Small, alarm, repeated_chain
 
 SOLVERS = {"fw": BatchFrankWolfe, "ssg": StochasticSubgradient, "cutting-plane": CuttingPlaneFit}
 LATER = float("inf")
-# Limits within which each is to reach the optimum; fw and ssg are sublinear.
+# Options with which each solver reaches the optimum; fw and ssg converge sublinearly.
 TIGHT = {
     "fw": dict(tol=1e-3, max_iter=50_000),
     "ssg": dict(max_iter=20_000, certificate_every=20_000),
@@ -40,22 +40,22 @@ TIGHT = {
 
 
 class Case(Small):
-    """Random chains, and the solvers on them."""
+    """Random chains, with methods to run solvers on them."""
 
     @property
     def d(self):
         return self.terms[0].phi.shape[1]
 
-    def layout(self, box):
+    def padded(self, box):
         return self.problem.layout.padded_bounds(box)
 
     def solve(self, name, lam, box=None, **options):
-        bounds = None if box is None else self.layout(box)
+        bounds = None if box is None else self.padded(box)
         options = Options(**{**TIGHT[name], **options})
         return SOLVERS[name](Setup(self.problem, lam, self.q, options, bounds)).solve()
 
     def plane(self, answers):
-        """Mean psi and loss of labelings, one for each block."""
+        """Return the weighted sums of psi and loss over one labeling per block."""
         at = [block.labelings.index(tuple(y)) for block, y in zip(self.terms, answers, strict=True)]
         psi = sum(q * block.psi[k] for q, block, k in zip(self.q, self.terms, at))
         return psi, sum(q * block.loss[k] for q, block, k in zip(self.q, self.terms, at))
@@ -65,7 +65,7 @@ class Case(Small):
 
 
 def boxes(rng, d):
-    """Bounds of all kinds: around 0, beside it, one-sided, none, a single point."""
+    """Return random bounds of all kinds: around 0, not containing 0, one-sided, none, equal."""
     lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
     kind = rng.integers(0, 5, d)
     lower[kind == 0], upper[kind == 0] = -0.05, 0.1
@@ -180,7 +180,7 @@ def test_batch_frank_wolfe_by_its_definition(rng, bounded):
     for n_passes in range(1, 9):
         w = np.clip(v, *box)
         psi, loss = case.plane([case.answer(i, w) for i in range(len(case.q))])
-        # With linear part ell - lam <w, v> the dual of the box; its gradient along v is lam w.
+        # The dual with bounds has the linear part ell - lam <w, v>; its gradient in v is -lam w.
         slope = loss - ell - lam * w @ (psi / lam - v)
         gamma = min(slope / (lam * np.sum((psi / lam - v) ** 2)), 1)
         v, ell = v + gamma * (psi / lam - v), ell + gamma * (loss - ell)
@@ -189,15 +189,15 @@ def test_batch_frank_wolfe_by_its_definition(rng, bounded):
         solution = case.solve("fw", lam, box if bounded else None, max_iter=n_passes)
         np.testing.assert_allclose(case.flat(solution.w), w, rtol=0, atol=1e-12)
         assert solution.dual == pytest.approx(dual, rel=1e-10)
-    assert gamma < 1  # not only full steps
+    assert gamma < 1  # some steps are not full steps
 
 
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
 def test_subgradient_by_its_definition(rng, bounded):
-    # The update of the papers, and of dual averaging where there are bounds.
+    # The update of the papers or, with bounds, of dual averaging.
     case, lam, n = Case(rng), 0.05, 7
     box = boxes(rng, case.d) if bounded else None
-    start = case.problem, lam, n * case.q, case.layout(box) if bounded else None
+    start = case.problem, lam, n * case.q, case.padded(box) if bounded else None
     state = SubgradientState(*start)
     w = np.zeros(case.d) if box is None else np.clip(np.zeros(case.d), *box)
     for iterate in (state.last, state.average):
@@ -222,8 +222,9 @@ def test_subgradient_by_its_definition(rng, bounded):
 
 @pytest.mark.parametrize("sampling", ["uniform", "permutation"])
 def test_subgradient_keeps_its_rate(rng, sampling):
-    # Expected excess of the average after T steps: at most 2 B^2 / (lam (T + 1)), B the largest
-    # norm of a subgradient; twice that of a hinge's, since lam |w_t| is no larger.
+    # The expected excess of the average after T steps is at most 2 B^2 / (lam (T + 1)), where B is
+    # the largest norm of a subgradient. B is at most twice the largest norm of a subgradient of a
+    # hinge loss, since lam |w_t| is at most the latter.
     case, lam = Case(rng), 0.1
     best, _ = dual_qp.optimum(case.terms, lam)
     n = len(case.q)
@@ -237,7 +238,7 @@ def test_subgradient_keeps_its_rate(rng, sampling):
         assert 0 <= excess <= 2 * norm**2 / (lam * (n * max_iter + 1))
 
 
-def test_subgradient_takes_the_better_iterate(rng):
+def test_subgradient_returns_the_better_iterate(rng):
     case, lam, taken = Case(rng), 0.1, set()
     for seed in range(30):
         options = Options(max_iter=1 + seed % 5, seed=seed)
@@ -261,7 +262,7 @@ def test_subgradient_is_reproducible(rng, sampling):
     assert w.tobytes() != model.set_params(random_state=4).fit(case.X, case.y).w_.tobytes()
 
 
-def test_cutting_plane_forgets_idle_planes(rng, monkeypatch):
+def test_cutting_plane_removes_inactive_planes(rng, monkeypatch):
     case = Case(rng)
     kept = case.solve("cutting-plane", 0.01)
     monkeypatch.setattr(cutting_plane, "KEEP", 5)
@@ -273,7 +274,7 @@ def test_cutting_plane_forgets_idle_planes(rng, monkeypatch):
     assert size[-1] < kept.history["working_set_size"][-1]
 
 
-def test_bounds_hold_however_bad_the_qp_solver(rng, monkeypatch):
+def test_bounds_are_valid_with_an_inaccurate_qp_solver(rng, monkeypatch):
     case, accurate, bound, bounds = Case(rng), cutting_plane.simplex_qp, CuttingPlaneFit._bound, []
 
     def rough(gram, loss, lam):
@@ -296,7 +297,7 @@ def test_bounds_hold_however_bad_the_qp_solver(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
-def test_cutting_plane_stalls_where_no_plane_cuts(rng, bounded):
+def test_cutting_plane_stalls_if_no_plane_is_violated(rng, bounded):
     case = Case(rng)
     box = boxes(rng, case.d) if bounded else None
     solution = case.solve("cutting-plane", 0.1, box, tol=0)
@@ -334,7 +335,7 @@ def test_same_bits_for_every_number_of_threads(rng, name):
         np.testing.assert_array_equal(fit.history_["dual"], fits[0].history_["dual"])
 
 
-def test_passes_refuse_what_does_not_fit(rng):
+def test_passes_validate_shapes_and_orders(rng):
     case = Case(rng)
     d, n = case.problem.n_weights, len(case.q)
     for size, w, q in ((d, d - 1, n), (d - 1, d, n), (d, d, n + 1)):
@@ -378,13 +379,13 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
         visit()
     assert (plane.n_calls if kind == "batch" else state.n_steps) < n
     if kind == "subgradient":
-        # The visits made are whole: those of another state that stops there.
+        # No visit is partial: a second state that stops at the same step is equal.
         twin = SubgradientState(problem, 0.1, q)
         assert twin.run(order[: state.n_steps], LATER)
         np.testing.assert_array_equal(twin.average, state.average)
 
 
-# From here on through the estimator.
+# Tests of the estimator.
 
 
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
@@ -417,7 +418,7 @@ def test_estimator(rng, name, bounded):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_only_solvers_with_a_gap_warn_of_it(rng, name):
+def test_only_solvers_with_a_gap_warn_about_it(rng, name):
     case = Case(rng)
     model = ChainSSVM(lam=0.01, solver=name, max_iter=2, tol=1e-6)
     with warnings.catch_warnings(record=True) as caught:
@@ -430,7 +431,7 @@ def test_only_solvers_with_a_gap_warn_of_it(rng, name):
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("parameter", [{"warm_start": "dual"}, {"warm_start": True}], ids=str)
-def test_parameters_that_do_not_apply_are_refused(rng, name, parameter):
+def test_unsupported_parameters_raise_an_error(rng, name, parameter):
     case = Case(rng)
     model = ChainSSVM(solver=name, max_iter=1, **parameter)
     with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* solver='{name}'"):
@@ -445,7 +446,7 @@ def test_a_missing_qp_solver_is_named(rng, monkeypatch):
     with pytest.raises(ImportError, match=r"sstruct\[cutting-plane\]"):
         model.fit(case.X, case.y)
     assert not hasattr(model, "status_")
-    for name in ("fw", "ssg"):  # they do without
+    for name in ("fw", "ssg"):  # these solvers do not need it
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ChainSSVM(solver=name, max_iter=2).fit(case.X, case.y)
@@ -466,7 +467,7 @@ def test_max_time(rng, name):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, name):
+def test_a_second_interruption_only_skips_the_certificate(rng, monkeypatch, name):
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
@@ -477,7 +478,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
     assert solution.status == "INTERRUPTED"
     assert isinstance(solution.interruption, KeyboardInterrupt)
     primal = brute_force.primal(case.flat(solution.w), 0.1, case.terms)
-    # The primal is that of w, or unknown.
+    # The primal belongs to w, or is unknown.
     assert solution.primal in (np.inf, pytest.approx(primal))
     assert (solution.primal == np.inf) == (name != "cutting-plane")
     assert solution.history["passes"].tolist() == [1]
@@ -487,7 +488,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
 
 @pytest.mark.parametrize("name", [*SOLVERS, "mp-bcfw"])
 @pytest.mark.parametrize("lam", [5e-324, 1e-308, 1e-200])
-def test_weights_out_of_range_are_an_error_and_no_warning(rng, name, lam):
+def test_weights_out_of_range_raise_an_error_without_a_warning(rng, name, lam):
     case = Case(rng)
     with pytest.raises(ValueError, match="the weights may exceed the range of float64: with lam="):
         ChainSSVM(lam=lam, solver=name, max_iter=20, random_state=0).fit(case.X, case.y)
@@ -550,7 +551,7 @@ def test_callbacks_of_the_estimator(rng, name):
 
 def test_a_signal_ends_the_qp_solver_between_its_steps(rng, monkeypatch):
     if not hasattr(plane_qp.qp_solver().DefaultSolver, "set_termination_callback"):
-        pytest.skip("this clarabel takes no callback")
+        pytest.skip("this version of clarabel does not support callbacks")
     calls = []
 
     class Interrupted:

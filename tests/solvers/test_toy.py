@@ -1,4 +1,4 @@
-"""The toy problem of [O16], appendix C."""
+"""Frank-Wolfe on the toy problem of [O16], appendix C."""
 
 import math
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ def solve(data, **options):
     return FrankWolfeFit(Setup(problem, state.lam, data.block_weight, options), state).solve()
 
 
-def test_optimum_is_that_of_the_qp():
+def test_known_optimum_equals_that_of_a_qp_solver():
     data = toy(4, 6)
     terms = [
         SimpleNamespace(
@@ -42,7 +42,7 @@ def test_optimum_is_that_of_the_qp():
 
 
 def test_gap_of_the_hard_block_after_t_steps():
-    # One block, the hard one: weights 1/n and lam = 1/n only scale everything by 1/n.
+    # The hard block alone: weights and lam of 1/n only scale the objective by 1/n.
     K = 12
     data = toy(1, K)
     problem = EnumeratedProblem(data.planes, data.losses, data.offsets)
@@ -54,7 +54,7 @@ def test_gap_of_the_hard_block_after_t_steps():
         assert state.dual == pytest.approx(1 - 1 / (4 * t), rel=1e-12)
         _, value, _, _ = problem.best_code(0, state.w)
         gap = 0.5 * squared_norm(state.w) + value - state.dual
-        # The paper's bound; at t = K every vertex is reached and nothing is left.
+        # The bound of the paper; at t = K, all vertices have been added, so the gap is 0.
         assert gap == pytest.approx(1 / (2 * t) if t < K else 0, abs=1e-12)
 
 
@@ -64,13 +64,13 @@ def test_uniform_sampling_needs_about_n_calls_for_each_step_on_the_hard_block():
     solution = solve(data, step="fw", sampling="uniform", tol=0.99 * epsilon / data.optimum)
     assert solution.primal - solution.dual < epsilon
     calls = solution.n_oracle_calls
-    # K steps at probability 1/n each: mean n K, standard deviation n sqrt(K).
+    # Each of K steps has probability 1/n per call: mean n K, standard deviation n sqrt(K).
     assert abs(calls - 20 * 60) < 5 * 20 * math.sqrt(60)
 
 
 @pytest.mark.slow
-def test_gap_sampling_spares_the_calls_of_the_easy_blocks():
-    # The full toy: gap sampling leaves the 49 easy blocks alone after their first visit.
+def test_gap_sampling_avoids_calls_for_the_easy_blocks():
+    # The full size: gap sampling does not visit the 49 easy blocks again after their first visit.
     n, K = 50, 500
     data = toy(n, K)
     epsilon = 1 / (2 * n * K)
