@@ -13,7 +13,7 @@ from sstruct._checks.parameters import check_number, is_integer
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import check_label, label_list
 
-# Limit of types and numbers of nodes, which are stored as 32-bit integers.
+# Types and numbers of nodes must be below this limit, since they are stored as 32-bit integers.
 MOST_NODES = 2**31
 
 
@@ -87,7 +87,7 @@ def implies(
         on, `other` is on. They must differ, unless they belong to different nodes.
     nodes : int, (int, int) or None, default=None
         For graphs, the type of the nodes that have the labels, or the types of those with `label`
-        and of those with `other`: if a node of a sample has `label`, at least one has `other`.
+        and of those with `other`: if a node of a sample has `label`, at least one node has `other`.
     edges : (int, int) or None, default=None
         For graphs, the types of the ends of edges: if a node of the first type has `label`, all of
         its neighbors of the second type have `other`. For two different types, X may have the edges
@@ -103,7 +103,7 @@ def implies(
     Raises
     ------
     ValueError, TypeError
-        If the labels are equal, or types are not integers of at least 0.
+        If the labels are equal, or a type is not a nonnegative integer.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def excludes(
     Raises
     ------
     ValueError, TypeError
-        If the labels are equal, or types are not integers of at least 0.
+        If the labels are equal, or a type is not a nonnegative integer.
 
     See Also
     --------
@@ -198,7 +198,7 @@ def exactly_one(
     Raises
     ------
     ValueError, TypeError
-        If labels are equal, or there are none, or types are not integers of at least 0.
+        If labels are equal, there are none, or a type is not a nonnegative integer.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def at_most(
     Raises
     ------
     ValueError, TypeError
-        If labels are equal, there are none, or n or a type is not an integer of at least 0.
+        If labels are equal, there are none, or n or a type is not a nonnegative integer.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def at_least(
     Raises
     ------
     ValueError, TypeError
-        If labels are equal, there are none, or n or a type is not an integer in its range.
+        If labels are equal, there are none, or n or a type is not an integer in the valid range.
 
     Examples
     --------
@@ -338,7 +338,7 @@ def ordinal(
     Raises
     ------
     ValueError, TypeError
-        If labels are equal, or there are none, or types are not integers of at least 0.
+        If labels are equal, there are none, or a type is not a nonnegative integer.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def ordinal(
 
 
 class _Scope(NamedTuple):
-    """The nodes or edges of graphs that a constraint applies to, and the text of the argument."""
+    """The types of nodes or edges that a constraint applies to, and the argument as in `repr`."""
 
     nodes: tuple | None = None
     edges: tuple | None = None

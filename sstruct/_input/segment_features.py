@@ -1,4 +1,4 @@
-"""Features of whole segments, as passed by users, and the values of their function."""
+"""Validate `segment_features`, and compute features of segments with a user-defined function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +14,17 @@ MOST_SEGMENTS = 2**26
 
 
 def segment_features(value: Any) -> tuple[tuple[str, ...], Callable[..., Any] | None]:
-    """Return the names of features in the order of their weights, and the function or None.
+    """Validate the parameter `segment_features`.
 
-    value : None, a name, a function, or a list of these with at most one function
+    Parameters
+    ----------
+    value : None, str, callable, or list of these with at most one callable
+
+    Returns
+    -------
+    names : tuple of str
+        In the order of their weights.
+    function : callable or None
     """
     if value is None:
         return (), None
@@ -51,7 +59,7 @@ def segment_rows(function, flat, offsets, longest, n_expected=None):
     longest : int
         Maximum duration of a segment.
     n_expected : int or None
-        Number of features of a fitted model.
+        Number of features of the fitted model, or None in a fit.
     """
     n_nodes = int(offsets[-1])
     position = np.arange(n_nodes) - np.repeat(offsets[:-1], np.diff(offsets))

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-# Bytes of a nonzero, or of a changed weight, with its index, and of an entry of a whole vector.
+# Bytes per nonzero (or changed weight) with its index, and per entry of a whole vector.
 CHANGED, WHOLE = 12, 8
 
 
 def compact(vector):
-    """Return index and value of a vector's nonzeros, or None and all values if that is smaller."""
-    bits = vector.view(np.int64)  # not zero for -0.0
+    """Return the indices and values of nonzeros, or None and the vector if that is smaller."""
+    bits = vector.view(np.int64)  # -0.0 counts as nonzero
     if CHANGED * np.count_nonzero(bits) >= WHOLE * len(vector):
         return None, vector
     index = np.flatnonzero(bits).astype(np.int32)
@@ -16,7 +16,7 @@ def compact(vector):
 
 
 def expand(compacted, out):
-    """Write the vector of `compact` to `out`, and return it."""
+    """Write the vector that `compact` returned to `out`, and return `out`."""
     index, value = compacted
     if index is None:
         out[:] = value

@@ -10,7 +10,7 @@ from sstruct._checks.parameters import random_of
 from sstruct.datasets._synthetic import RandomState, _as_size, _check_counts, _check_lengths
 from sstruct.inference import dependency_tree
 
-# Lower ends of the distances from a head that have a feature each, in each direction.
+# Smallest distances from the head of the bins that have an indicator feature for each direction.
 DISTANCES = np.array([1, 2, 3, 6])
 
 
@@ -27,9 +27,9 @@ def make_dependency_trees(
 ) -> tuple[list[Any], list[Any]]:
     """Generate sentences of random tags, and their best trees under a random grammar.
 
-    A grammar has a score for each pair of a head's tag and a dependent's tag, and for each
-    direction and distance. Trees maximize the sum of these scores and of noise, and have one child
-    of the root. Labels maximize random scores of pairs of tags, plus noise.
+    The grammar has a random score for each pair of tags of a head and a dependent, and for each
+    direction and range of distances. Trees maximize the sum of these scores and of noise, and have
+    one child of the root. Labels maximize random scores of pairs of tags, plus noise.
 
     Parameters
     ----------
@@ -52,15 +52,17 @@ def make_dependency_trees(
     Returns
     -------
     X : list of n_samples arrays of shape (n_tokens, n_tokens + 1, n_features)
-        Features of the arc to each token, the row, from each head, the column, 0 for the root:
-        (n_tags + 1) * n_tags indicators of the pair of tags (the root has a separate tag), and 8 of
-        the distance: 1, 2, 3 to 5 or more, in each direction, except from the root.
+        Features of all arcs, with one row per token and one column per head; column 0 is the root.
+        The first (n_tags + 1) * n_tags features indicate the pair of tags; the root has a separate
+        tag. The last 8 features indicate the distance (1, 2, 3 to 5, or at least 6) in each
+        direction; they are 0 for arcs from the root.
     y : list of n_samples int arrays of shape (n_tokens,), or of pairs (heads, labels)
-        The head of each token, 0 for the root; with labels, also an int array of these.
+        The head of each token, 0 for the root. If `n_labels` is positive, also the label of each
+        arc, as an int array.
 
     See Also
     --------
-    sstruct.DependencySSVM : Learn to parse.
+    sstruct.DependencySSVM : Learn to predict dependency trees.
 
     Examples
     --------

@@ -152,7 +152,7 @@ def test_a_search_that_reaches_its_limit_bounds_the_score(rng):
     [
         ([[2, 0]], [0], [1], "a matrix of -1, 0 and 1"),
         ([1, 0], [0], [1], "a matrix of -1, 0 and 1"),
-        ([[1, 0]], [0, 0], [1], "bounds of 1 constraints"),
+        ([[1, 0]], [0, 0], [1], "one bound per constraint"),
         ([[1, 0]], [2], [1], "a lower bound of constraints is above"),
     ],
 )

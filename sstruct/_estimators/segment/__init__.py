@@ -1,1 +1,1 @@
-"""The structure of SegmentSSVM."""
+"""The structures of SegmentSSVM and ChangePointSSVM."""

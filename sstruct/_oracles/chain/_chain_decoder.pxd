@@ -6,10 +6,11 @@ from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows
 
 cdef class ChainDecoder(Storage):
     cdef readonly ChainTerms terms
-    cdef double* theta                   # of one stretch and the position before it
+    # Scores of nodes, best scores and their origins, for one stretch and the position before it.
+    cdef double* theta
     cdef double* best
     cdef int32_t* origin
-    cdef double* carried                 # KP for each stretch: best scores before it
+    cdef double* carried                 # KP per stretch: best scores at the position before it
     cdef double* scratch                 # 2 KP
     cdef int32_t* kept                   # 2 KP
 

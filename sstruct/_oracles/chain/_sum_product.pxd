@@ -9,17 +9,17 @@ cdef class ChainSums(Storage):
     cdef double scale
     cdef double* theta
     cdef const double* edge
-    cdef const double* table_of      # the transitions whose exponentials `table` has; NULL: none
+    cdef const double* table_of      # transitions whose exponentials are in `table`, or NULL
     cdef double table_scale, table_shift
     cdef bint in_logs                # whether `share` and `rest` are logarithms
     cdef bint is_risky               # whether exponentials of `table` may underflow
     cdef double* table               # K x KP exponentials of the transitions
     cdef double* transposed          # K x KP
     cdef double* node                # KP, scratch
-    cdef double* share               # L x KP
-    cdef double* rest                # L x KP
+    cdef double* share               # L x KP: sums over the labels before each position
+    cdef double* rest                # L x KP: sums over the labels after each position
     cdef double* table_row           # 3 K, scratch
-    cdef double* factor              # 2 L: sum of each position, and highest score of its node
+    cdef double* factor              # 2 L: normalizing sum and highest node score of each position
 
     cdef double log_partition(
         self, double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,

@@ -1,6 +1,7 @@
 # Design:
-# (a) A constraint bounds the number of labels that are on minus the number of others that are on.
-#     Implications, exclusions, cardinalities and orders have this form.
+# (a) A constraint bounds a difference: the number of labels of one list that are on, minus the number
+#     of labels of another list that are on. Implications, exclusions, cardinalities and orders have
+#     this form.
 # (b) Rows are a CSR matrix of signs, validated here once, since they also come from stored models.
 """Linear constraints of label sets."""
 
@@ -21,7 +22,7 @@ cdef class SetConstraints:
     Raises
     ------
     ValueError
-        If shapes do not agree, an entry is invalid, or a bound is above the other.
+        If shapes do not agree, an entry is invalid, or a lower bound exceeds the upper bound.
     """
 
     def __init__(self, matrix, lower, upper):
@@ -31,13 +32,14 @@ cdef class SetConstraints:
         lower, upper = (np.array(bound, dtype=np.int32) for bound in (lower, upper))
         if not (lower.shape == upper.shape == (len(matrix),)):
             raise ValueError(
-                f"found {lower.shape} and {upper.shape} bounds of {len(matrix)} constraints")
+                f"lower and upper must have shape {(len(matrix),)}, one bound per constraint, found "
+                f"{lower.shape} and {upper.shape}")
         if (lower > upper).any():
             raise ValueError("a lower bound of constraints is above the upper bound")
         self.n_rows, self.n_labels = matrix.shape
         rows, labels = np.nonzero(matrix)
         self.first = np.searchsorted(rows, np.arange(self.n_rows + 1)).astype(np.int32)
-        # Never empty, so that addresses exist.
+        # An additional entry, since the first entry of an empty array has no address.
         self.label = np.append(labels, 0).astype(np.int32)
         self.sign = np.append(matrix[rows, labels], 1).astype(np.int32)
         self.lower, self.upper = (np.append(bound, np.int32(0)) for bound in (lower, upper))
@@ -47,7 +49,7 @@ cdef class SetConstraints:
         cdef Py_ssize_t r, a
         cdef int32_t total
         for r in range(self.n_rows):
-            total = 0
+            total = 0   # twice the sum: codes have twice the values of labels
             for a in range(self.first[r], self.first[r + 1]):
                 total += self.sign[a] * code[self.label[a]]
             if total < 2 * self.lower[r] or total > 2 * self.upper[r]:

@@ -1,4 +1,4 @@
-"""Stochastic subgradient, a baseline: choice of the next pass, and stopping."""
+"""Stochastic subgradient method, a baseline: order of the samples and choice of the iterate."""
 
 import math
 
@@ -11,11 +11,12 @@ from sstruct._solvers.core.step_state import exported, kept_steps
 
 
 class StochasticSubgradient(Solver):
-    """Steps of length 1 / (lam t) on one block each, and an average with weights proportional to t.
+    """Stochastic subgradient method with step size 1 / (lam t) and a weighted average of iterates.
 
-    There is no dual: ``dual`` is NaN, and ``tol`` is never reached. In passes with a certificate,
-    the primal is computed at the last and at the averaged iterate, and ``w`` is the better one;
-    otherwise it is the average.
+    Step t uses one block, and the weight of its iterate in the average is proportional to t. There
+    is no dual: ``dual`` is NaN, and ``tol`` is never reached. In passes with a certificate, the
+    primal is computed at the last and at the averaged iterate, and ``w`` is the better one;
+    otherwise, ``w`` is the average.
 
     Parameters
     ----------
