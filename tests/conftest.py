@@ -1,4 +1,4 @@
-"""Seeds and small data. SSTRUCT_SEED=7 runs every random test on other data."""
+"""Shared fixtures. Set SSTRUCT_SEED, for example to 7, to run random tests on different data."""
 
 import functools
 import http.server
@@ -15,16 +15,16 @@ import sstruct  # noqa: F401  before pytest collects its modules by their paths,
 import tests
 from sstruct._cluster.processes import cloudpickle
 
-# Worker processes need not find the tests.
+# Pickle test modules by value, so that worker processes do not need to import them.
 cloudpickle.register_pickle_by_value(tests)
 
-# Read by the type checker alone (`make lint`).
+# Used only by the type checker (`make lint`).
 collect_ignore = ["package/user_script.py"]
 
 
 SEED = int(os.environ.get("SSTRUCT_SEED", "0"))
 
-# Hypothesis draws the same examples on every run; the data in them come from SSTRUCT_SEED too.
+# Hypothesis draws the same examples in every run; random data in them also depend on SSTRUCT_SEED.
 hypothesis.settings.register_profile(
     "sstruct", deadline=None, derandomize=True, database=None, print_blob=False
 )
@@ -37,9 +37,10 @@ def pytest_report_header(config):
 
 @pytest.fixture
 def rng(request):
-    """Return a generator of the test's own: a function of SSTRUCT_SEED and the test's name.
+    """Return a random generator, seeded with SSTRUCT_SEED and the name of the test.
 
-    Folders below ``tests/<layer>/`` do not count: a test keeps its data when its file moves there.
+    Folders below ``tests/<layer>/`` are not part of the name, so that moving a file within a layer
+    does not change the data.
     """
     path, _, name = request.node.nodeid.partition("::")
     *folders, file = path.split("/")
@@ -49,7 +50,7 @@ def rng(request):
 
 @pytest.fixture(scope="module")
 def small_fits_at_once():
-    """Let fits of few samples, too, have visits under way at once."""
+    """Enable concurrent visits for fits of few samples, too."""
     from sstruct._solvers.frank_wolfe import visit_order
 
     with pytest.MonkeyPatch.context() as patch:
@@ -60,7 +61,10 @@ def small_fits_at_once():
 
 @pytest.fixture(scope="session")
 def new_rng():
-    """Make a generator from integers and SSTRUCT_SEED: for hypothesis and parametrized data."""
+    """Return a function that creates a random generator from integers and SSTRUCT_SEED.
+
+    For tests with hypothesis and for parametrized data.
+    """
     return lambda *key: np.random.default_rng([SEED, *key])
 
 
@@ -74,7 +78,7 @@ def sigint():
 
 @pytest.fixture
 def tiny_chains(new_rng):
-    """14 noisy chains of 1 to 4 nodes with 3 features and 3 labels: not separable."""
+    """Return 14 noisy chains of 1 to 4 nodes with 3 features and 3 labels, not separable."""
     rng = new_rng(1)
     lengths = [1, 2, 3, 4, 4, 3, 2, 1, 3, 4, 2, 3, 4, 2]
     X = [rng.standard_normal((length, 3)) for length in lengths]
@@ -86,7 +90,7 @@ def tiny_chains(new_rng):
 
 @pytest.fixture
 def server(tmp_path):
-    """A local web server: the folder it serves, its address, and the requests it got."""
+    """Run a local web server; yield its folder, its address and the list of received requests."""
     folder = tmp_path / "served"
     folder.mkdir()
     requests = []

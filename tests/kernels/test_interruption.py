@@ -1,4 +1,4 @@
-"""Signals in compiled loops: each looks for them while it works."""
+"""Compiled loops check for signals while they run."""
 
 import signal
 from contextlib import contextmanager
@@ -58,7 +58,7 @@ def expansion(rng):
     return inference.alpha_expansion, (rng.random((300**2, 12)), edges, np.full(len(edges), 0.3))
 
 
-def moves_of_nodes_that_repel(rng):
+def fusion_moves(rng):
     edges = grid_edges(150, 150)
     arguments = rng.random((150**2, 12)), edges, rng.normal(size=len(edges)), rng.random((12, 12))
     return inference.alpha_expansion, arguments
@@ -74,7 +74,7 @@ CASES = [
     distance_transform_of_a_line,
     graph_cut,
     expansion,
-    moves_of_nodes_that_repel,
+    fusion_moves,
 ]
 
 
@@ -84,8 +84,8 @@ def signals_inside_a_call(interval):
     last = None
 
     def interrupt(_, frame):
-        # Twice at one place of Python's code: so inside one compiled call. Signals that nobody
-        # looks at are seen as one, when it has returned.
+        # If the handler runs twice at the same instruction, the signals were handled inside one
+        # compiled call. A loop that does not check for signals handles them once, after it returns.
         nonlocal last
         now = frame, frame.f_lasti
         if now == last:
@@ -102,16 +102,16 @@ def signals_inside_a_call(interval):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_signals_are_seen_inside(rng, case):
+def test_signals_are_handled_inside_a_call(rng, case):
     function, arguments = case(rng)
     with signals_inside_a_call(0.005), pytest.raises(KeyboardInterrupt):
         function(*arguments)
 
 
-def test_callbacks_of_others_keep_what_a_signal_raised():
+def test_termination_callbacks_store_the_error_of_a_signal():
     callback = TerminationCallback()
     with alarm(0.005):
-        # No line of Python in between, which would raise by itself.
+        # Without Python instructions between the calls, which would handle the signal.
         assert any(map(callback, repeat(None, 10**8)))
     assert isinstance(callback.error, KeyboardInterrupt)
     assert not TerminationCallback()(None)

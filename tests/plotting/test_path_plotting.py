@@ -1,4 +1,4 @@
-"""RegularizationPathDisplay: what is drawn, not how it looks."""
+"""RegularizationPathDisplay: data and labels of the lines."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_objectives(path):
     assert display.figure_ is display.ax_.figure
 
 
-def test_gap_and_its_bound(path):
+def test_gap_and_its_tolerance(path):
     gap, bound = RegularizationPathDisplay.from_path(path, y="gap").lines_
     assert gap.get_ydata().max() <= 0.05
     assert gap.get_ydata().max() > 0.0499  # at the end of a segment
@@ -65,7 +65,7 @@ def test_scores(path, data):
     assert display.lines_[0].get_ydata()[0] == pytest.approx(expected)
 
 
-def test_working_sets_in_given_axes(path):
+def test_working_set_size_in_given_axes(path):
     _, ax = plt.subplots()
     display = RegularizationPathDisplay.from_path(path, y="working_set_size", ax=ax, color="red")
     assert display.ax_ is ax
@@ -74,7 +74,7 @@ def test_working_sets_in_given_axes(path):
     assert line.get_color() == "red"
 
 
-def test_what_is_not_certified_says_so():
+def test_labels_of_approximate_objectives():
     X, y = make_grids(n_samples=6, shape=(4, 4), n_labels=3, random_state=0)
     path = ssvm_path(GridCRFSSVM(random_state=0), X, y, lam_min=0.1)
     display = RegularizationPathDisplay.from_path(path)
@@ -84,7 +84,7 @@ def test_what_is_not_certified_says_so():
     ]
 
 
-def test_wrong_axes(path):
+def test_invalid_y(path):
     display = RegularizationPathDisplay.from_path(path)
     with pytest.raises(ValueError, match="y must be one of"):
         display.plot(y="norm")
@@ -96,7 +96,7 @@ def test_wrong_axes(path):
 
 
 @pytest.mark.parametrize("lam_min", [0.5, None])
-def test_scores_of_a_search_hold_from_each_lambda_to_the_next(data, lam_min):
+def test_scores_of_a_search_are_a_step_function_of_lambda(data, lam_min):
     search = PathCV(ChainSSVM(random_state=0), cv=3, lam_min=lam_min).fit(*data)
     display = RegularizationPathDisplay.from_estimator(search)
     curve, best = display.lines_

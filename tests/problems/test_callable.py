@@ -1,4 +1,4 @@
-"""CallableProblem and its table of planes, against problems given by all their planes."""
+"""Compare CallableProblem and its table of planes with problems whose planes are enumerated."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from tests.problems.test_contract import make_enumerated
 
 
 class Table:
-    """The oracle of an enumerated problem: x is (features, losses) of its labelings, y a number."""
+    """Oracle of an enumerated problem: x has features and losses of labelings, y is an index."""
 
     def __init__(self, as_sparse=False):
         self.as_sparse = as_sparse
@@ -32,8 +32,8 @@ class Table:
         return int(np.argmax(x[0] @ w + loss_weight * x[1]))
 
 
-class Numbered(Table):
-    """Its labelings carry their loss with them, which `loss` reads."""
+class WithLoss(Table):
+    """Oracle with labelings (index, loss), as `loss` expects."""
 
     def joint_feature(self, x, y):
         return super().joint_feature(x, y[0])
@@ -44,14 +44,14 @@ class Numbered(Table):
 
 
 def make(rng, sizes, n_weights, as_sparse=False, sparsity=0.0):
-    """An enumerated problem and the same one behind a Python oracle."""
+    """Return an enumerated problem, and the same problem with a Python oracle."""
     made = make_enumerated(rng, sizes, n_weights)
     made.planes[rng.random(made.planes.shape) < sparsity] = 0
     X = [
         (np.array([made.phi(i, y) for y in allowed]), np.array([made.loss(i, y) for y in allowed]))
         for i, allowed in enumerate(made.allowed)
     ]
-    calls = OracleCalls(Numbered(as_sparse), X, [(0, 0.0)] * len(X), list(range(len(X))))
+    calls = OracleCalls(WithLoss(as_sparse), X, [(0, 0.0)] * len(X), list(range(len(X))))
     return made, CallableProblem(calls)
 
 
@@ -62,7 +62,7 @@ def make(rng, sizes, n_weights, as_sparse=False, sparsity=0.0):
     as_sparse=st.booleans(),
     sparsity=st.sampled_from([0.0, 0.5, 0.9]),
 )
-def test_every_method_is_that_of_the_planes(new_rng, seed, n_weights, as_sparse, sparsity):
+def test_all_methods_agree_with_enumerated_planes(new_rng, seed, n_weights, as_sparse, sparsity):
     rng = new_rng(seed)
     made, problem = make(rng, (1, 4, 2, 9), n_weights, as_sparse, sparsity)
     other = made.problem
@@ -84,7 +84,7 @@ def test_every_method_is_that_of_the_planes(new_rng, seed, n_weights, as_sparse,
             planes[int(mine[0])] = psi, loss
         known = problem.py_planes(i)
         assert set(known) >= set(planes)
-        # No two of them are equal.
+        # Known planes are different.
         assert len({(psi.tobytes(), loss) for psi, loss in known.values()}) == len(known)
         codes = np.array([[code] for code in known], dtype=np.int32)
         scores = doors.scores(problem, i, w, codes, weight)
@@ -115,7 +115,7 @@ def test_every_method_is_that_of_the_planes(new_rng, seed, n_weights, as_sparse,
 
 
 @pytest.mark.parametrize("slack", [False, True])
-def test_answers_of_certificates_leave_nothing_behind(rng, slack):
+def test_certificates_do_not_store_planes(rng, slack):
     made, problem = make(rng, (5, 4, 6), 5)
     before = problem.py_planes(1)
     w = rng.standard_normal(5)
@@ -144,7 +144,7 @@ def test_differences_keep_no_zeros(pairs):
         assert not np.signbit(value[value == 0]).any()
 
 
-def test_codes_that_name_nothing_are_refused(rng):
+def test_codes_without_a_plane_raise_an_error(rng):
     _, problem = make(rng, (5, 4), 5)
     for wrong in (-1, 1, 7):
         with pytest.raises(ValueError, match=rf"block 0: there is no plane with code {wrong}"):
@@ -170,7 +170,7 @@ def test_codes_that_name_nothing_are_refused(rng):
         ("suboptimal_answers", lambda a: a[1:]),
     ],
 )
-def test_corrupt_tables_are_refused(rng, name, change):
+def test_corrupt_tables_raise_an_error(rng, name, change):
     _, problem = make(rng, (5, 4), 6, as_sparse=True)
     for i in range(2):
         for _ in range(4):
@@ -184,7 +184,7 @@ def test_corrupt_tables_are_refused(rng, name, change):
         CallableProblem(problem.calls).restore_memory(kept)
 
 
-def test_planes_that_are_whole_are_none_of_sparse_features(rng):
+def test_dense_planes_are_invalid_for_sparse_features(rng):
     _, problem = make(rng, (5, 4), 6, as_sparse=True)
     _, whole = make(rng, (5, 4), 6)
     whole.best_code(0, rng.standard_normal(6))
@@ -194,7 +194,7 @@ def test_planes_that_are_whole_are_none_of_sparse_features(rng):
         problem.restore_planes(kept)
 
 
-def test_digests_tell_samples_apart():
+def test_different_samples_have_different_digests():
     samples = [
         np.arange(3), np.arange(3.0), np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2),
         [0, 1, 2], (0, 1, 2), [0, [1, 2]], [[0, 1], 2], "012", b"012", 12, 12.5, None, True,
@@ -208,8 +208,8 @@ def test_digests_tell_samples_apart():
     assert digests == [digest(sample) for sample in samples]
 
 
-def test_an_answer_is_below_the_truth_only_if_rounding_does_not_explain_it():
-    class Second(Numbered):
+def test_results_below_the_truth_raise_an_error_unless_by_rounding():
+    class Second(WithLoss):
         def argmax(self, x, w, y_true=None, loss_weight=1.0):
             return 1, 0.0
 

@@ -1,4 +1,4 @@
-"""Early stopping: who is held out, which weights are kept, what their certificate is."""
+"""Early stopping: validation samples, selected weights and their certificate."""
 
 import pickle
 import signal
@@ -31,7 +31,7 @@ from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.options import solver_with
 from tests.reference import brute_force
 
-# Solvers that make a step a sample, and their lam.
+# Solvers that make one step per sample, and lam.
 ONE_BY_ONE = (("perceptron", "auto"), ("pa", "auto"), ("ssg", 0.01))
 limited = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -47,13 +47,13 @@ def parts(chains):
 
 
 def model(solver="auto", options=None, **parameters):
-    """Return a model whose solver stops early, unless its options differ."""
+    """Return a model with early stopping; options of the solver may override it."""
     solver = solver_with(solver, **{"early_stopping": True, **(options or {})})
     return ChainSSVM(pairwise_scale=1, solver=solver, **{"random_state": 0, **parameters})
 
 
 def each_pass(estimator, data, **keywords):
-    """Fit; return the model and the weights that each pass would have left."""
+    """Fit; return the model, and its weights and validation score after each pass."""
     found = []
 
     class Watch:
@@ -73,19 +73,19 @@ def each_pass(estimator, data, **keywords):
     ["mp-bcfw", MPBCFW(average=False), "bcfw", BCFW(average=False), "ssg", "perceptron", "pa"],
     ids=str,
 )
-def test_the_best_of_all_passes_is_kept_and_certified(chains, solver):
+def test_the_weights_of_the_best_pass_are_selected_and_certified(chains, solver):
     data, held = parts(chains)
     fitted, found = each_pass(model(solver=solver, tol=0), data, **held)
     history = fitted.history_
     scores = history["validation_score"]
     assert fitted.status_ == "EARLY_STOPPED"
     assert not fitted.converged_
-    # Callbacks see what a stop would leave: the best so far.
+    # In callbacks, the fitted estimator has the best weights so far.
     np.testing.assert_array_equal([score for _, score in found], np.maximum.accumulate(scores))
     best = int(np.argmax(scores))
     assert fitted.w_.tobytes() == found[best][0].tobytes() == found[-1][0].tobytes()
     assert len(scores) == fitted.n_iter_
-    if solver == "pa":  # a pass without a mistake is the last
+    if solver == "pa":  # stops after a pass without a mistake
         assert history["mistakes"][-1] == 0 < history["mistakes"][-2]
     else:
         assert len(scores) == best + 1 + fitted.solver.n_iter_no_change
@@ -93,7 +93,7 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver):
     if not fitted._structure().solvers[fitted.solver_].has_objective:
         assert np.isnan([fitted.objective_, fitted.dual_gap_]).all()
         return
-    # The certificate, by enumeration; of the part that has trained alone.
+    # Check the certificate by enumeration. It is computed for the training samples only.
     terms = brute_force.blocks(*data, brute_force.Model(3))
     assert fitted.objective_ == pytest.approx(brute_force.primal(fitted.w_, fitted.lam_, terms))
     assert history["primal"][-1] == fitted.objective_
@@ -106,7 +106,7 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver):
         assert history["dual"][-1] == fitted.dual_objective_ == history["dual"].max()
 
 
-def test_held_out_samples_take_no_part_in_training(chains):
+def test_validation_samples_are_not_used_in_training(chains):
     X, y = chains
     weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
     for fraction in (0.1, 0.3):
@@ -128,12 +128,12 @@ def test_held_out_samples_take_no_part_in_training(chains):
         assert_same_bits(drawn, given)
 
 
-def test_lam_auto_is_that_of_the_samples_that_train(chains):
+def test_lam_auto_depends_only_on_training_samples(chains):
     data, held = parts(chains)
     assert model().fit(*data, **held).lam_ == ChainSSVM(pairwise_scale=1).fit(*data).lam_
 
 
-def test_classes_have_their_share_as_in_scikit_learn(rng, monkeypatch):
+def test_the_split_is_stratified_as_in_scikit_learn(rng, monkeypatch):
     y = np.repeat(["rare", "often"], [20, 180])
     X = rng.standard_normal((200, 3)) + (y == "rare")[:, np.newaxis]
     seen = []
@@ -152,20 +152,20 @@ def test_classes_have_their_share_as_in_scikit_learn(rng, monkeypatch):
     message = "early_stopping=True with validation_fraction=0.1 cannot split 200 samples"
     with pytest.raises(ValueError, match=message):
         MulticlassSSVM(solver=MPBCFW(early_stopping=True)).fit(X, alone)
-    with pytest.raises(ValueError, match="populated class"):  # as scikit-learn's
+    with pytest.raises(ValueError, match="populated class"):  # scikit-learn agrees
         SGDClassifier(early_stopping=True).fit(X, alone)
 
 
 @limited
 @pytest.mark.parametrize("average", ["auto", False])
-def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, average):
+def test_a_fit_can_resume_after_any_pass(chains, tmp_path, monkeypatch, average):
     estimator = model(MPBCFW(average=average), {"n_iter_no_change": 8}, lam=1e-3, tol=1e-9)
     check_resuming(estimator, *chains, tmp_path / "fit.npz", monkeypatch, least=5)
-    assert list(tmp_path.iterdir()) == []  # it has ended, and goes on no more
+    assert list(tmp_path.iterdir()) == []  # the checkpoint is removed at the end
 
 
 @limited
-def test_the_file_of_a_fit_with_other_samples_held_out_is_refused(chains, tmp_path):
+def test_checkpoints_with_different_validation_samples_raise_an_error(chains, tmp_path):
     (X, y), held = parts(chains)
     estimator = model(options={"checkpoint": tmp_path / "fit.npz"}, max_iter=2, tol=0)
     estimator.fit(X, y, **held)
@@ -181,19 +181,19 @@ def test_the_file_of_a_fit_with_other_samples_held_out_is_refused(chains, tmp_pa
 
 
 @limited
-def test_a_warm_start_goes_on_from_the_last_dual_weights(chains):
+def test_a_warm_start_continues_from_the_last_dual_weights(chains):
     data, held = parts(chains)
     estimator = model(warm_start=True, lam=0.01).fit(*data, **held)
     dual = estimator.dual_objective_
     estimator.fit(*data, **held)
     assert estimator.history_["dual"][0] >= dual
-    # A part drawn by a seed is the same in each fit.
+    # With an integer random_state, each fit sets aside the same samples.
     estimator = model(warm_start=True, lam=0.01).fit(*chains)
     estimator.set_params(lam=0.005).fit(*chains)
     assert pickle.loads(pickle.dumps(estimator)).set_params(lam=0.002).fit(*chains).lam_ == 0.002
 
 
-def test_samples_held_out_join_by_a_warm_start(chains):
+def test_a_warm_start_can_add_the_validation_samples(chains):
     (X, y), held = parts(chains)
     estimator = model(warm_start=True, lam=0.01).fit(X, y, **held)
     estimator.set_params(solver__early_stopping=False)
@@ -210,7 +210,7 @@ def test_samples_held_out_join_by_a_warm_start(chains):
 @limited
 @pytest.mark.usefixtures("sigint")
 @pytest.mark.parametrize("status", ["INTERRUPTED", "STOPPED_BY_CALLBACK"])
-def test_ctrl_c_and_callbacks_leave_the_best_so_far(chains, status):
+def test_ctrl_c_and_callbacks_keep_the_best_weights(chains, status):
     data, held = parts(chains)
     estimator = model(options={"n_iter_no_change": 500}, lam=1e-3, tol=0)
 
@@ -219,8 +219,8 @@ def test_ctrl_c_and_callbacks_leave_the_best_so_far(chains, status):
             signal.raise_signal(signal.SIGINT)
         return info["passes"] == 4
 
-    refused = pytest.raises(KeyboardInterrupt) if status == "INTERRUPTED" else nullcontext()
-    with refused:
+    raises = pytest.raises(KeyboardInterrupt) if status == "INTERRUPTED" else nullcontext()
+    with raises:
         estimator.set_callbacks(end).fit(*data, **held)
     assert estimator.status_ == status
     scores = estimator.history_["validation_score"]
@@ -230,12 +230,12 @@ def test_ctrl_c_and_callbacks_leave_the_best_so_far(chains, status):
     assert estimator.objective_ == pytest.approx(primal)
 
 
-def test_no_warning_of_an_early_end(chains, recwarn):
+def test_early_stopping_does_not_warn(chains, recwarn):
     model(tol=0).fit(*chains)
     assert not recwarn
 
 
-REFUSED = [
+INVALID = [
     ({"options": {"early_stopping": "yes"}}, "early_stopping of MPBCFW must be"),
     (
         {"options": {"validation_fraction": 0}},
@@ -249,9 +249,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("parameters", "message"), REFUSED)
-def test_parameters_are_refused_by_name(chains, parameters, message):
-    if message is None:  # one sample is held out at least, as in scikit-learn
+@pytest.mark.parametrize(("parameters", "message"), INVALID)
+def test_errors_name_invalid_parameters(chains, parameters, message):
+    if message is None:  # at least one sample is set aside, as in scikit-learn
         assert model(**parameters).fit(*chains).history_["validation_score"].max() <= 1
         return
     estimator = model(**parameters)
@@ -260,7 +260,7 @@ def test_parameters_are_refused_by_name(chains, parameters, message):
     assert not hasattr(estimator, "status_")
 
 
-def test_samples_are_refused_by_name(chains):
+def test_errors_name_invalid_samples(chains):
     (X, y), held = parts(chains)
     with pytest.raises(ValueError, match="X_val and y_val require early_stopping=True"):
         ChainSSVM().fit(X, y, **held)
@@ -276,7 +276,7 @@ def test_samples_are_refused_by_name(chains):
         ValueError, match=r"validation samples .* sample_weight is zero for every sample"
     ):
         model().fit(X, y, **held, sample_weight_val=np.zeros(20))
-    # An error in the data names the sample as it was given, whoever is held out.
+    # Errors have the index of the sample in X, whichever samples are set aside.
     for i in range(0, 60, 7):
         bad = [x.copy() for x in X]
         bad[i][0, 0] = np.nan
@@ -286,7 +286,7 @@ def test_samples_are_refused_by_name(chains):
         model().fit(X, y[:-1])
 
 
-def test_data_that_cannot_be_divided_are_refused(rng, tmp_path):
+def test_mapped_data_cannot_be_split(rng, tmp_path):
     X, y = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
     np.save(tmp_path / "X.npy", X)
     mapped = open_mapped(tmp_path / "X.npy")
@@ -301,12 +301,12 @@ def test_data_that_cannot_be_divided_are_refused(rng, tmp_path):
 
 
 @pytest.mark.parametrize("search", [ssvm_path, lambda m, X, y: PathCV(m).fit(X, y)])
-def test_paths_refuse_it_before_work(chains, search):
+def test_paths_do_not_support_early_stopping(chains, search):
     with pytest.raises(ValueError, match="supported only by fit of ChainSSVM"):
         search(model(), *chains)
 
 
-def test_rounds_and_parts_refuse_it_by_name(chains):
+def test_latent_and_partial_fits_do_not_support_early_stopping(chains):
     X, y = chains
     with pytest.raises(
         ValueError, match="early_stopping=True of the solver is not supported by LatentSSVM"
@@ -319,7 +319,7 @@ def test_rounds_and_parts_refuse_it_by_name(chains):
 @limited
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize(("solver", "lam"), ONE_BY_ONE)
-def test_samples_that_come_later_go_on_from_the_weights_kept(chains, solver, lam, bounded):
+def test_partial_fit_continues_from_the_selected_weights(chains, solver, lam, bounded):
     (X, y), held = parts(chains)
     bounds = np.tile([[-0.1], [0.1]], ChainSSVM(lam=1).fit(X, y).w_.size) if bounded else None
     early = model(solver=solver, lam=lam, bounds=bounds).fit(X, y, **held)
@@ -334,7 +334,7 @@ def test_samples_that_come_later_go_on_from_the_weights_kept(chains, solver, lam
 
 
 @pytest.mark.parametrize(("solver", "lam"), ONE_BY_ONE)
-def test_samples_that_come_later_go_on_without_a_score(chains, solver, lam, monkeypatch):
+def test_partial_fit_continues_without_a_validation_score(chains, solver, lam, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -348,7 +348,7 @@ def test_samples_that_come_later_go_on_without_a_score(chains, solver, lam, monk
     assert early.n_oracle_calls_ == n_steps + 80
 
 
-def test_files_of_skops_are_the_same_models(chains):
+def test_skops_files_preserve_the_model(chains):
     fitted = model().fit(*chains)
     io = pytest.importorskip("skops.io")
     data = io.dumps(fitted)
@@ -357,18 +357,18 @@ def test_files_of_skops_are_the_same_models(chains):
     assert_same_bits(again, fitted)
 
 
-def test_packed_samples_have_the_same_score(chains):
+def test_labels_may_be_tuples(chains):
     X, y = chains
     named = [[("label", int(k)) for k in labels] for labels in y]
     assert_same_bits(model().fit(X, named), model().fit(X, y))
 
 
-def test_classes_are_those_of_all_samples(chains):
+def test_classes_include_labels_of_validation_samples(chains):
     X, y = chains
     labels = [np.minimum(each, 1) for each in y]
-    for alone in (3, 40, 70):  # some of them are held out
+    for i in (3, 40, 70):  # some of these are validation samples
         rare = [each.copy() for each in labels]
-        rare[alone][0] = 2
+        rare[i][0] = 2
         costs = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
         fitted = model(options={"validation_fraction": 0.5}, loss=costs).fit(X, rare)
         assert fitted.classes_.tolist() == [0, 1, 2]
@@ -376,13 +376,13 @@ def test_classes_are_those_of_all_samples(chains):
 
 
 @pytest.mark.parametrize("kind", [sparse.csc_array, sparse.coo_array, sparse.coo_matrix])
-def test_sparse_matrices_of_all_kinds_are_divided(rng, kind):
+def test_sparse_matrices_of_all_formats_can_be_split(rng, kind):
     X, Y = rng.standard_normal((40, 3)), rng.integers(0, 2, (40, 2))
     early = MultilabelSSVM(solver=MPBCFW(early_stopping=True), lam=0.1, random_state=0)
     assert_same_bits(early.fit(kind(X), kind(Y)), clone(early).fit(sparse.csr_array(X), Y))
 
 
-def test_damaged_data_are_refused_before_they_are_divided(rng):
+def test_data_are_validated_before_the_split(rng):
     X = sparse.csr_array(rng.standard_normal((40, 3)))
     X.indptr[5] = 10**9
     with pytest.raises(ValueError, match="indptr"):
@@ -392,20 +392,20 @@ def test_damaged_data_are_refused_before_they_are_divided(rng):
         ChainSSVM(solver=MPBCFW(early_stopping=True)).fit(dates, np.zeros((40, 2), dtype=int))
 
 
-def test_one_weight_for_all_samples_is_kept(rng):
+def test_sample_weight_may_be_a_scalar(rng):
     data = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
     early = MulticlassSSVM(solver=MPBCFW(early_stopping=True), lam=0.1, random_state=0)
     for weight in (2.0, np.array(2.0)):
         assert_same_bits(clone(early).fit(*data, sample_weight=weight), clone(early).fit(*data))
 
 
-def test_errors_of_any_type_can_be_named(chains, monkeypatch):
+def test_errors_of_any_type_mention_validation_samples(chains, monkeypatch):
     monkeypatch.setattr(ChainStructure, "score", lambda *_: b"\xff".decode())
     with pytest.raises(ValueError, match=r"validation samples .*utf-8"):
         ChainSSVM(solver=MPBCFW(early_stopping=True)).fit(*chains)
 
 
-def test_labels_that_training_has_not_seen_count_as_wrong(rng):
+def test_labels_not_seen_in_training_count_as_errors(rng):
     X = rng.standard_normal((40, 2))
     y = (X[:, 0] > 0).astype(int)
     fitted = MulticlassSSVM(solver=MPBCFW(early_stopping=True), random_state=0).fit(
@@ -413,5 +413,5 @@ def test_labels_that_training_has_not_seen_count_as_wrong(rng):
     )
     assert fitted.classes_.tolist() == [0, 1]
     assert (fitted.history_["validation_score"] == 0).all()
-    # Nothing was better than the first.
+    # No pass was better than the first one, so the fit stopped after n_iter_no_change more.
     assert fitted.n_iter_ == 6

@@ -1,4 +1,4 @@
-"""What users of other packages write: refused, and the message says what to write here."""
+"""Errors for code written for other packages; the message names the equivalent in sstruct."""
 
 import copy
 import dataclasses
@@ -28,7 +28,7 @@ ESTIMATORS = [
 ]
 
 
-# What constructors need, as it is written.
+# Required arguments of constructors, as in the hint of the error message.
 NEEDED = {StructuredSVM: "oracle, ", TreeSSVM: "parents=..., "}
 
 
@@ -41,13 +41,13 @@ def make(estimator, *more, **parameters):
 # Constructors
 
 
-def test_all_estimators_are_found():
+def test_estimators_are_found():
     assert {ChainSSVM, GraphCRFSSVM, StructuredSVM, TreeSSVM} < set(ESTIMATORS)
     assert len(ESTIMATORS) == 13
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_parameters_have_names(estimator):
+def test_parameters_are_keyword_only(estimator):
     call = f"{estimator.__name__}\\({NEEDED.get(estimator, '')}lam=0.1\\)"
     with pytest.raises(TypeError, match=f"keyword arguments only, got 0.1; use {call}$"):
         make(estimator, 0.1)
@@ -84,7 +84,7 @@ def test_translations_name_parameters():
     fields = {field.name for estimator in ESTIMATORS for field in dataclasses.fields(estimator)}
     assert {here for here, _ in OTHER_NAMES.values()} <= fields
     assert not OTHER_NAMES.keys() & fields
-    # Only where the parameter is there.
+    # The hint is given only if the estimator has the parameter.
     with pytest.raises(TypeError, match="has no parameter inference_method; it has"):
         ChainSSVM(inference_method="qpbo")
 
@@ -94,7 +94,7 @@ META = {"latent": LatentSSVM(ChainSSVM()), "cv": PathCV(ChainSSVM())}
 
 @pytest.mark.parametrize("kind", [*ESTIMATORS, *META], ids=str)
 @pytest.mark.parametrize("name", ["predict_proba", "predict_log_proba"])
-def test_there_are_no_probabilities(kind, name):
+def test_missing_predict_proba_is_explained(kind, name):
     model = META[kind] if kind in META else make(kind)
     for owner in (model, type(model), make_pipeline(model)):
         assert not hasattr(owner, name)
@@ -118,7 +118,7 @@ def test_partial_fit_names_its_solvers(kind):
         assert hasattr(model.set_params(solver="perceptron"), "partial_fit")
 
 
-def test_a_search_over_c_says_so_too():
+def test_grid_search_over_c_raises_the_same_error():
     X, y = make_sequences(n_samples=6, random_state=0)
     with pytest.raises(ValueError, match=r"C=10 is lam=1 / \(10 \* n\)"):
         GridSearchCV(ChainSSVM(), {"C": [10, 1]}, cv=2).fit(X, y)
@@ -138,7 +138,7 @@ def test_unknown_parameters(name, message):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_the_constructor_is_still_known_by_its_signature(estimator):
+def test_signatures_of_constructors_are_preserved(estimator):
     parameters = inspect.signature(estimator).parameters
     assert set(parameters) == set(estimator._get_param_names())
     assert parameters.keys() == inspect.signature(estimator.__init__).parameters.keys() - {"self"}
@@ -147,7 +147,7 @@ def test_the_constructor_is_still_known_by_its_signature(estimator):
     assert set(kinds.values()) == {inspect.Parameter.KEYWORD_ONLY}
 
 
-def test_subclasses_may_have_such_parameters():
+def test_subclasses_may_define_translated_parameters():
     class Plain(ChainSSVM):
         pass
 
@@ -184,7 +184,7 @@ def model(chains):
 
 @pytest.mark.parametrize("scoring", ["accuracy", "f1_macro", "recall_micro"])
 @pytest.mark.parametrize("form", ["list", "equal lengths", "Sequences"])
-def test_scores_of_scikit_learn_say_what_to_take(chains, form, scoring):
+def test_scikit_learn_scorers_raise_an_error_with_advice(chains, form, scoring):
     X, y = chains
     if form == "equal lengths":
         X, y = [x[:2] for x in X], [labels[:2] for labels in y]
@@ -202,7 +202,7 @@ def test_a_search_warns_with_the_advice(chains):
 
 
 @pytest.mark.parametrize("structure", ["chain", "grid", "tree"])
-def test_predictions_are_otherwise_arrays(chains, structure):
+def test_predictions_behave_like_arrays(chains, structure):
     if structure == "chain":
         X, y, model = *chains, ChainSSVM(lam=0.1, random_state=0)
     elif structure == "grid":
@@ -224,7 +224,7 @@ def test_predictions_are_otherwise_arrays(chains, structure):
         accuracy_score([labels.tolist() for labels in y], found)
 
 
-def test_predictions_of_folds_are_joined(chains, model):
+def test_cross_val_predict_concatenates_predictions(chains, model):
     X, y = chains
     found = cross_val_predict(model, X, y, cv=3)
     assert [len(labels) for labels in found] == [len(labels) for labels in y]
@@ -232,13 +232,13 @@ def test_predictions_of_folds_are_joined(chains, model):
     assert np.concatenate([found, found]).shape == (2 * len(X),)
 
 
-def test_what_is_made_of_predictions_is_not_refused():
+def test_arrays_computed_from_predictions_are_accepted():
     found = PerSample.of([np.array([1, 2]), np.array([3])])
     lengths = np.frompyfunc(len, 1, 1)(found).astype(int)
     assert np.unique(lengths).tolist() == [1, 2]
 
 
-def test_sums_of_predictions_are_arrays_of_a_sample():
+def test_arithmetic_with_predictions():
     found = PerSample.of([np.array([1, 2]), np.array([3, 4])])
     assert found.sum().tolist() == [4, 6]
     assert [labels.tolist() for labels in found + 1] == [[2, 3], [4, 5]]
@@ -247,7 +247,7 @@ def test_sums_of_predictions_are_arrays_of_a_sample():
 # Transformers of rows
 
 
-def test_a_scaler_of_rows_names_pernode(chains):
+def test_the_error_for_a_scaler_recommends_per_node(chains):
     X, y = Sequences.from_list(chains[0]), chains[1]
     model = ChainSSVM(lam=0.1, random_state=0)
     with pytest.raises(TypeError, match=r"an array of dtype float64.*PerNode\(transformer\)"):
@@ -255,10 +255,7 @@ def test_a_scaler_of_rows_names_pernode(chains):
     assert make_pipeline(PerNode(StandardScaler()), model).fit(X, y).score(X, y) > 0.5
 
 
-def test_sequences_that_were_joined_to_be_scaled(chains):
+def test_the_error_for_concatenated_sequences_recommends_per_node(chains):
     X, y = np.concatenate(chains[0]), chains[1]
     with pytest.raises(ValueError, match=r"y contains sequences.*Sequences.from_lengths.*PerNode"):
         make_pipeline(StandardScaler(), ChainSSVM()).fit(X, y)
-
-
-# Lengths
