@@ -1,4 +1,4 @@
-"""All private names of scikit-learn, and differences between its versions.
+"""Private functions of scikit-learn, and replacements of functions that older versions lack.
 
 ``validate_data`` is public since scikit-learn 1.6. Callbacks were added in version 1.9; for older
 versions, this package has a replacement with the same names.
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def open_context(estimator, max_subtasks):
-    """Set up the callbacks of a fit; return the context of its task, and whether there are any."""
+    """Set up the callbacks of a fit; return the context of its task, and if there are callbacks."""
     context = estimator._init_callback_context(max_subtasks=max_subtasks)
     return context, bool(getattr(estimator, "_skl_callbacks", []))
 
@@ -36,9 +36,9 @@ def open_context(estimator, max_subtasks):
 def most_threads():
     """Return the number of threads that compiled loops of scikit-learn would use.
 
-    This is the number of cores unless ``threadpool_limits``, ``OMP_NUM_THREADS`` or joblib, which
-    sets it for its workers, limits it further. It is infinite if scikit-learn was built without
-    OpenMP.
+    This is the number of cores, unless ``threadpool_limits`` or the environment variable
+    ``OMP_NUM_THREADS``, which joblib sets for its workers, sets a lower limit. It is infinite if
+    scikit-learn was built without OpenMP.
     """
     if not _openmp_parallelism_enabled():
         return math.inf

@@ -1,4 +1,4 @@
-"""Decoders of chains of given scores, such as the logits of another model."""
+"""Decoders of chains with given scores, such as the logits of another model."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def viterbi(
         float64.
     edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, \
 n_labels), default=None
-        Score of the transition from the row's to the column's label, as one table for all
-        transitions or one for each; ``-inf`` forbids a transition. A single table may be a sparse
-        matrix, such as a band around the diagonal, whose entries that are not stored are defined by
-        `missing`. Entries that are stored as 0 score 0, but some functions of SciPy, such as
-        ``scipy.sparse.diags``, do not store zeros. Default: 0.
+        Score of the transition from the label of the row to the label of the column, as one table
+        for all transitions or one table for each; ``-inf`` forbids a transition. A single table may
+        be a sparse matrix, such as a band around the diagonal, whose entries that are not stored
+        are defined by `missing`. Entries that are stored as 0 score 0, but some functions of SciPy,
+        such as ``scipy.sparse.diags``, do not store zeros. Default: 0.
     classes : list of n_labels labels, default=None
         Labels of the columns of `node_scores`. By default labels are column numbers.
     mask : callable or array-like of bool of shape (n_labels, n_labels), default=None
@@ -102,9 +102,9 @@ n_labels), default=None
     labels. A callable `mask` is called for each pair of labels, so decode many chains in one call.
 
     The memory in addition to the input is O(n_positions n_labels) for short chains. Chains of more
-    than 4 million scores are decoded in stretches of about sqrt(n_positions) positions, each of
-    them twice, in O(sqrt(n_positions) n_labels + n_positions) memory, unless there is a table for
-    each position or ``missing="zero"``.
+    than 4 million scores are decoded in parts of about sqrt(n_positions) positions, each of them
+    twice, in O(sqrt(n_positions) n_labels + n_positions) memory, unless there is a table for each
+    position or ``missing="zero"``.
 
     References
     ----------

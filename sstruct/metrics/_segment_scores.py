@@ -1,4 +1,4 @@
-"""Metrics for frame labels, such as activities over time: their segments instead of each frame."""
+"""Metrics that compare segments of frame labels, such as activities over time."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def segment_f1_score(
 ) -> float:
     """F1 score of segments that overlap sufficiently with a true segment.
 
-    In sequences of labels, a segment is a longest run of frames with the same label. Compared with
-    the accuracy of frames, this score ignores small shifts of bounds and penalizes short false
+    In sequences of labels, a segment is a maximal run of frames with the same label. Compared with
+    the accuracy of frames, this score ignores small shifts of boundaries and penalizes short false
     segments.
 
     Parameters
@@ -41,7 +41,7 @@ def segment_f1_score(
     iou : float, default=0.5
         The smallest intersection over union, in frames, of a predicted segment and the true segment
         of the same label that it matches, in (0, 1]. Usual values are 0.1, 0.25 and 0.5.
-    background : iterable of labels, default=()
+    background : list of labels, default=()
         Labels whose segments do not count.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
@@ -57,9 +57,10 @@ def segment_f1_score(
 
     Notes
     -----
-    Predicted segments are compared in their order. Each is compared with the true segment of the
-    same label that has the largest intersection over union, the first one of several. It is correct
-    if no earlier predicted segment has been matched to this true segment.
+    Each predicted segment is compared with the true segment of the same label that has the largest
+    intersection over union; ties go to the first one. The two are matched if the intersection over
+    union is at least `iou`. If several predicted segments match the same true segment, only one of
+    them is correct.
 
     References
     ----------
@@ -107,7 +108,7 @@ def segment_edit_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float:
-    """Similarity of the order of segments, without their lengths.
+    """Similarity of the order of segments, ignoring their lengths.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def segment_edit_score(
         hashable type. Alternatively, segments as returned by :meth:`SegmentSSVM.predict_spans
         <sstruct.SegmentSSVM.predict_spans>`: spans (start, stop, label), each of which starts where
         the previous one stops. Adjacent spans may have the same label.
-    background : iterable of labels, default=()
+    background : list of labels, default=()
         Labels whose segments do not count.
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
@@ -167,10 +168,10 @@ def _segments(y_true, y_pred, background, sample_weight, ignore_label):
     y_pred, found_splits = labels_and_splits(y_pred, "y_pred")
     flat = FlatLabels(y_true, y_pred, sample_weight, ignore_label)
     hidden = flat.codes_of(background)
-    goes_on = (np.diff(flat.sequence) == 0) & (np.diff(flat.kept) == 1)
+    continues = (np.diff(flat.sequence) == 0) & (np.diff(flat.kept) == 1)
     parts = []
     for codes, splits in ((flat.true, true_splits), (flat.predicted, found_splits)):
-        begins = ~goes_on | (np.diff(codes) != 0)
+        begins = ~continues | (np.diff(codes) != 0)
         if splits is not None:
             begins |= splits[flat.kept[1:]]
         bounds = np.flatnonzero(np.r_[True, begins, True])

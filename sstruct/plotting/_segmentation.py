@@ -20,7 +20,7 @@ from ._matplotlib import import_pyplot
 
 @dataclass(eq=False, repr=False)
 class SegmentationDisplay:
-    """Label images of a picture side by side: ground truth and predictions.
+    """Visualization of true and predicted label images side by side.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -31,7 +31,7 @@ class SegmentationDisplay:
     classes : array of shape (n_labels,)
         The labels.
     image : array of shape (height, width) or (height, width, 3 or 4), default=None
-        The image, drawn in the first panel. If None, there is no such panel.
+        The image, drawn in the first panel. If None, this panel is omitted.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class SegmentationDisplay:
         Parameters
         ----------
         y_true : array of shape (height, width) or None
-            True labels. If None, there is no such panel.
+            True labels. If None, their panel is omitted.
         y_pred : array of shape (height, width), or dict of str to such arrays
             Predicted labels, or those of several models by name. If `y_true` is given, titles show
             the accuracy on labeled pixels.
@@ -145,8 +145,8 @@ class SegmentationDisplay:
         X : array of shape (height, width, n_features) or tuple
             A sample as in the estimator's ``predict``: an image, or a graph with `segments`.
         y : array of shape (height, width) or (n_nodes,), default=None
-            True labels of the pixels, or of the nodes of the graph. If None, there is no such
-            panel.
+            True labels of the pixels, or of the nodes of the graph. If None, their panel is
+            omitted.
         segments : array of int of shape (height, width), default=None
             The node of each pixel, if X is a graph: the argument of
             :func:`sstruct.preprocessing.superpixel_graph`, negative for pixels excluded by a mask.
@@ -181,8 +181,8 @@ class SegmentationDisplay:
             given["truth"] = np.asarray(y)
             found = given["truth"].shape
             if found != shape and (nodes is None or found != (n_nodes,)):
-                one_a_node = "" if nodes is None else f" or {(n_nodes,)}"
-                raise ValueError(f"y has shape {found}, expected {shape}{one_a_node}")
+                of_nodes = "" if nodes is None else f" or {(n_nodes,)}"
+                raise ValueError(f"y has shape {found}, expected {shape}{of_nodes}")
         given["prediction"] = np.asarray(estimator.predict([X])[0])
         if classes is None:
             classes = getattr(estimator, "classes_", None)
@@ -348,7 +348,7 @@ def _pixels_of(X, segments):
 
 
 def _is_approximate(estimator):
-    """Return True if the estimator, in a search or at the end of a pipeline, is approximate."""
+    """Return whether an estimator, or the last step of a pipeline or search, is approximate."""
     model = getattr(estimator, "best_estimator_", estimator)
     model = getattr(model, "steps", [(None, model)])[-1][1]
     return bool(getattr(model, "_is_approximate", False))

@@ -49,7 +49,7 @@ cdef class LabelDecoder:
         self.n_edges, self.relaxed = len(edges), relaxed
         self.code_size = relaxed_code_size(n_labels, self.n_edges) if relaxed else n_labels
         self.first = np.searchsorted(edges[:, 0], np.arange(n_labels + 1)).astype(np.int32)
-        # Never empty, so that the address of the first entry exists.
+        # At least one row, since the first entry of an empty array has no address.
         self.edges = edges if len(edges) else np.zeros((1, 2), dtype=np.int32)
         self.parents = np.empty(0, dtype=np.int32)
         self._set_scratch()
@@ -67,7 +67,7 @@ cdef class LabelDecoder:
 
     cdef double score(
             self, const double* theta, const double* pair, const int32_t* code) noexcept nogil:
-        """Return f of a code, which may be half-integral. O(K + edges of lower ends that are not off)."""
+        """Return f of a code, which may be half-integral. O(K + edges whose lower end is not off)."""
         cdef Py_ssize_t u, e, K = self.n_labels
         cdef const int32_t* edge = &self.edges[0, 0]
         cdef double total = 0
@@ -107,9 +107,10 @@ cdef class LabelDecoder:
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:
-        """Write, for each label, the best f with it on minus the best f with it off.
+        """Write, for each label, the best f with the label on minus the best f with the label off.
 
-        Two decodings per label, whose score is set so high, or so low, that no edge outweighs it.
+        Makes two decodings per label, with its score so high or so low that edges cannot outweigh it.
+        Decoders with constraints have their own method, since other labels may outweigh such a score.
         """
         cdef Py_ssize_t k, e, K = self.n_labels
         cdef const int32_t* edge = &self.edges[0, 0]
@@ -138,8 +139,9 @@ cdef class LabelDecoder:
             double scale) except? -1 nogil:
         """Return log(sum of exp(scale * f(y)) over all sets y that agree with known labels).
 
+        It is -inf if there are no such sets. Not all decoders support this method.
+
         known : (K,) 1 if a label is on, 0 if it is off, -1 if it is free; NULL if all labels are free
-        -inf if there are no such sets. Decoders of some sets and interactions support it.
         """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.log_partition")
@@ -200,7 +202,7 @@ cdef class LabelDecoder:
 
 
 def nearest_sets(LabelDecoder decoder not None, sets, known):
-    """Return the valid sets with the fewest differences from other sets.
+    """Return, for each of some sets, a valid set with the fewest differences from it.
 
     Parameters
     ----------

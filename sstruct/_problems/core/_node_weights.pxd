@@ -8,7 +8,7 @@ from sstruct._problems.core._rows cimport (
 cdef class NodeWeights:
     cdef FeatureRows features
     cdef Py_ssize_t n_labels, KP
-    cdef Py_ssize_t step            # between the weights of two labels in the copy; 0: there is none
+    cdef Py_ssize_t step            # between the weights of two labels in the copy; 0 without a copy
     cdef double* tracked            # the original: F x KP, or NULL
     cdef double[::1] by_label       # the copy: K x step
     cdef bint copied, changed       # whether the copy has been made, and differs from the original
@@ -30,7 +30,8 @@ cdef class NodeWeights:
         double* out) noexcept nogil
 
 
-# Inlined, since most rows are short: the kernels of the original if weights are not tracked.
+# Inlined, since most rows are short. Weights other than the tracked ones have no copy, and use the kernels
+# for their original layout.
 cdef inline void some_potentials_of(
         NodeWeights nodes, const sstruct_rows* rows, Py_ssize_t r, const double* w,
         const int32_t* label, Py_ssize_t count, double* out) noexcept nogil:

@@ -1,5 +1,5 @@
-# Range check of scores for oracles of graphs and trees: beyond this range, sums and differences of
-# scores are not numbers, and algorithms that compare them may not end or may find no labeling.
+# Range check of scores for oracles. Beyond this range, sums and differences of scores may be NaN, and
+# algorithms that compare them may not terminate or may not find a labeling.
 
 
 cdef inline int check_scores(Py_ssize_t i, double total) except -1 nogil:

@@ -12,7 +12,7 @@ cdef enum Search:
 
 cdef struct Angle:
     Interval interval
-    double most     # upper bound of the product of its labelings
+    double most     # upper bound of the products of the labelings in the interval
 
 
 cdef class SlackSearch:
