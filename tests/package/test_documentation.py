@@ -19,6 +19,7 @@ from sstruct import (
     PathCV,
     StructuredSVM,
     TreeSSVM,
+    TypedGraphCRFSSVM,
 )
 from sstruct._estimators.core.preparation import check_parameters
 from sstruct.solvers import SOLVER_OF_NAME
@@ -33,6 +34,8 @@ ESTIMATORS = [
     and issubclass(value, BaseEstimator)
     and value not in (LatentSSVM, PathCV)
 ]
+# Arguments of functions of sstruct.constraints that are described.
+ARGUMENTS = {TypedGraphCRFSSVM: ("edges",)}
 # Of a structure that the package knows.
 OF_STRUCTURES = {"coef_", "intercept_", "classes_", "n_features_in_"}
 
@@ -55,6 +58,16 @@ def test_attributes_of_all_estimators_are_documented(estimator):
         TreeSSVM: {"classes_"},
     }.get(estimator, set())
     assert common - missing <= names
+
+
+@pytest.mark.skipif(sys.flags.optimize > 1, reason="there are no docstrings")
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_descriptions_of_parameters_do_not_mention_parameters_of_others(estimator):
+    others = {name for each in ESTIMATORS for name in each._get_param_names()}
+    others -= {*estimator._get_param_names(), *ARGUMENTS.get(estimator, ())}
+    entries = NumpyDocString(estimator.__doc__)["Parameters"]
+    text = "\n".join(line for entry in entries for line in entry.desc)
+    assert not others & set(re.findall(r"(?<!`)`(\w+)`(?!`)", text))
 
 
 def tool():
