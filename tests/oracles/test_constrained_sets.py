@@ -161,6 +161,16 @@ def test_invalid_constraints(matrix, lower, upper, message):
         SetConstraints(matrix, lower, upper)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_bounds_at_the_limits_of_int32(method):
+    rows = np.array([[-(2**31), 2**31 - 1, 1, 1, -1]], dtype=np.int32)
+    decoder = label_decoder(method, 3, np.array([[0, 1]]), None, constraints=rows)
+    code, _, exact = best_set(decoder, np.array([1.0, 2.0, -1.0]), np.array([1.0]))
+    assert code[:3].tolist() == [2, 2, 0]
+    assert exact
+    decoder.check_code(code)
+
+
 def test_another_number_of_labels():
     rows = np.zeros((1, 5), dtype=np.int32)
     for method in METHODS:

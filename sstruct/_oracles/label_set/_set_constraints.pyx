@@ -5,7 +5,7 @@
 # (b) Rows are a CSR matrix of signs, validated here once, since they also come from stored models.
 """Linear constraints of label sets."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
@@ -52,7 +52,7 @@ cdef class SetConstraints:
             total = 0   # twice the sum: codes have twice the values of labels
             for a in range(self.first[r], self.first[r + 1]):
                 total += self.sign[a] * code[self.label[a]]
-            if total < 2 * self.lower[r] or total > 2 * self.upper[r]:
+            if total < 2 * <int64_t> self.lower[r] or total > 2 * <int64_t> self.upper[r]:
                 return r
         return -1
 
