@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sstruct._checks.arrays import check_depth, is_sized, items_of, listed
 from sstruct._estimators.core.structure import weighted_accuracy
-from sstruct._estimators.dependency.sentence_samples import tree_of
+from sstruct._estimators.dependency.sentence_samples import heads_of, tree_of
 from sstruct.metrics._flat_labels import check_pairs
 
 
@@ -110,8 +110,7 @@ def _trees(y, name, labeled):
     out = []
     for i, item in enumerate(listed(items_of(y), name, "a list of trees, one per sentence")):
         item = items_of(item)
-        pair = is_sized(item) and len(item) == 2 and is_sized(items_of(item[0]))
-        heads = item[0] if pair else item
+        heads = heads_of(item)
         if not is_sized(heads):
             raise TypeError(f"{name}[{i}] must contain heads, found {type(item).__name__}")
         out.append(tree_of(f"{name}[{i}]", item if labeled else heads, len(heads), labeled))

@@ -22,7 +22,7 @@ from sstruct._estimators.core.fitted_state import (
     check_parameters,
     reads_one_fit,
 )
-from sstruct._estimators.dependency.sentence_samples import tree_of
+from sstruct._estimators.dependency.sentence_samples import heads_of, tree_of
 from sstruct._input.labels import object_array
 
 __all__ = ["ArcVectorizer"]
@@ -380,8 +380,7 @@ def _heads(y, sentences: Sequence[Any]):
         raise ValueError(f"X has {len(sentences)} samples but y has {len(trees)}")
     out = []
     for i, (tree, sentence) in enumerate(zip(trees, sentences, strict=True)):
-        tree = items_of(tree)
-        pair = is_sized(tree) and len(tree) == 2 and is_sized(items_of(tree[0]))
-        heads, _ = tree_of(f"y[{i}]", tree[0] if pair else tree, len(sentence), False)
+        tree = heads_of(items_of(tree))
+        heads, _ = tree_of(f"y[{i}]", tree, len(sentence), False)
         out.append(heads)
     return out

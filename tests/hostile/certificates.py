@@ -523,8 +523,8 @@ def of_reference(model, block, weight):
 
 def matching_blocks(model, X, y, weights):
     for i, (x, columns, weight) in enumerate(zip(items(X), items(y), weights, strict=True)):
-        columns = integers(columns)
-        columns = np.where(columns == model.ignore_label, -2, columns.astype(int))
+        columns = integers(columns).tolist()
+        columns = np.array([-2 if j == model.ignore_label else int(j) for j in columns], dtype=int)
         if (columns == -2).all():
             continue
         block = matchings.block(
@@ -586,7 +586,8 @@ def change_blocks(model, X, y, weights):
     bins = getattr(model, "duration_bins_", ())
     for x, places, weight in zip(items(X), items(y), weights, strict=True):
         x = dense(x).astype(float)
-        if len(x) == 0:  # whose weight does not count
+        # The weight of an empty signal does not count, and codes of long ones are too many.
+        if len(x) == 0 or 2 ** (len(x) - 1) > MOST_LABELINGS:
             raise UnreadError
         (block,) = changes.blocks(
             [x], [list(places)], costs, bins,

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sstruct import DependencySSVM
@@ -146,6 +147,7 @@ def test_learns_with_an_estimator():
         ([[("a", "b")]], [[0], [0]], {}, "X has 1 samples but y has 2"),
         ([[("a", "b")]], [[1]], {}, r"y\[0\] has the head 1 of token 1"),
         ([[("a", "b")]], [[0, 1]], {}, r"y\[0\] has shape \(2,\)"),
+        ([[("a", "b")] * 2], [pd.DataFrame({"head": [0, 1]})], {}, r"y\[0\] has shape \(2, 1\)"),
         ([[("a", "b")]], None, {"n_buckets": 0}, "n_buckets"),
         ([[("a", "b")]], None, {"n_buckets": 2**25}, "n_buckets must be at most"),
         ([[("a", "b")]], None, {"labeled": 3}, "labeled"),

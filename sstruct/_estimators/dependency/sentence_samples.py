@@ -312,6 +312,12 @@ def pack_trees(y, packed, labeled, ignore_label, name="y"):
     return KnownTrees(np.concatenate(heads), labels if labeled else None)
 
 
+def heads_of(tree):
+    """Return the heads of a tree, which may be a pair of heads and labels."""
+    is_list = isinstance(tree, list | tuple | np.ndarray) and is_sized(tree)
+    return tree[0] if is_list and len(tree) == 2 and is_sized(items_of(tree[0])) else tree
+
+
 def tree_of(name, item, n, labeled, ignore_label=None):
     """Return the heads of one sentence, and its labels, with the same tokens unknown in both."""
     if not labeled:

@@ -135,6 +135,14 @@ def test_scores_are_attachment_scores(labeled):
         np.testing.assert_array_equal(dependency_tree(scores)[0], own)
 
 
+@pytest.mark.parametrize("tree", [pd.DataFrame({"head": [0, 1]}), {0: 0, 1: 1}])
+def test_scores_of_other_objects_than_trees_raise(tree):
+    with pytest.raises(ValueError, match=r"y_pred\[0\] must be a pair \(heads, labels\)"):
+        labeled_attachment_score([([0, 1], ["a", "b"])], [tree])
+    with pytest.raises((ValueError, TypeError), match=r"y_pred\[0\] has shape"):
+        unlabeled_attachment_score([[0, 1]], [tree])
+
+
 def test_learns_to_parse():
     X, y = make_dependency_trees(300, n_labels=3, noise=0.0, projective=True, random_state=0)
     model = DependencySSVM(labeled=True, projective=True, random_state=0).fit(X[:200], y[:200])
