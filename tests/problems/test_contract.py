@@ -990,3 +990,19 @@ def test_the_doors_check_what_comes_in(rng):
     for count in (0, 65):
         with pytest.raises(ValueError, match="expected 1 to 64"):
             doors.scores(problem, 0, w, np.zeros((count, 4), dtype=np.int32))
+
+
+def test_common_columns_of_rows_of_ones(rng):
+    """Rows of ones are compared by vectors or merged, depending on their numbers of columns."""
+    sizes = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 70]
+    rows = np.zeros((len(sizes) ** 2 * 2, 90))
+    for row, size in zip(rows, np.ravel(list(product(sizes, sizes))), strict=True):
+        row[rng.permutation(90)[:size]] = 1
+    terms = {"bias": False, "boundaries": False, "transitions": False}
+    start, length = np.arange(0, len(rows), 2), np.full(len(rows) // 2, 2)
+    problem = ChainProblem(
+        sparse.csr_matrix(rows), ChainRanges(start, length), ChainModel(2, **terms)
+    )
+    for i, (first, second) in enumerate(rows.reshape(-1, 2, 90)):
+        distance = doors.squared_distance(problem, i, code([0, 0]), code([1, 1]))
+        assert distance == 2 * ((first + second) ** 2).sum()
