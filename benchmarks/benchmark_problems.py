@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct.datasets import fetch_conll2000, fetch_ocr_letters, make_sequences
 from sstruct.preprocessing import SequenceVectorizer
@@ -122,7 +122,7 @@ def packed(name, lams):
 
 def pack(name, estimator, X, y, lams):
     """Pack data as the estimator's ``fit`` does, once for all `lams` (0: 1/n)."""
-    kept = prepared(estimator._structure(), Samples(X, y))
+    kept = prepare_training(estimator._structure(), Samples(X, y))
     problem, weight = kept.problem, kept.block_weight
     lams = [lam or 1 / problem.n_blocks for lam in lams]
     return [Packed(name, estimator, problem, weight, lam, kept.bounds) for lam in lams]

@@ -52,7 +52,7 @@ from sklearn.preprocessing import normalize
 
 from sstruct import ChainSSVM, MultilabelSSVM
 from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient
@@ -150,7 +150,7 @@ class Run:
         self.estimator, self.method, self.limit = estimator, method, limit
         self.primal = primal
         self.chains = isinstance(estimator, ChainSSVM)
-        self.kept = prepared(estimator._structure(), Samples(X, y))
+        self.kept = prepare_training(estimator._structure(), Samples(X, y))
         self.problem = self.kept.problem
         self.lam = 1 / self.problem.n_blocks
         self.weights = self.kept.block_weight

@@ -36,7 +36,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM
 from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.rounds.distributed_fit import DistributedFit
@@ -80,7 +80,9 @@ def in_one_process(model, X, y, n_parts):
     """Return seconds of packing and of all parts' calls, rounds, and bytes both ways."""
     begin = time.perf_counter()
     cuts = np.linspace(0, len(X), n_parts + 1).astype(int)
-    trained = [prepared(model._structure(), Samples(X[a:b], y[a:b])) for a, b in pairwise(cuts)]
+    trained = [
+        prepare_training(model._structure(), Samples(X[a:b], y[a:b])) for a, b in pairwise(cuts)
+    ]
     packing = time.perf_counter() - begin
     here = Timed([(part.problem, part.sample_weight / len(X)) for part in trained])
     blocks = PartitionedBlocks(here, [facts_of(part.problem) for part in trained])

@@ -356,10 +356,10 @@ def check_magnitudes(values, what, largest=LARGEST):
     """
     wrong = first_beyond(values, largest)
     if wrong is not None:
-        raise ValueError(f"{what} {complaint(wrong[1], largest)}")
+        raise ValueError(f"{what} {describe_invalid(wrong[1], largest)}")
 
 
-def complaint(value, largest=LARGEST):
+def describe_invalid(value, largest=LARGEST):
     """Return a description of an invalid feature value, with advice."""
     if not np.isfinite(value):
         return "NaN or infinity"

@@ -306,12 +306,12 @@ class Cluster(PlacedParts):
             calls = [group.call("begin", k, form, threads[group.address]) for _, group, k in now]
             for (part, group, _), call in zip(now, calls):
                 try:
-                    fine, form, found = group.result(call)
+                    succeeded, form, found = group.result(call)
                 except WorkerLost:
                     self.losses.add(group.parts, group.address, group.made)
                     lost.add(group)
                     continue
-                if not fine:
+                if not succeeded:
                     raise found
                 self.form = form
                 if part.digests is not None:
@@ -375,14 +375,14 @@ class Cluster(PlacedParts):
             again = []
             for group, some, call in asked:
                 try:
-                    fine, place, found = group.result(call)
+                    succeeded, place, found = group.result(call)
                 except WorkerLost:
                     with self.lock:
                         group.lost = True
                         self.losses.add(group.parts, group.address, group.made)
                     again += some
                     continue
-                if not fine:
+                if not succeeded:
                     errors.append((blocks.index(some[place]), found))
                     group.version = 0
                 elif found is None:
@@ -409,11 +409,11 @@ class Cluster(PlacedParts):
         ]
         for group, call in asked:
             try:
-                fine, _, error = group.result(call)
+                succeeded, _, error = group.result(call)
             except WorkerLost:
                 group.lost = True  # with its samples
                 continue
-            if not fine:
+            if not succeeded:
                 raise error
 
 

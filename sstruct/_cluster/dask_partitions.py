@@ -150,8 +150,8 @@ class DaskPartitions(PlacedParts):
                 raise
             self.failure = RuntimeError("the scheduler of the cluster is not available")
             raise self.failure from error
-        for fine, result in found:
-            if not fine:
+        for succeeded, result in found:
+            if not succeeded:
                 self.failure = result
                 raise result
         return [result for _, result in found]
@@ -188,10 +188,10 @@ class DaskPartitions(PlacedParts):
                 try:
                     part.group.wait(self.client)
                     for name, arguments in part.calls:
-                        fine, result = answers[part.number] = part.group.result(
+                        succeeded, result = answers[part.number] = part.group.result(
                             part.group.call("ask", name, arguments)
                         )
-                        if not fine:
+                        if not succeeded:
                             result.add_note(f"while partition {part.number} was rebuilt")
                             break
                 except WorkerLost:

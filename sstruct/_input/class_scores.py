@@ -12,7 +12,7 @@ WEIGHTS = ("scale", "fixed")
 FORMS = 'a slice, a list or array of column numbers or names, or a tuple ("fixed", columns)'
 
 
-def parsed(class_scores):
+def parse_class_scores(class_scores):
     """Return how the weight is chosen, and the columns: a slice or a list.
 
     Raises
@@ -61,7 +61,7 @@ def score_columns(class_scores, nodes, classes):
     ValueError
         If there is not exactly one column of X for each class.
     """
-    _, columns = parsed(class_scores)
+    _, columns = parse_class_scores(class_scores)
     n_features, K = nodes.n_features, len(classes)
     if isinstance(columns, slice):
         columns = list(range(n_features)[columns])
@@ -102,7 +102,7 @@ def bounded_weight(class_scores, layout, bounds):
         return bounds
     bounds = layout.unbounded() if bounds is None else bounds
     least, most = (layout.table(bound, "class_scores") for bound in bounds)
-    own = (1.0, 1.0) if parsed(class_scores)[0] == "fixed" else (0.0, np.inf)
+    own = (1.0, 1.0) if parse_class_scores(class_scores)[0] == "fixed" else (0.0, np.inf)
     if least[0] > own[1] or most[0] < own[0]:
         expected = "1" if own[1] == 1 else "at least 0"
         raise ValueError(

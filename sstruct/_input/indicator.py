@@ -40,15 +40,15 @@ def refuse_label_lists(y):
     of_length = {}
     for i, item in enumerate(y):
         if isinstance(item, AbstractSet):
-            _refuse_labels(i, item)
+            _raise_label_list(i, item)
         if isinstance(item, list | tuple | np.ndarray) and is_sized(item):
             of_length.setdefault(len(item), (i, item))
     # Lists of equal length may be a matrix or a column of labels.
     if len(of_length) > 1:
-        _refuse_labels(*of_length[max(of_length)])
+        _raise_label_list(*of_length[max(of_length)])
 
 
-def _refuse_labels(i, labels):
+def _raise_label_list(i, labels):
     raise ValueError(
         f"y[{i}] is {shortened(labels)}, a {type(labels).__name__} of labels; expected an (n, K) "
         f"matrix of 0 and 1, {BINARIZER}"
@@ -99,7 +99,7 @@ def label_matrix(y, n_rows, n_labels=None):
         if wrong.any():
             at = np.flatnonzero(wrong)[0]
             row = int(np.searchsorted(Y.indptr, at, side="right")) - 1
-            _refuse(row, Y.indices[at], Y.data[at])
+            _raise_not_binary(row, Y.indices[at], Y.data[at])
         Y.eliminate_zeros()
     else:
         if np.ma.is_masked(y):
@@ -117,7 +117,7 @@ def label_matrix(y, n_rows, n_labels=None):
             wrong = ~np.isin(array, (0, 1))
         if wrong.any():
             row, k = np.argwhere(wrong)[0]
-            _refuse(row, k, array[row, k])
+            _raise_not_binary(row, k, array[row, k])
         Y = sparse.csr_matrix(array.astype(bool))
     if Y.shape[0] != n_rows:
         raise ValueError(
@@ -161,7 +161,7 @@ def _check_kind(array):
         raise TypeError(f"y has dtype {array.dtype}, expected 0 and 1, {BINARIZER}")
 
 
-def _refuse(row, label, value):
+def _raise_not_binary(row, label, value):
     unknown = f". {LATENT}" if is_unknown([value], [-1])[0] else ""
     raise ValueError(
         f"Unknown label type: y[{row}, {label}] is {shortened(value)}, expected 0 or 1 as in an "

@@ -314,7 +314,7 @@ def is_label(labels, wanted):
     return encode(labels, as_labels([wanted])) == 0
 
 
-def refuse_padding(structure, y, labels, nodes):
+def check_padding(structure, y, labels, nodes):
     """Raise an error if y is an array padded with -1 and `ignore_label` is None.
 
     The value -1 is considered padding if it occurs only at the ends of rows (of images: of rows and

@@ -20,9 +20,9 @@ from sstruct._checks.arrays import (
     as_floats,
     check_depth,
     check_unmasked,
-    complaint,
     concatenated,
     contiguous,
+    describe_invalid,
     first_beyond,
     is_empty,
     is_sized,
@@ -196,9 +196,9 @@ def pack_nodes(expected, X, *, numeric=True):
         rows = X.reshape(n * length, width)  # reshape(-1) is ambiguous without features
         nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0, None, (length,))
     else:
-        _refuse_unreadable(X, numeric)
+        _check_readable(X, numeric)
         if expected.one_sample is not None:
-            _refuse_one_sample(expected, X)
+            _check_not_one_sample(expected, X)
         if numeric:
             return pack_rows(expected, X)
         check_unmasked(X, "X")
@@ -248,7 +248,7 @@ def _is_item(item):
     return len(shape) == 2 or tuple(shape) == (0,)  # polars frames have no ndim
 
 
-def _refuse_unreadable(X, numeric):
+def _check_readable(X, numeric):
     """Raise a specific error for input that scikit-learn's validation would only call ragged."""
     if sparse.issparse(X):
         return
@@ -286,7 +286,7 @@ def _refuse_unreadable(X, numeric):
         )
 
 
-def _refuse_one_sample(expected, X):
+def _check_not_one_sample(expected, X):
     """Raise an error if a model of structures gets a 2-D array, probably a single structure."""
     shape = getattr(X, "shape", ())
     rows = isinstance(X, list | tuple) and len(X) and isinstance(X[0], list | tuple | np.ndarray)
@@ -449,8 +449,8 @@ def _beyond(nodes, row, value):
     where = "" if nodes.form == "rows" else f" at node {row - nodes.offsets[i]}"
     if not np.isfinite(value):
         advice = _nan_advice(nodes, i, row) if np.isnan(value) and where else ""
-        return ValueError(f"X[{i}] contains {complaint(value)}{where}{advice}")
-    return ValueError(f"X[{i}] contains{where} the feature {complaint(value)}")
+        return ValueError(f"X[{i}] contains {describe_invalid(value)}{where}{advice}")
+    return ValueError(f"X[{i}] contains{where} the feature {describe_invalid(value)}")
 
 
 def _nan_advice(nodes, i, row):
@@ -583,7 +583,7 @@ def labels_of_rows(y, n_rows, **rules):
             )
         y = y.flat
     if isinstance(y, range) and len(y) != n_rows:
-        _refuse_numbers(n_rows, len(y))  # before a copy, which may exceed the memory
+        _raise_inconsistent(n_rows, len(y))  # before a copy, which may exceed the memory
     if isinstance(y, list | tuple) and not any(
         isinstance(k, list | np.ndarray) and k is not np.ma.masked for k in y
     ):
@@ -599,11 +599,11 @@ def labels_of_rows(y, n_rows, **rules):
         y = column_or_1d(array_of(y, "y", "an array of labels"), warn=True)
         labels = as_labels(y, **rules)
     if len(labels) != n_rows:
-        _refuse_numbers(n_rows, len(labels))
+        _raise_inconsistent(n_rows, len(labels))
     return labels
 
 
-def _refuse_numbers(n_rows, n_labels):
+def _raise_inconsistent(n_rows, n_labels):
     raise ValueError(
         f"Found input variables with inconsistent numbers of samples: {[n_rows, n_labels]}"
     )
@@ -620,7 +620,7 @@ def check_weights(sample_weight, n_samples):
         raise ValueError("sample_weight must have one number per sample, found sequences") from None
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight has dtype {weights.dtype}, expected real numbers")
-    _refuse_lengths(weights, n_samples)
+    _check_not_row_lengths(weights, n_samples)
     weights = weights.astype(np.float64)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
@@ -646,7 +646,7 @@ def check_weights(sample_weight, n_samples):
     return weights
 
 
-def _refuse_lengths(weights, n_rows):
+def _check_not_row_lengths(weights, n_rows):
     """Raise an error if weights are lengths of sequences, the third argument in other packages."""
     if weights.ndim != 1 or weights.dtype.kind not in "iu" or len(weights) == n_rows:
         return
@@ -657,7 +657,7 @@ def _refuse_lengths(weights, n_rows):
         )
 
 
-def refuse_lengths(sample_weight, lengths):
+def check_not_lengths(sample_weight, lengths):
     """Raise an error if the weights of sequences are integers and equal their lengths."""
     sample_weight = items_of(sample_weight)
     if sample_weight is None or is_of_nodes(sample_weight):
@@ -667,7 +667,7 @@ def refuse_lengths(sample_weight, lengths):
     except ValueError:  # sequences, which are reported by the validation of weights
         return
     if weights.ndim == 1 and len(weights) != len(lengths):
-        _refuse_lengths(weights, int(lengths.sum()))
+        _check_not_row_lengths(weights, int(lengths.sum()))
     elif (
         weights.dtype.kind in "iu"
         and lengths.max(initial=0) > 1

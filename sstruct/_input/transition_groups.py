@@ -60,7 +60,7 @@ def transition_groups(transitions, classes, edge_mask):
     return groups
 
 
-def are_own(groups):
+def are_untied(groups):
     """Return whether each transition has its own group, numbered as untied transitions."""
     return np.array_equal(groups.ravel(), np.arange(groups.size))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct import ChainSSVM, ssvm_path
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
@@ -163,7 +163,7 @@ def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, k
 
 
 def solver_of(sequences, lam=0.1, tol=1e-3, max_iter=1000, rho="auto", parts=1, **own):
-    kept = prepared(ChainSSVM(lam=lam)._structure(), Samples(*sequences))
+    kept = prepare_training(ChainSSVM(lam=lam)._structure(), Samples(*sequences))
     options = Options(tol=tol, max_iter=max_iter, rho=rho, parts=parts)
     return gdmm.GDMMFit(Setup(kept.problem, lam, kept.block_weight, options), **own)
 
@@ -231,7 +231,7 @@ def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, 
 
 def test_with_few_transitions_every_check_has_the_exact_primal():
     X, y = make_large_domain_sequences(12, 310, n_features=10, random_state=0)
-    kept = prepared(ChainSSVM(lam=1.0, classes=range(310))._structure(), Samples(X, y))
+    kept = prepare_training(ChainSSVM(lam=1.0, classes=range(310))._structure(), Samples(X, y))
     problem, weight = kept.problem, kept.block_weight
     options = Options(tol=0.0, max_iter=4, certificate_every=2)
     solution = gdmm.GDMMFit(Setup(problem, 1.0, weight, options)).solve()
@@ -254,7 +254,7 @@ def test_weights_of_transitions_hold_no_dust():
 
 def long_chains(n_chains):
     X, y = make_sequences(n_samples=n_chains, min_length=400, max_length=400, random_state=0)
-    kept = prepared(ChainSSVM(lam=0.1)._structure(), Samples(X, y))
+    kept = prepare_training(ChainSSVM(lam=0.1)._structure(), Samples(X, y))
     return ChainFactors(kept.problem, 0.1, kept.block_weight, 1.0, 3, 0)
 
 

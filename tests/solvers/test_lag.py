@@ -281,7 +281,7 @@ def test_small_fits_go_in_order(monkeypatch, n_blocks, work, in_order, expected)
     monkeypatch.setattr(visit_order, "FEWEST_BLOCKS", 100)
     monkeypatch.setattr(visit_order, "LEAST_WORK", 3e5)
     problem = SimpleNamespace(n_blocks=n_blocks, oracle_work=work, in_order=in_order)
-    assert visit_order.may_be_at_once(problem) == expected
+    assert visit_order.allows_concurrent_visits(problem) == expected
 
 
 def alike(n):

@@ -14,7 +14,7 @@ from sstruct._estimators.core.structure import CHAIN_SOLVERS, NodeStructure, Str
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._export.exported_model import linear_model
 from sstruct._input.partial import known_codes
-from sstruct._input.ragged import known_labels, refuse_lengths
+from sstruct._input.ragged import check_not_lengths, known_labels
 from sstruct._input.threads import n_threads
 from sstruct._input.transition_groups import check_transitions
 from sstruct._input.transition_masks import check_known
@@ -50,7 +50,7 @@ class ChainStructure(Windowed, NodeStructure):
     valid_values = Structure.valid_values | {"boundaries": FLAG}
     searches = ("auto", "bisecting", "binary")
     one_sample = "sequences: one sequence is a list of one array, [X]"
-    fits_partitions = refuses_lengths = has_distribution = has_spans = True
+    fits_partitions = rejects_lengths = has_distribution = has_spans = True
     # Whether spans are those of labels in a scheme, such as BIO, or the segments of the model.
     spans_are_segments = False
     # The class of the training data, and the name of the decoder.
@@ -136,10 +136,10 @@ class ChainStructure(Windowed, NodeStructure):
         return self.window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
 
     def _supports_gdmm(self, problem):
-        refused = any(self.solvers["gdmm"].refused(self.parameters))
-        refused |= isinstance(problem, EdgeFeatureChainProblem) or problem.tied
+        unsupported = any(self.solvers["gdmm"].unsupported(self.parameters))
+        unsupported |= isinstance(problem, EdgeFeatureChainProblem) or problem.tied
         # With a mask, its certificates would require Viterbi decoding.
-        return not refused and self.transition_mask is None and self.has_transitions
+        return not unsupported and self.transition_mask is None and self.has_transitions
 
     def _data_warnings(self, nodes):
         """Return the warning of ``fit`` if no sequence has a transition to learn from."""
@@ -170,7 +170,7 @@ class ChainStructure(Windowed, NodeStructure):
 
     def hidden(self, X, y, sample_weight):
         nodes = self.pack(X)
-        refuse_lengths(sample_weight, nodes.lengths)
+        check_not_lengths(sample_weight, nodes.lengths)
         return known_labels(self, nodes, self.labels(y, nodes), sample_weight)
 
     def complete(self, model, X, known, n_states=1):

@@ -5,23 +5,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from sstruct._checks.arrays import complaint, first_beyond, is_empty, is_sized, items_of
+from sstruct._checks.arrays import describe_invalid, first_beyond, is_empty, is_sized, items_of
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._input.class_scores import score_columns
 from sstruct._input.edge_features import PAIR, join_edge_features, split_edge_features
 from sstruct._input.frames import check_names
-from sstruct._input.labels import refuse_padding
+from sstruct._input.labels import check_padding
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.ragged import (
     Nodes,
+    check_not_lengths,
     labeled_nodes,
     numeric_rows,
     pack_nodes,
-    refuse_lengths,
     starts_with_array,
 )
-from sstruct._input.transition_groups import are_own, transition_groups
+from sstruct._input.transition_groups import are_untied, transition_groups
 from sstruct._input.transition_masks import allowed_transitions, check_labelings
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
@@ -91,7 +91,9 @@ def _check_edge_magnitudes(nodes):
     row, value = wrong
     i = int(np.searchsorted(nodes.edge_offsets, row, side="right")) - 1
     step = row - nodes.edge_offsets[i]
-    raise ValueError(f"the edge features of X[{i}] at step {step} contain {complaint(value)}")
+    raise ValueError(
+        f"the edge features of X[{i}] at step {step} contain {describe_invalid(value)}"
+    )
 
 
 def chain_problem(nodes, flat, chains, model, labels=None, **options):
@@ -155,10 +157,10 @@ class LabeledChains:
     def __init__(self, structure, nodes, y, sample_weight, completion=None):
         self.nodes, self.rows = nodes, compressed(nodes.flat)
         if sample_weight is not None:
-            refuse_lengths(sample_weight, nodes.lengths)
+            check_not_lengths(sample_weight, nodes.lengths)
         labels = structure.labels(y, nodes)
         if isinstance(y, np.ndarray) or nodes.form == "stacked":  # lists are not padded
-            refuse_padding(structure, y, labels, nodes)
+            check_padding(structure, y, labels, nodes)
         labeled = labeled_nodes(structure, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
@@ -206,7 +208,7 @@ class LabeledChains:
         )
         if completion is not None:
             self._complete(completion, used)
-        if self.groups is not None and are_own(self.groups):
+        if self.groups is not None and are_untied(self.groups):
             self.groups = None
 
     def _cut(self, longest, window_size):

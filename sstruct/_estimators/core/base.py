@@ -33,11 +33,11 @@ from sstruct._estimators.core.missing_methods import (
     AvailableIf,
     Missing,
     no_probabilities,
-    only_of_sequences,
+    only_for_sequences,
 )
-from sstruct._estimators.core.online import check_settled, structure_of_part
+from sstruct._estimators.core.online import check_same_model, structure_for_partial_fit
 from sstruct._estimators.core.partitions import parted_score
-from sstruct._estimators.core.preparation import check_given, prepared
+from sstruct._estimators.core.preparation import check_given, prepare_training
 from sstruct._estimators.core.prior import with_prior
 from sstruct._estimators.core.structure import Structure
 from sstruct._estimators.core.training import Samples
@@ -224,12 +224,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         check_given(structure, X, y, sample_weight)
         if self._is_fitted():
             _, model = self._fitted()
-        structure = structure_of_part(with_prior(structure), model, y, classes)
-        training = prepared(structure, Samples(X, y, sample_weight), model=model)
+        structure = structure_for_partial_fit(with_prior(structure), model, y, classes)
+        training = prepare_training(structure, Samples(X, y, sample_weight), model=model)
         warn_of_empty(training.empty)
         fit = Fit(structure, training, online=True)
         if model is not None:
-            check_settled(model, training)
+            check_same_model(model, training)
             # Parts without feature names keep the names of the first part.
             names = model.get("feature_names_in_")
             training.attributes |= {} if names is None else {"feature_names_in_": names}
@@ -274,19 +274,19 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         fit.end(solution, task)
         return self
 
-    def _takes_parts(self):
+    def _check_partial_fit(self):
         """Raise AttributeError unless the solver supports partial_fit."""
         solvers = self._structure_class.solvers
-        fine = [each for each in solvers if solvers[each].takes_samples_as_they_come]
+        supported = [each for each in solvers if solvers[each].supports_partial_fit]
         solver = getattr(self.solver, "name", self.solver)
-        if not isinstance(solver, str) or solver not in fine:
-            others = " or ".join(f'solver="{each}"' for each in fine)
+        if not isinstance(solver, str) or solver not in supported:
+            others = " or ".join(f'solver="{each}"' for each in supported)
             raise AttributeError(
                 f"{type(self).__name__} has no partial_fit with solver={shortened(solver)}; use "
                 f"{others} (how_to/learn_as_data_come in the manual)"
             )
 
-    @partial(AvailableIf, _takes_parts)
+    @partial(AvailableIf, _check_partial_fit)
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: Any = None
     ) -> Self:
@@ -340,7 +340,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     predict_proba = Missing(no_probabilities)
     predict_log_proba = Missing(no_probabilities)
-    predict_top_k = Missing(only_of_sequences)
+    predict_top_k = Missing(only_for_sequences)
 
     @property
     def w_(self) -> np.ndarray:

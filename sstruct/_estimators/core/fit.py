@@ -12,10 +12,14 @@ from sstruct._estimators.core.fit_warnings import fit_warnings, warn_of_data
 from sstruct._estimators.core.fitted_model import FittedModel
 from sstruct._estimators.core.held_out import Scorer
 from sstruct._estimators.core.parted_fit import as_partitions, parted_training
-from sstruct._estimators.core.preparation import check_parameters, identifying_arrays, prepared
-from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
+from sstruct._estimators.core.preparation import (
+    check_parameters,
+    identifying_arrays,
+    prepare_training,
+)
+from sstruct._estimators.core.sample_data import check_continues, fingerprint
 from sstruct._estimators.core.training import Samples
-from sstruct._input.class_scores import parsed
+from sstruct._input.class_scores import parse_class_scores
 from sstruct._input.threads import n_threads
 from sstruct._kernels._storage import return_freed_memory
 from sstruct._solvers.core.best_weights import BestWeights
@@ -129,7 +133,7 @@ class Fit:
             elif structure.warm_start and solution.interruption is None:
                 # The cluster is no longer available.
                 solution = replace(solution, interruption=setup.problem.failure)
-            if run.takes_samples_as_they_come:
+            if run.supports_partial_fit:
                 # The state that belongs to the best weights, which need not be the last ones.
                 steps = (setup.held_out and setup.held_out.steps) or run.export()
                 steps |= {
@@ -142,7 +146,7 @@ class Fit:
             if training.whole is not None and solution.interruption is None:
                 training.attributes["whole_objective_"] = self._whole_objective(solution)
             if setup.online:  # warnings about all samples do not apply to a part
-                solution = replace(solution, remarks=())
+                solution = replace(solution, warnings=())
             del run
             solution.w = training.user_weights(solution.w, in_place=True)
             attributes = fitted_attributes(
@@ -232,7 +236,7 @@ def training_of(structure, samples, validation):
         check_parameters(structure)
         training = parted_training(structure, samples, validation)
     else:
-        training = prepared(structure, samples, validation=validation)
+        training = prepare_training(structure, samples, validation=validation)
     if len(training.empty) or training.data_warnings:
         warn_of_data(training)
     return training
@@ -253,7 +257,7 @@ def _warm(structure, training, warm):
     except ValueError as error:
         raise ValueError(f"cannot continue from the previous fit: {error}") from error
     classes = training.attributes.get("classes_")
-    check_goes_on(warm, training.data, classes, structure.last_fit.get("classes_"))
+    check_continues(warm, training.data, classes, structure.last_fit.get("classes_"))
     if structure.warm_start == "primal":
         # The working set of a new sample is its true labeling, whose plane is zero.
         old = training.block_weight[: len(warm["size"])]
@@ -274,7 +278,7 @@ def _checkpoint(structure, training, options):
     parts += [np.array([training.lam, training.pairwise_scale]), loss, names]
     parts += [] if structure.bounds is None else [np.asarray(structure.bounds)]
     if structure.class_scores is not None:
-        parts += [np.array(parsed(structure.class_scores)[0])]
+        parts += [np.array(parse_class_scores(structure.class_scores)[0])]
     parts += [] if training.prior is None else [training.prior]
     if training.held_out is not None:
         parts += [np.array(training.held_out.fingerprint())]

@@ -48,7 +48,7 @@ def warn_of_empty(empty):
 
 def fit_warnings(structure, solution, training):
     """Return the warnings of a fit as a list of (message, category)."""
-    found = [(text, ConvergenceWarning) for text in solution.remarks]
+    found = [(text, ConvergenceWarning) for text in solution.warnings]
     if solution.primal != solution.primal:  # NaN for solvers without an objective
         return found
     name, inference = structure.estimator_name, training.inference
@@ -155,7 +155,7 @@ def scale_warning(structure, training, limited):
             f"the median feature has values of about {scales.median:.3g}, the largest, {which}, of "
             f"{largest:.3g}; expected values around 1, the scale of the bias and pairwise terms"
         )
-    return f"scale the features: {numbers}. {_way(structure, training.features)}"
+    return f"scale the features: {numbers}. {_scaling_advice(structure, training.features)}"
 
 
 def _on_disk(rows):
@@ -180,7 +180,7 @@ def _feature(index, training):
     return f"feature {index}" if names is None else f"feature {index} ({shortened(names[index])})"
 
 
-def _way(structure, rows):
+def _scaling_advice(structure, rows):
     """Return advice on how to scale the features."""
     name, place = structure.estimator_name, structure.scaling
     if place is None:

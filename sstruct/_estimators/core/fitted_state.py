@@ -65,7 +65,7 @@ class Field:
 
     optional: bool = False
 
-    def look(self, parts, name, sizes, prefix=""):
+    def check_item(self, parts, name, sizes, prefix=""):
         """Validate one item of a dict; sizes: the values of letters in shapes."""
         if parts.get(name) is not None:
             self.check(parts[name], f"{prefix}{name}", sizes)
@@ -217,7 +217,7 @@ class Each(Field):
         if not isinstance(value, tuple) or not is_sized(value) or len(value) != len(self.of):
             refuse(name, value, self.expected())
         for k, each in enumerate(self.of):
-            each.look({f"[{k}]": value[k]}, f"[{k}]", sizes, name)
+            each.check_item({f"[{k}]": value[k]}, f"[{k}]", sizes, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +238,7 @@ class ListOf(Field):
         if self.size is not None and sizes.setdefault(self.size, len(value)) != len(value):
             refuse(name, value, f"{sizes[self.size]} values")
         for k, item in enumerate(value):
-            self.of.look({f"[{k}]": item}, f"[{k}]", sizes, name)
+            self.of.check_item({f"[{k}]": item}, f"[{k}]", sizes, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +255,7 @@ class DictOf(Field):
             refuse(name, value, self.expected())
         own = dict(sizes)
         for key, each in self.of.items():
-            each.look({f"[{key!r}]": value.get(key)}, f"[{key!r}]", own, name)
+            each.check_item({f"[{key!r}]": value.get(key)}, f"[{key!r}]", own, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,7 +352,7 @@ class FittedState:
         try:
             sizes = {}
             for name, each in self.fields.items():
-                each.look(state, name, sizes)
+                each.check_item(state, name, sizes)
             for rule in self.rules:
                 rule(state)
             if self.layout is not None:
@@ -370,7 +370,7 @@ class FittedState:
 # By id: a weak reference to an object, its attributes when it was last validated, and a dict of
 # values computed from these. The callbacks of weak references must not be Python functions: a
 # Ctrl-C that arrives in one is lost.
-_looked_at = {}
+_validated = {}
 
 
 def reads_one_fit(method: Callable[P, R]) -> Callable[P, R]:
@@ -494,17 +494,17 @@ class CheckedState(DocumentationLink, metaclass=ListedType):
         """
         state = self.__dict__ if state is None else state
         now = [*map(state.get, self._fitted_state.compared)]
-        seen = _looked_at.get(id(self))
+        seen = _validated.get(id(self))
         if seen is not None and seen[0]() is self and all(map(operator.is_, seen[1], now)):
             return seen[2]
         self._fitted_state.check(state, type(self).__name__)
         key, known = id(self), {}
-        _looked_at[key] = weakref.ref(self, partial(_looked_at.pop, key)), now, known
+        _validated[key] = weakref.ref(self, partial(_validated.pop, key)), now, known
         return known
 
     def _forget_state(self):
         """Drop the record of validated attributes after they were replaced."""
-        _looked_at.pop(id(self), None)
+        _validated.pop(id(self), None)
 
 
 def of_format(owner, state, expected):

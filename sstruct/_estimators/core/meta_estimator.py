@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
-from sstruct._estimators.core.missing_methods import Missing, only_all_samples
+from sstruct._estimators.core.missing_methods import Missing, requires_all_samples
 
 if TYPE_CHECKING:
     # mypy does not know scikit-learn's types, and matches arguments by position with the fields of
@@ -74,7 +74,7 @@ class MetaSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """Return the part of a stored state that depends on the template of the estimator."""
         return {"estimator": template}
 
-    partial_fit = Missing(only_all_samples)
+    partial_fit = Missing(requires_all_samples)
 
     @property
     def n_features_in_(self) -> int:

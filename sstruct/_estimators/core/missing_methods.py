@@ -72,7 +72,7 @@ def no_probabilities(owner):
     )
 
 
-def only_of_sequences(owner):
+def only_for_sequences(owner):
     """Return the reason for the missing ``predict_top_k``."""
     return (
         "the k best outputs are computed only for ChainSSVM and SegmentSSVM. predict returns the "
@@ -80,7 +80,7 @@ def only_of_sequences(owner):
     )
 
 
-def only_all_samples(owner):
+def requires_all_samples(owner):
     """Return the reason for the missing ``partial_fit`` of a meta-estimator."""
     return (
         "it requires all samples. The estimators themselves support partial_fit with "

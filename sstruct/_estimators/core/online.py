@@ -21,7 +21,7 @@ OF_MODEL = ("pairwise", "strength", "connectivity", "n_edge_features", "full", "
 FIRST_CALL = "pass all labels that can occur on the first call"
 
 
-def structure_of_part(structure, model, y, classes):
+def structure_for_partial_fit(structure, model, y, classes):
     """Return a Structure for the next call, with the classes of the first one.
 
     Parameters
@@ -53,7 +53,7 @@ def structure_of_part(structure, model, y, classes):
     if classes is not None and "classes" not in parameters:
         raise ValueError(f"{structure.estimator_name} has no classes; use classes=None")
     if model is not None:
-        _check_goes_on(structure, model)
+        _check_continues(structure, model)
         if classes is not None:
             check_same_classes(structure, model.classes_, classes)
         if "classes" in parameters:
@@ -71,9 +71,9 @@ def structure_of_part(structure, model, y, classes):
     return structure
 
 
-def check_settled(model, training):
+def check_same_model(model, training):
     """Raise ValueError if the Training of a call does not match the model of earlier calls."""
-    now, before = settled(training.attributes), settled(vars(model))
+    now, before = model_attributes(training.attributes), model_attributes(vars(model))
     for name in before | now:
         found, expected = now.get(name), before.get(name)
         if have_same_values(found, expected):
@@ -91,7 +91,7 @@ def check_settled(model, training):
         raise ValueError(f"the data require {found} weights, but the model has {n_weights}")
 
 
-def settled(attributes):
+def model_attributes(attributes):
     """Return the attributes, by name, that must be equal in all calls."""
     names = (*OF_DATA, *OF_PARAMETERS)
     found = {name: attributes[name] for name in names if name in attributes}
@@ -127,7 +127,7 @@ def _check_same_labels(known, classes, where, advice):
         )
 
 
-def _check_goes_on(structure, model):
+def _check_continues(structure, model):
     """Raise ValueError if the last fit cannot be continued with the parameters."""
     kept, solver = model.get("_steps"), structure.chosen_solver.name
     if kept is None or kept["solver"] != solver:

@@ -12,7 +12,12 @@ from sstruct._cluster.partition import changed, cuts
 from sstruct._compat import num_samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.partitions import Partitions, chosen_samples
-from sstruct._estimators.core.preparation import check_given, identifying_arrays, packed, strengths
+from sstruct._estimators.core.preparation import (
+    check_given,
+    identifying_arrays,
+    pack_training,
+    resolve_lam_and_scale,
+)
 from sstruct._estimators.core.prior import prior_weights, with_prior
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.training import Quality, Samples, Training, have_same_values
@@ -62,7 +67,7 @@ class PartOfFit:
     def _prepared(self):
         try:
             check_given(self.structure, self.X, self.y, self.weights)
-            return packed(self.structure, Samples(self.X, self.y, self.weights))
+            return pack_training(self.structure, Samples(self.X, self.y, self.weights))
         except NoNodesError:
             raise
         except (ValueError, TypeError) as error:
@@ -155,11 +160,11 @@ def parted_training(structure, samples, validation):
         If a parameter is not supported for partitions, or samples are invalid; the message names
         the partition and the sample.
     """
-    _check_goes_with_partitions(structure)
+    _check_supports_partitions(structure)
     if validation.given:
         raise ValueError("X_val and y_val are not supported for partitions on a cluster; use None")
     partitions = Partitions.of(samples.X, samples.y, structure.samples_are_rows)
-    sources, weights = partitions.of_weight(samples.sample_weight, structure.refuses_lengths)
+    sources, weights = partitions.of_weight(samples.sample_weight, structure.rejects_lengths)
     structure = with_prior(structure)
     local = structure.with_parameters(
         prior=None,  # only the caller needs it
@@ -197,7 +202,9 @@ def parted_training(structure, samples, validation):
     facts, sources, ends = [facts[k] for k in kept], [sources[k] for k in kept], ends[kept]
     _check_agree(facts, [part.number for part in sources])
     total = sum(fact["total_weight"] for fact in facts)
-    lam, scale = strengths(structure, total, lambda: joined([fact["scale"] for fact in facts]))
+    lam, scale = resolve_lam_and_scale(
+        structure, total, lambda: joined([fact["scale"] for fact in facts])
+    )
     shares = [(total, scale, fact["data_digest"]) for fact in facts]
     for fact, norms in zip(facts, parts.begin("share", shares)):
         fact["norms"] = norms
@@ -215,7 +222,7 @@ def parted_training(structure, samples, validation):
         bounds=facts[0]["bounds"],
     )
     training.prior = prior_weights(structure, training)
-    training.set_strengths(lam, scale)
+    training.set_lam_and_scale(lam, scale)
     return training
 
 
@@ -286,14 +293,14 @@ def _can_be_cut(structure, samples, validation):
     if not has_samples or not (is_sized(y) or sparse.issparse(y)):
         return False
     try:
-        _check_goes_with_partitions(structure)
+        _check_supports_partitions(structure)
         structure.check_partitions(y)
     except ValueError:
         return False
     return num_samples(X) == num_samples(y)
 
 
-def _check_goes_with_partitions(structure):
+def _check_supports_partitions(structure):
     """Raise ValueError if a parameter needs all samples in one place."""
     name = "partitions on a cluster"
     for key in ("loss", "class_weight"):

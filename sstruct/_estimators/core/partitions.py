@@ -24,7 +24,7 @@ from sstruct._estimators.core.structure import weighted_accuracy
 from sstruct._estimators.core.training import Samples
 from sstruct._input import frames
 from sstruct._input.mapped_files import open_mapped
-from sstruct._input.ragged import check_weights, refuse_lengths
+from sstruct._input.ragged import check_not_lengths, check_weights
 from sstruct._input.threads import active_client, in_task
 from sstruct.sequences import Sequences
 
@@ -61,23 +61,23 @@ class Partitions:
         """The client of joblib's active backend, of the current task, or Dask's current client."""
         return _client()
 
-    def of_weight(self, sample_weight, refuses_lengths=False):
+    def of_weight(self, sample_weight, rejects_lengths=False):
         """Return the partitions with a sample of positive weight, and the weights of all samples.
 
         Raises
         ------
         ValueError
-            If there is no such sample; with `refuses_lengths` also if the weights are integers that
+            If there is no such sample; with `rejects_lengths` also if the weights are integers that
             equal the numbers of labels of the samples.
         """
         client = self.client
         parts, lengths = self._parts(client)
         if not sum(lengths):
             raise ValueError("X has 0 samples, expected at least 1")
-        if refuses_lengths and sample_weight is not None:
+        if rejects_lengths and sample_weight is not None:
             sources = [part.source for part in parts]
             found = gathered(client, client.map(_numbers_of_labels, sources, pure=False), sources)
-            refuse_lengths(sample_weight, np.concatenate(found))
+            check_not_lengths(sample_weight, np.concatenate(found))
         weights = check_weights(sample_weight, sum(lengths))
         return choose(parts, lengths, weights), weights
 

@@ -36,11 +36,11 @@ def _check_solver(structure, chosen):
     parameters, solver = structure.parameters, structure.solvers[chosen.name]
     chosen._check()
     solver.check_installed()
-    for name, values in solver.refused(parameters):
+    for name, values in solver.unsupported(parameters):
         others = [
             repr(other)
             for other, each in structure.solvers.items()
-            if name not in dict(each.refused(parameters))
+            if name not in dict(each.unsupported(parameters))
         ]
         raise ValueError(
             f"{name}={shortened(parameters[name])} is not supported by solver={chosen.name!r}; "
@@ -54,7 +54,7 @@ def _check_solver(structure, chosen):
         )
 
 
-def refuse_set(structure, errors):
+def check_not_set(structure, errors):
     """Raise ValueError if a parameter, or an option of the solver, is neither None nor False.
 
     errors : messages by name
@@ -84,7 +84,7 @@ def check_given(structure, X, y, sample_weight):
     check_parameters(structure)
 
 
-def prepared(structure, samples, completion=None, validation=None, model=None):
+def prepare_training(structure, samples, completion=None, validation=None, model=None):
     """Check parameters and data; return the Training of a fit.
 
     Parameters
@@ -109,7 +109,7 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
             "X_val and y_val require early_stopping=True, an option of the solver, as in "
             "solver=MPBCFW(early_stopping=True)"
         )
-    training = packed(structure, samples, completion, model)
+    training = pack_training(structure, samples, completion, model)
     if structure.prior is not None:
         training.prior = prior_weights(structure, training)
     training.held_out, training.completed = held_out, completion is not None
@@ -117,13 +117,13 @@ def prepared(structure, samples, completion=None, validation=None, model=None):
         training.empty = empty
     nodes, weight, training.nodes = training.nodes, training.total_weight, None
     scale = None if nodes is None else partial(scale_of, nodes, weight)
-    training.set_strengths(*strengths(structure, weight, scale, model))
+    training.set_lam_and_scale(*resolve_lam_and_scale(structure, weight, scale, model))
     if training.pairwise_scale != 1:
         training.problem.scale_features(1 / training.pairwise_scale)
     return training
 
 
-def packed(structure, samples, completion=None, model=None):
+def pack_training(structure, samples, completion=None, model=None):
     """Return the Training for valid parameters, with bounds and rescaling but without lam."""
     if model is None:  # the features must be those of the prior
         model = getattr(structure.prior, "model", None)
@@ -137,7 +137,7 @@ def packed(structure, samples, completion=None, model=None):
     return training
 
 
-def strengths(structure, total_weight, scale=None, model=None):
+def resolve_lam_and_scale(structure, total_weight, scale=None, model=None):
     """Return lam and the size of pairwise features, which is None for models without it.
 
     Parameters
@@ -148,7 +148,7 @@ def strengths(structure, total_weight, scale=None, model=None):
     scale : callable or None
         Returns the Scale of the samples, required for "auto".
     model : FittedModel or None
-        As in `prepared`.
+        As in `prepare_training`.
     """
     lam, size, has_objective = structure.lam, structure.pairwise_scale, structure.has_objective
     proportional = isinstance(size, str)

@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sstruct._checks.arrays import LARGEST, real_array
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_model import FittedModel
-from sstruct._estimators.core.online import OF_DATA, check_same_classes, settled
+from sstruct._estimators.core.online import OF_DATA, check_same_classes, model_attributes
 from sstruct._estimators.core.training import have_same_values
 
 # Parameters that must have the values with which the prior was fitted, since they define its
@@ -131,7 +131,7 @@ def _check_same_weights(structure, model, training):
             f"the feature names of X are {shortened(list(names[0]))}, but the prior was fitted "
             f"with {shortened(list(names[1]))}"
         )
-    now, before = settled(now), settled(before)
+    now, before = model_attributes(now), model_attributes(before)
     for name in sorted(now.keys() | before.keys(), key=lambda name: name not in OF_DATA):
         found, expected = now.get(name), before.get(name)
         if name not in FREE and not have_same_values(found, expected):

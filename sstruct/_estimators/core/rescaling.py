@@ -55,5 +55,7 @@ def slack_rescaled(training, structure):
             quality = Quality.BOUNDED if training.problem.bounded else Quality.APPROXIMATE
         inference = replace(inference, search=f"{problem.search} search", quality=quality)
     # Planes depend on the loss, so a warm start requires the same loss.
-    data = training.data.also(np.array("slack"), np.asarray(structure.parameters.get("loss", "")))
+    data = training.data.with_arrays(
+        np.array("slack"), np.asarray(structure.parameters.get("loss", ""))
+    )
     return replace(training, problem=problem, data=data, inference=inference)

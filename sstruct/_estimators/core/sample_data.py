@@ -58,7 +58,7 @@ class SampleData:
         """Return the number of blocks of the first n samples."""
         return n if self.n_blocks is None else int(self.n_blocks(n))
 
-    def also(self, *common):
+    def with_arrays(self, *common):
         """Return a copy with additional shared arrays."""
         return replace(self, common=[*self.common, *common])
 
@@ -83,7 +83,7 @@ def first_rows(flat, n):
     return [flat.data[: flat.indptr[n]], flat.indices[: flat.indptr[n]], flat.indptr[: n + 1]]
 
 
-def check_goes_on(warm, data, classes, known):
+def check_continues(warm, data, classes, known):
     """Raise ValueError unless the first samples are the samples of the last fit.
 
     Parameters

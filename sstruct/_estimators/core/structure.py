@@ -10,7 +10,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.distribution import ObservedLabels
 from sstruct._estimators.core.rescaling import SEARCHES
-from sstruct._input.class_scores import parsed
+from sstruct._input.class_scores import parse_class_scores
 from sstruct._input.labels import (
     as_labels,
     check_reserved,
@@ -98,7 +98,7 @@ class Structure:
     # Whether the distribution has probabilities of spans.
     has_spans = False
     # Whether sample weights that are integers and equal the lengths of the samples are an error.
-    refuses_lengths = False
+    rejects_lengths = False
     # Whether the parameter `classes` has a list of labels for each type of nodes.
     classes_by_type = False
     # Whether the oracle of the user completes hidden labels before the first fit.
@@ -327,7 +327,7 @@ class NodeStructure(Structure):
         if "loss" in self.parameters:
             check_loss(self.loss, self.loss_names)
         if self.class_scores is not None:
-            parsed(self.class_scores)
+            parse_class_scores(self.class_scores)
 
     def nodes_of(self, samples):
         """Return the Nodes of packed samples."""
@@ -397,8 +397,8 @@ class Windowed:
             return int(self.window_size), int(self.window_size)
         # Independent of other samples, so partitions and added samples do not change the windows.
         solver = self.chosen_solver.name
-        refused = self.rescaling != "margin" or solver not in ("auto", *WINDOW_SOLVERS)
-        return (np.inf, 1) if refused else (longest, size)
+        is_unsupported = self.rescaling != "margin" or solver not in ("auto", *WINDOW_SOLVERS)
+        return (np.inf, 1) if is_unsupported else (longest, size)
 
     def describe(self, attributes):
         # None if samples are not split, which removes the value of an earlier fit.

@@ -169,7 +169,7 @@ class Training:
         """The weight of each block's hinge loss, (n_blocks,)."""
         return self.sample_weight / self.total_weight
 
-    def set_strengths(self, lam, pairwise_scale):
+    def set_lam_and_scale(self, lam, pairwise_scale):
         """Set `lam` and `pairwise_scale`, which is None for a model without such a parameter."""
         self.lam = self.solver_lam = lam
         if pairwise_scale is not None:

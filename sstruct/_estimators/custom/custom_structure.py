@@ -74,22 +74,22 @@ class CustomStructure(Structure):
                 adapter_of(self.oracle).check_unchanged(problem)
             except ValueError as error:
                 solution = replace(solution, interruption=error)
-        remarks = []
+        warnings = []
         suboptimal = problem.counts().get("suboptimal", 0)
         if suboptimal:
             training.inference = replace(training.inference, quality=Quality.APPROXIMATE)
             times = "once" if suboptimal == 1 else f"{suboptimal} times"
-            remarks.append(
+            warnings.append(
                 f"the oracle returned a labeling worse than one seen before, {times}; objective_ "
                 "and dual_gap_ may be too small. Check argmax against enumeration; does it add "
                 "loss_weight * loss(y_true, y) to the scores?"
             )
         if getattr(problem, "n_wrong", None) == 0:
-            remarks.append(
+            warnings.append(
                 "the oracle has found only the true labelings, so nothing was learned. Does "
                 "argmax add loss_weight * loss(y_true, y) to the scores?"
             )
-        return replace(solution, remarks=tuple(remarks))
+        return replace(solution, warnings=tuple(warnings))
 
     def decode(self, model, samples, known=None):
         if not samples:

@@ -66,7 +66,7 @@ def pack_graphs(expected_input, X, pairwise, n_edge_features=None, edge_names=No
     """
     items = _graph_items(X)
     if items is None:
-        _refuse_one_graph(X)
+        _check_not_one_graph(X)
         nodes = pack_nodes(expected_input, X)
         if nodes.form != "rows":
             raise ValueError(
@@ -104,7 +104,7 @@ def _graph_items(X):
     if not isinstance(X, list | tuple):
         return None
     for i, item in enumerate(X):
-        _refuse_other_objects(item, i)
+        _check_graph_type(item, i)
     X = [_without_edges(item) for item in X]
     if X and not any(_is_graph(item) for item in X):
         return None
@@ -132,7 +132,7 @@ def _is_table(part):
     )
 
 
-def _refuse_other_objects(item, i):
+def _check_graph_type(item, i):
     """Raise TypeError for a dict, or a graph object of another package."""
     keys = f" of {', '.join(map(repr, item))}" if isinstance(item, Mapping) else ""
     known = isinstance(item, Sequence | numbers.Number)
@@ -158,7 +158,7 @@ def _is_graph(item):
     return len(getattr(first, "shape", ())) > (0 if isinstance(item, tuple) else 1)
 
 
-def _refuse_one_graph(X):
+def _check_not_one_graph(X):
     """Raise if X has the parts of one graph instead of a list of graphs."""
     if not isinstance(X, list | tuple) or not is_sized(X) or not 2 <= len(X) <= len(PARTS):
         return
@@ -270,7 +270,7 @@ def _adjacent_pairs(matrix, n_nodes, i):
     return np.column_stack([rows[upper], columns[upper]])
 
 
-def edge_cure(edges):
+def edge_advice(edges):
     """Return code that removes duplicate edges and self-loops of a graph."""
     pairs = "np.sort(edges, axis=1)"
     if (edges[:, 0] == edges[:, 1]).any():
@@ -287,7 +287,7 @@ def _check_edges(edges, n_edges, nodes):
         return f"edge {e - first[graph[e]]} of X[{graph[e]}] is {edges[e].tolist()}"
 
     def cure(e):
-        return edge_cure(edges[graph == graph[e]])
+        return edge_advice(edges[graph == graph[e]])
 
     outside = np.flatnonzero(
         (edges < 0).any(axis=1) | (edges >= nodes.lengths[graph][:, np.newaxis]).any(axis=1)

@@ -20,7 +20,7 @@ from sstruct._estimators.graph.free_nodes import free_nodes, state_scores
 from sstruct._estimators.graph.graph_samples import pack_graphs
 from sstruct._estimators.graph.graph_state import GRAPH_STATE, INFERENCE
 from sstruct._estimators.graph.graph_training import LabeledGraphs, check_feature_need
-from sstruct._input.labels import refuse_padding
+from sstruct._input.labels import check_padding
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import known_labels
 from sstruct._input.threads import n_threads
@@ -82,7 +82,7 @@ class GraphStructure(NodeStructure):
         graphs = self.pack(X, model)
         settings = self._settings()
         labels = self.labels(y, graphs.nodes)
-        refuse_padding(self, y, labels, graphs.nodes)
+        check_padding(self, y, labels, graphs.nodes)
         n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
         check_feature_need(settings["pairwise"], n_edge_features)
         data = LabeledGraphs(self, graphs, labels, sample_weight, completion)
@@ -143,7 +143,7 @@ class GraphStructure(NodeStructure):
         losses change when samples are added, a warm start requires the labelings instead.
         """
         solver = self.solvers.get(self.chosen_solver.name)
-        if self.is_part or (solver is not None and solver.takes_samples_as_they_come):
+        if self.is_part or (solver is not None and solver.supports_partial_fit):
             return problem  # partitions must decode in the same way, and score nothing twice
         if self.last_fit is not None:
             return ExplicitProblem(problem) if self.last_fit._keeps_planes else problem

@@ -119,7 +119,7 @@ def pack_typed(X, n_features=None, pairs=None):
                 features.append(block)
             at += G
         rows.append(np.concatenate([np.zeros((0, 2), dtype=np.int64), *ends]))
-        _refuse_twice(rows[-1], first[i], i)
+        _check_distinct_edges(rows[-1], first[i], i)
         n_edges[i] = len(rows[-1])
     start = np.cumsum(n_edges) - n_edges
     flat = _in_order([flat for _, flat in tables], counts)
@@ -275,7 +275,7 @@ def _pairs(edges, known):
     return tuple((t, u, G) for (t, u), G in sorted(widths.items()))
 
 
-def _refuse_twice(edges, first, i):
+def _check_distinct_edges(edges, first, i):
     """Raise if an edge of one sample is a self-loop or a duplicate, in either direction."""
 
     def name(v):

@@ -49,7 +49,7 @@ from sstruct._estimators.label_set.partial_sets import (
     satisfying_sets,
 )
 from sstruct._export.exported_model import linear_model
-from sstruct._input.class_scores import parsed
+from sstruct._input.class_scores import parse_class_scores
 from sstruct._input.completion import KnownLabels
 from sstruct._input.indicator import (
     as_output,
@@ -123,7 +123,7 @@ class LabelSetStructure(ClassStructure):
     def check(self):
         check_loss(self.loss, LABEL_SET_NAMES)
         if self.class_scores is not None:
-            parsed(self.class_scores)
+            parse_class_scores(self.class_scores)
         check_edges_parameter(self.edges)
         check_constraints_parameter(self.constraints)
         if self.constraints and is_hierarchy(self.edges):
@@ -143,18 +143,18 @@ class LabelSetStructure(ClassStructure):
 
     def _check_relaxed(self):
         """Raise ValueError for parameters that GDMM does not support."""
-        refused = None
+        unsupported = None
         if self.pairwise != "and":
-            refused = f"pairwise={self.pairwise!r}"
+            unsupported = f"pairwise={self.pairwise!r}"
         elif is_hierarchy(self.edges):
-            refused = "a hierarchy"
+            unsupported = "a hierarchy"
         elif self.constraints:
-            refused = "constraints"
+            unsupported = "constraints"
         elif self.inference in ("enumeration", "cut", "exact"):
-            refused = f"inference={self.inference!r}"
-        if refused:
+            unsupported = f"inference={self.inference!r}"
+        if unsupported:
             raise ValueError(
-                f"{refused} is not supported by solver='gdmm', which solves the relaxation of "
+                f"{unsupported} is not supported by solver='gdmm', which solves the relaxation of "
                 "pairwise=\"and\"; use solver='mp-bcfw' or 'bcfw'"
             )
 

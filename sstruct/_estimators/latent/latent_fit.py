@@ -15,7 +15,7 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit_warnings import warn_of_empty
 from sstruct._estimators.core.meta_estimator import MetaSSVM
-from sstruct._estimators.core.preparation import check_given, refuse_set
+from sstruct._estimators.core.preparation import check_given, check_not_set
 from sstruct._estimators.core.training import Samples
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex, row_of_history
 from sstruct._estimators.latent.starts import (
@@ -69,7 +69,7 @@ class LatentFit:
             )
         check_values(vars(self), VALID_VALUES)
         structure = self.estimator._structure()
-        refuse_set(structure, UNSUPPORTED)
+        check_not_set(structure, UNSUPPORTED)
         if self.init is not None:
             self._check_init()
         if not structure.has_objective:

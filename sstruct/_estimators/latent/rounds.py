@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Quality, Samples
 from sstruct._input.completion import Completion
 from sstruct._input.threads import n_threads
@@ -69,7 +69,7 @@ class Latent:
         return self._prepared(model, self.completion(codes))
 
     def _prepared(self, model, completion):
-        return prepared(model._structure(), self.samples, completion)
+        return prepare_training(model._structure(), self.samples, completion)
 
 
 @dataclass
@@ -136,7 +136,7 @@ def concave_convex(model, latent, codes, training):
         completions are not exact although they should be.
     """
     found = Rounds(model, np.inf, False, [])
-    model.set_params(warm_start=_goes_on(model, training, latent))
+    model.set_params(warm_start=_can_continue(model, training, latent))
     while len(found.rows) < latent.max_rounds:
         trial = copy(found.model)
         trial._fit(*latent.samples, training)
@@ -152,7 +152,7 @@ def concave_convex(model, latent, codes, training):
                 following.solver_weights(trial._w),
                 n_threads(trial.n_jobs),
             )
-        _check_fall(found, objective, trial, training, len(found.rows) + 1)
+        _check_decrease(found, objective, trial, training, len(found.rows) + 1)
         if objective > bound:  # the search returned a worse completion than its initial one
             objective, changed = bound, 0
         fall = found.objective - objective
@@ -168,7 +168,7 @@ def concave_convex(model, latent, codes, training):
     return found
 
 
-def _goes_on(model, training, latent):
+def _can_continue(model, training, latent):
     """Whether a fit can continue from the dual weights of the last one."""
     if not latent.known.warm:
         return False
@@ -178,7 +178,7 @@ def _goes_on(model, training, latent):
     return structure.solvers[name].has_dual_weights
 
 
-def _check_fall(found, objective, trial, training, n_rounds):
+def _check_decrease(found, objective, trial, training, n_rounds):
     """Raise if the objective has increased although completions and certificate are exact."""
     inference, dual = training.inference, trial.dual_objective_
     exact = inference.quality is Quality.EXACT and not inference.relaxed

@@ -13,10 +13,10 @@ from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit import chosen_options, fitted_attributes
 from sstruct._estimators.core.fit_warnings import scale_warning
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
-from sstruct._estimators.core.preparation import prepared, refuse_set
+from sstruct._estimators.core.preparation import check_not_set, prepare_training
 from sstruct._estimators.core.training import Quality, Samples
 from sstruct._estimators.path.compact_rows import CompactRows
-from sstruct._input.class_scores import parsed
+from sstruct._input.class_scores import parse_class_scores
 from sstruct._input.packed_state import pack_state, unpack_state
 from sstruct._solvers.core.solver import Setup, Solution
 from sstruct._solvers.core.status import Status
@@ -62,11 +62,11 @@ class Sweep:
                 f"solver={chosen.name!r} has no dual weights to continue from; use "
                 "solver='mp-bcfw' or 'bcfw'"
             )
-        refuse_set(structure, UNSUPPORTED)
+        check_not_set(structure, UNSUPPORTED)
         self.estimator = clone(estimator)
         self.structure = self.estimator._structure()
         # From a separate clone, since drawing changes the state of random_state.
-        training = prepared(clone(estimator)._structure(), Samples(X, y, sample_weight))
+        training = prepare_training(clone(estimator)._structure(), Samples(X, y, sample_weight))
         self.problem, self.block_weight = training.problem, training.block_weight
         self.attributes, self.training = training.known, training
         # Passes that certify and step together use the labelings found, not bounds.
@@ -88,7 +88,7 @@ class Sweep:
         wrong = np.flatnonzero((lower > start) | (upper < start))
         if len(wrong):
             scores = self.structure.class_scores
-            if scores is not None and parsed(scores)[0] == "fixed":
+            if scores is not None and parse_class_scores(scores)[0] == "fixed":
                 raise ValueError(
                     'class_scores=("fixed", ...) is not supported by paths over lam, which start '
                     'at w = 0; use class_scores=("scale", ...), a prior with the weight 1, or fit '

@@ -12,7 +12,7 @@ from sstruct._checks.arrays import (
     array_of,
     as_floats,
     check_magnitudes,
-    complaint,
+    describe_invalid,
     first_beyond,
     is_sized,
     items_of,
@@ -294,7 +294,7 @@ def _check_rows(trees):
         row, value = wrong
         i = int(np.searchsorted(trees.start[:, 0], row, side="right")) - 1
         p = int(np.searchsorted(trees.start[i], row, side="right")) - 1
-        raise ValueError(f"part {p} of X[{i}] contains {complaint(value)}")
+        raise ValueError(f"part {p} of X[{i}] contains {describe_invalid(value)}")
 
 
 def pack_states(y, trees, ignore_label):

@@ -30,7 +30,7 @@ class StochasticSubgradient(Solver):
     projected stochastic subgradient method. arXiv:1212.2002.
     """
 
-    takes_samples_as_they_come = True
+    supports_partial_fit = True
     dual = math.nan
 
     def __init__(self, setup):

@@ -134,9 +134,9 @@ class Setup:
 class Solution:
     """A weight vector in the problem's layout, with its certificate.
 
-    ``dual`` is NaN if the solver has none, and so is the gap. ``remarks`` are reported as warnings.
-    ``limit`` is the limit that ended the fit, if any. ``rounding`` is a bound on the rounding error
-    of the gap if the gap is not certified, and 0 otherwise.
+    ``dual`` is NaN if the solver has none, and so is the gap. ``warnings`` are messages for the
+    user. ``limit`` is the limit that ended the fit, if any. ``rounding`` is a bound on the rounding
+    error of the gap if the gap is not certified, and 0 otherwise.
     """
 
     w: np.ndarray
@@ -148,7 +148,7 @@ class Solution:
     n_oracle_calls: int
     history: dict
     interruption: BaseException | None = None
-    remarks: tuple = ()
+    warnings: tuple = ()
     limit: Limit | None = None
     rounding: float = 0.0
 
@@ -202,7 +202,7 @@ class Solver:
         Whether it minimizes the objective, which depends on lam.
     runs_oracles : bool
         Whether the oracles run in this process.
-    takes_samples_as_they_come : bool
+    supports_partial_fit : bool
         Whether ``export`` returns a state from which training on other samples can continue.
     """
 
@@ -210,7 +210,7 @@ class Solver:
         "warm_start": (False,),
         "window_size": ("auto", None),
     }
-    has_dual_weights = takes_samples_as_they_come = False
+    has_dual_weights = supports_partial_fit = False
     has_objective = runs_oracles = True
     n_oracle_calls = n_approximate = 0
     working_set_size = 0.0
@@ -245,7 +245,7 @@ class Solver:
         self.pool = ThreadPool(problem, options.n_jobs) if self.runs_oracles else None
 
     @classmethod
-    def refused(cls, parameters):
+    def unsupported(cls, parameters):
         """Yield (name, allowed values) for each parameter of an estimator that is not allowed."""
         for name, values in cls.takes.items():
             if name not in parameters:
@@ -447,7 +447,7 @@ class Solver:
 
     def _stops_early(self, w):
         """Score the weights on the held-out samples; return whether this ends the fit."""
-        export = self.export if self.takes_samples_as_they_come else None
+        export = self.export if self.supports_partial_fit else None
         if not self.held_out.update(w, self.n_passes, export):
             return False
         self._record(certified=False)

@@ -21,7 +21,12 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, a
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.constants import Constants
-from sstruct._solvers.frank_wolfe.visit_order import MOST_LAG, Lag, may_be_at_once, shards_of
+from sstruct._solvers.frank_wolfe.visit_order import (
+    MOST_LAG,
+    Lag,
+    allows_concurrent_visits,
+    shards_of,
+)
 
 STEPS = {kind.name.lower(): kind for kind in StepKind}
 SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
@@ -101,7 +106,7 @@ class FrankWolfeFit(Solver):
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
         self.shards = shards_of(setup.problem, options.shard_bytes)
-        at_once = may_be_at_once(setup.problem) and not self.constants.sequential_visits
+        at_once = allows_concurrent_visits(setup.problem) and not self.constants.sequential_visits
         self.lag = Lag(state, self.most_lag if at_once else 0)
         # Order in which the last pass visited the shards.
         self.shard_order = list(range(len(self.shards)))

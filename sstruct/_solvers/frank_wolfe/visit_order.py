@@ -101,7 +101,7 @@ def shards_of(problem, most):
     ]
 
 
-def may_be_at_once(problem):
+def allows_concurrent_visits(problem):
     """Whether a fit may have concurrent visits."""
     n = problem.n_blocks
     return not problem.in_order and n >= FEWEST_BLOCKS and n * problem.oracle_work >= LEAST_WORK

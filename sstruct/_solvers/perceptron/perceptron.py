@@ -32,7 +32,7 @@ class PerceptronFit(Solver):
         "rescaling": ("margin",),
     }
     has_objective = False
-    takes_samples_as_they_come = True
+    supports_partial_fit = True
     dual = math.nan
     measures = ("mistakes",)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct import ChainSSVM, GraphCRFSSVM, PathCV, RegularizationPath, Sequences, ssvm_path
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._input.labels import object_array
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges
@@ -326,7 +326,7 @@ def test_gdmm_is_refused(chains, rng):
     with pytest.raises(ValueError, match="edge features are not supported by solver='gdmm'"):
         ChainSSVM(solver="gdmm").fit(X, y)
     # Nor does what decodes with one table of transitions take a problem that has many.
-    problem = prepared(ChainSSVM()._structure(), Samples(X, y)).problem
+    problem = prepare_training(ChainSSVM()._structure(), Samples(X, y)).problem
     w = np.ones(problem.n_weights)
     assert sparse_hinges(problem, w) is None
     with pytest.raises(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems.core._decode import decode
@@ -42,7 +42,9 @@ def test_predictions_are_those_of_dense_tables(chains, model):
 
 def test_hinge_losses_are_those_of_the_oracle(chains):
     X, y = chains
-    kept = prepared(ChainSSVM(classes=range(220), loss="hamming-count")._structure(), Samples(X, y))
+    kept = prepare_training(
+        ChainSSVM(classes=range(220), loss="hamming-count")._structure(), Samples(X, y)
+    )
     problem, rng = kept.problem, np.random.default_rng(0)
     w = np.zeros(problem.n_weights)
     views = problem.layout.views(w)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from sstruct import ChainSSVM, GridCRFSSVM, LatentSSVM, PathCV, datasets, ssvm_path
 from sstruct._estimators.core.fit import Fit
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._estimators.graph import graph_structure
 from sstruct._solvers.core.solver import objective_at
@@ -49,7 +49,7 @@ class Problem:
         solver = solver_with(estimator.solver, couple_windows=True)
         estimator = clone(estimator).set_params(solver=solver)
         structure = estimator._structure()
-        self.training = prepared(structure, Samples(X, y, sample_weight))
+        self.training = prepare_training(structure, Samples(X, y, sample_weight))
         self.setup = Fit(structure, self.training).setup
 
     def public(self, w):

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct.solvers import MPBCFW
@@ -195,7 +195,7 @@ def test_what_stands_between_the_weights_is_no_weight(rng, tmp_path, average, na
     path = tmp_path / "fit.npz"
     X, y = [rng.standard_normal((4, 3)) for _ in range(6)], rng.integers(0, 3, (6, 4)).tolist()
     model = ChainSSVM(lam=0.05, tol=0, max_iter=3, random_state=0, solver=MPBCFW(average=average))
-    problem = prepared(model._structure(), Samples(X, y)).problem
+    problem = prepare_training(model._structure(), Samples(X, y)).problem
     padding = problem.without_padding(np.ones(problem.n_weights)) == 0
     assert padding.any()
     clone(model).set_params(solver__checkpoint=path).fit(X, y)
@@ -347,9 +347,9 @@ FAILING = """
 import gc, warnings
 import numpy as np
 from sstruct._estimators.core.training import Samples
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct import MulticlassSSVM
 
 warnings.simplefilter("ignore")

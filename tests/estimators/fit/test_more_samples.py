@@ -17,7 +17,7 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
 )
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct.datasets import make_sequences
 from sstruct.solvers import MPBCFW
@@ -170,7 +170,7 @@ def test_node_sizes_in_planes_are_part_of_the_data(rng):
 
 
 def data_of(model, X, y):
-    return prepared(model._structure(), Samples(X, y)).data
+    return prepare_training(model._structure(), Samples(X, y)).data
 
 
 @settings(max_examples=40)

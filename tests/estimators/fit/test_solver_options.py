@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
 from sstruct._estimators.core.fit import chosen_options
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.structure import CHAIN_SOLVERS
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core._state import DualState
@@ -176,7 +176,7 @@ def test_solvers_have_the_options_that_they_support(name):
     options = SOLVER_OF_NAME[name]().get_params()
     assert ("checkpoint" in options) == run.has_dual_weights == (name in ("mp-bcfw", "bcfw"))
     for option in ("early_stopping", "validation_fraction", "n_iter_no_change"):
-        assert (option in options) == (run.takes_samples_as_they_come or run.has_dual_weights)
+        assert (option in options) == (run.supports_partial_fit or run.has_dual_weights)
     certified = name in ("mp-bcfw", "bcfw", "ssg", "gdmm")
     assert ("certificate_every" in options) == certified
 
@@ -287,7 +287,7 @@ def test_partitions_have_no_block_gaps(name):
 
 
 def test_integers_of_any_size(data):
-    problem = prepared(ChainSSVM()._structure(), Samples(*data)).problem
+    problem = prepare_training(ChainSSVM()._structure(), Samples(*data)).problem
 
     def constants(**options):
         return MPBCFW(**options)._options(problem)["constants"]
@@ -397,7 +397,7 @@ def test_sequential_visits_are_those_of_the_definition(rng, monkeypatch):
                     sequential_visits=True),
     ).fit(X, y)  # fmt: skip
     at_once = clone(model).set_params(solver__sequential_visits=False).fit(X, y)
-    training = prepared(model._structure(), Samples(X, y))
+    training = prepare_training(model._structure(), Samples(X, y))
     problem = training.problem
     options = chosen_options(model._structure(), model.solver, problem)
     state = DualState(problem, lam, training.block_weight, options.seed)

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
-from sstruct._estimators.core.preparation import prepared
+from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
@@ -233,7 +233,7 @@ def test_a_callback_ends_a_fit_with_its_certificate(sets):
 
 
 def solver_of(X, Y, lam=0.05, max_iter=1000, rho="auto", parts=1, **own):
-    kept = prepared(MultilabelSSVM(solver="gdmm", lam=lam)._structure(), Samples(X, Y))
+    kept = prepare_training(MultilabelSSVM(solver="gdmm", lam=lam)._structure(), Samples(X, Y))
     options = Options(tol=0.0, max_iter=max_iter, certificate_every=10, rho=rho, parts=parts)
     return LabelGDMM(Setup(kept.problem, lam, kept.block_weight, options), **own)
 

@@ -186,7 +186,7 @@ def test_states_that_are_none():
     with pytest.raises(ValueError, match="parameter parents is missing"):
         TreeSSVM.__new__(TreeSSVM).fit(X, [[0, 1]] * 3)
     # A mark in the file is none: what was looked at is not kept in the model.
-    state = {**model.__getstate__(), "_looked_at": True, "_bias": 0}
+    state = {**model.__getstate__(), "_validated": True, "_bias": 0}
     with pytest.raises(ValueError, match="_bias"):
         ChainSSVM.__new__(ChainSSVM).__setstate__(state)
 
@@ -290,16 +290,16 @@ def test_models_are_let_go():
     import gc
     import weakref
 
-    from sstruct._estimators.core.fitted_state import _looked_at
+    from sstruct._estimators.core.fitted_state import _validated
 
     model, X = fitted("chain")
     model.predict(X)
     key, gone = id(model), weakref.ref(model)
-    assert key in _looked_at
+    assert key in _validated
     del model
     gc.collect()
     assert gone() is None
-    assert key not in _looked_at
+    assert key not in _validated
 
 
 def test_bounds_without_rows_are_refused_by_their_shape():
