@@ -26,7 +26,7 @@ def explains_arguments(cls: type[T]) -> type[T]:
     @wraps(init)
     def explained(self, *args, **given):
         if len(args) > len(leading):
-            raise TypeError(_by_name(cls.__name__, [*leading, *needed], args[len(leading)]))
+            raise TypeError(_by_name(cls.__name__, names, leading, needed, args[len(leading)]))
         for name, value in given.items():
             if name not in names:
                 raise TypeError(_unknown(cls.__name__, names, name, value))
@@ -64,14 +64,20 @@ def _documented_order(cls, found):
     return found.replace(parameters=[first, *parameters])
 
 
-def _by_name(owner, needed, value):
-    """Return the error message for a parameter that was passed by position."""
-    number = is_real(value)
+def _by_name(owner, names, leading, needed, value):
+    """Return the error message for a parameter that was passed by position.
+
+    names, leading : all parameters, and those that may be passed by position
+    needed : required keyword arguments, such as "parents=..."
+    """
+    number, is_estimator = is_real(value), "lam" in names
     found = f"{float(value):g}" if number else f"a {type(value).__name__}"
-    call = ", ".join([*needed, f"lam={found if number else 0.01}"])
+    example = f"lam={found if number else 0.01}" if is_estimator else f"{names[0]}=..."
+    call = ", ".join([*leading, *needed, example])
+    others = f" (except {', '.join(leading)})" if leading else ""
     return (
-        f"{owner} takes keyword arguments only, got {found}; use {owner}({call})"
-        + "; pass X and y to fit" * (not number)
+        f"{owner} takes keyword arguments only{others}, got {found}; use {owner}({call})"
+        + "; pass X and y to fit" * (is_estimator and not number)
     )
 
 
@@ -96,7 +102,7 @@ OTHER_NAMES = {
     "n_iter": ("max_iter", _PASSES),
     "eps": ("tol", _GAP),
     "epsilon": ("tol", _GAP),
-    "algorithm": ("solver", "all but perceptrons minimize the same objective"),
+    "algorithm": ("solver", "all except 'perceptron' and 'pa' minimize the same objective"),
     "seed": ("random_state", "an integer makes fits reproducible"),
     "all_possible_transitions": ("transitions", "every pair of labels has a weight"),
     "inference_method": ("inference", "the decoder of graphs"),

@@ -230,7 +230,9 @@ def listed_targets(y, n_samples, kind, name="y"):
     kind : description of a valid y, for errors
     """
     if y is None:
-        raise ValueError(f"requires {name} to be passed, but the target {name} is None")
+        raise ValueError(
+            f"This estimator requires {name} to be passed, but the target {name} is None"
+        )
     y = _items_listed(y, name, kind)
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples but {name} has {len(y)}")

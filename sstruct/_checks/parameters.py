@@ -66,7 +66,8 @@ class Range:
         if self.least is not None and value < self.least:
             raise ValueError(f"{name} must be at least {self.least}, found {shortened(value)}")
         if self.below is not None and value >= self.below:
-            raise ValueError(f"{name} must be below {self.below}, found {shortened(value)}")
+            limit = f"at most {self.below - 1}" if self.whole else f"below {self.below}"
+            raise ValueError(f"{name} must be {limit}, found {shortened(value)}")
 
 
 def check_values(values, valid, owner=""):

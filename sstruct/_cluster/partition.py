@@ -131,8 +131,8 @@ def gathered(client, tasks, sources):
 def lost_for_good(number):
     """Return the error for a partition that is lost and cannot be computed again."""
     return RuntimeError(
-        f"partition {number} was lost with its worker, and Dask cannot make it again: give futures "
-        "of tasks, delayed objects or a bag"
+        f"partition {number} was lost with its worker, and Dask cannot compute it again; pass "
+        "futures of tasks, delayed objects or a bag"
     )
 
 
@@ -182,8 +182,8 @@ def futures(client, values, name, rows):
     for k, value in enumerate(values):
         if not isinstance(value, Future) and not hasattr(value, "dask"):
             raise TypeError(
-                f"{name}[{k}] must be a partition, a delayed object or a future, as {name}[0] is; "
-                f"found {type(value).__name__}"
+                f"{name}[{k}] must be a partition, a delayed object or a future, since X is in "
+                f"partitions; found {type(value).__name__}"
             )
     # In one call, so that common inputs of several partitions are computed once.
     computed = iter(client.compute([v for v in values if not isinstance(v, Future)]))

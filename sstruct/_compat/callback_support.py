@@ -46,8 +46,8 @@ class CallbackContext:
             for parameter in wanted:
                 if parameter not in _PARAMETERS:
                     raise TypeError(
-                        f"{name} of {type(callback).__name__} asks for {parameter!r}; there are "
-                        + ", ".join(_PARAMETERS)
+                        f"{name} of {type(callback).__name__} has the parameter {parameter!r}, "
+                        f"expected only {', '.join(_PARAMETERS)}"
                     )
                 if parameter == "fitted_estimator" and parameter not in values:
                     values[parameter] = _as_if_fitted(estimator, reconstruction_attributes)

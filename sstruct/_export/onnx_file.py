@@ -36,8 +36,8 @@ def write_onnx(model, path, created_by):
     labels = codes if is_set else graph.add("Gather", graph.constant(_labels(model.classes)), codes)
     labels = graph.add("Identity", labels, output="labels")
     helper, kinds = onnx.helper, onnx.TensorProto
-    kind = kinds.INT64 if is_set else {str: kinds.STRING, bool: kinds.BOOL, int: kinds.INT64}
-    kind = kind if is_set else kind[types.pop()]
+    kind_of = {str: kinds.STRING, bool: kinds.BOOL, int: kinds.INT64}
+    kind = kinds.INT64 if is_set else kind_of[types.pop()]
     shape = ["L", len(model.classes)] if is_set else ["L"]
     inputs = [helper.make_tensor_value_info("X", kinds.DOUBLE, ["L", len(model.weights)])]
     outputs = [helper.make_tensor_value_info(labels, kind, shape)]

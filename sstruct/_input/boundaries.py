@@ -23,7 +23,8 @@ def pack_changes(y, name, lengths=None, intervals=False):
         arrays then have shape (n_changes, 2).
     """
     if y is None:
-        raise ValueError(f"requires {name} to be passed, but the target {name} is None")
+        caller = "This estimator" if name == "y" else "The score"
+        raise ValueError(f"{caller} requires {name} to be passed, but the target {name} is None")
     check_depth(y, name)
     y = items_of(y)
     if isinstance(y, str | bytes | Mapping | Set) or not isinstance(y, Iterable) or not is_sized(y):
@@ -48,7 +49,7 @@ def _intervals_of(item, name, i, length):
         if any(np.shape(row) != (2,) for row in rows):
             raise ValueError(
                 f"{name} is {shortened(item)}, expected integers, or pairs of integers: the first "
-                "and the last node before which the change may be"
+                "and the last possible change point"
             )
         item = rows
     bounds = array_of(item, name, "an array of change points or intervals")

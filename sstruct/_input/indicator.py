@@ -14,7 +14,9 @@ from sstruct._input.partial import is_unknown
 
 KNOWN = (numbers.Real, np.bool_)
 LATENT = "Use LatentSSVM(MultilabelSSVM()), which supports label sets with unknown labels"
-BINARIZER = "such as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) of lists"
+BINARIZER = (
+    "such as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) for lists of labels"
+)
 
 
 def is_indicator(y):

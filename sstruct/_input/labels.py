@@ -184,7 +184,7 @@ def as_labels(labels, ignore_label=None, place=None, advice=IGNORE):
         if ignore_label is None:
             found = labels[at]
             name = "NaN" if isinstance(found, NUMERIC) else shortened(found)
-            name = "None or masked" if found is None else name
+            name = "None or a masked entry" if found is None else name
             where = "y contains" if place is None else f"{place(at)} is"
             raise ValueError(f"{where} {name}, which marks an unknown label. {advice}")
         check_label(ignore_label, "ignore_label")

@@ -65,7 +65,7 @@ def _mapped_matrix(file):
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
     missing = {"format", "shape", "data", "indices", "indptr"} - members.keys()
     if missing:
-        raise ValueError(f"not a SciPy sparse matrix: it has no {min(missing)!r}")
+        raise ValueError(f"not a SciPy sparse matrix: the entry {min(missing)!r} is missing")
     kind = _mapped_member(file, members["format"]).item()
     kind = kind.decode() if isinstance(kind, bytes) else kind
     if kind != "csr":
@@ -86,7 +86,7 @@ def _mapped_matrix(file):
 def _mapped_member(file, member):
     """Map an uncompressed array in a zip file."""
     if member.compress_type != zipfile.ZIP_STORED:
-        raise ValueError("it is compressed, expected a file saved with compressed=False")
+        raise ValueError("the file is compressed; save it with compressed=False")
     file.seek(member.header_offset)
     signature, name_size, extra_size = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
     if signature != b"PK\3\4":

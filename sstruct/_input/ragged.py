@@ -591,8 +591,8 @@ def labels_of_rows(y, n_rows, **rules):
     else:
         if isinstance(y, list | tuple) and not all(map(is_one_label, y)):
             raise ValueError(
-                "X is one 2-D array, treated as chains of one node, but y contains sequences of "
-                "labels; for sequences, use a list of 2-D arrays, such as "
+                "X is one 2-D array, whose rows are samples of one node, but y contains sequences "
+                "of labels; for sequences, use a list of 2-D arrays, such as "
                 "Sequences.from_lengths(X, lengths); in a pipeline, PerNode(transformer) "
                 "transforms their nodes"
             )

@@ -103,5 +103,9 @@ def _values(found, i, n_segments, n_expected):
         raise TypeError(f"{name} has dtype {found.dtype}, expected numbers")
     found = np.ascontiguousarray(found, dtype=np.float64)
     if not (np.abs(found) <= LARGEST).all():
-        raise ValueError(f"{name} contains values that are not finite, or above {LARGEST:g}")
+        wrong = np.argwhere(~(np.abs(found) <= LARGEST))[0]
+        raise ValueError(
+            f"{name} contains {found[tuple(wrong)]:g} in row {wrong[0]}, expected finite numbers "
+            f"of at most {LARGEST:g} in absolute value"
+        )
     return found

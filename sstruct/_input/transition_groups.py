@@ -80,8 +80,8 @@ def _group_array(transitions):
     if len(wrong):
         j, k = wrong[0].tolist()
         raise ValueError(
-            f"transitions[{j}, {k}] is {groups[j, k]}, expected a group from 0 on, or -1 for a "
-            "transition without a weight"
+            f"transitions[{j}, {k}] is {groups[j, k]}, expected a nonnegative group number, or "
+            "-1 for a transition without a weight"
         )
     found = np.unique(groups[groups >= 0])
     gaps = np.flatnonzero(found != np.arange(len(found), dtype=found.dtype))

@@ -489,7 +489,13 @@ class _Encoded:
     def _item(self, item, codes):
         if isinstance(item, dict):
             for name, value in item.items():
-                self._entry(_text(name), value, codes, 1)
+                try:
+                    self._entry(_text(name), value, codes, 1)
+                except OverflowError:
+                    raise ValueError(
+                        f"attribute {shortened(_text(name))} has a number that exceeds the range "
+                        "of float64"
+                    ) from None
         elif isinstance(item, list | tuple | set | frozenset):
             codes.extend(map(self.pairs.names.__getitem__, _in_order(item)))
         else:

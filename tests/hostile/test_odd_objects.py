@@ -377,7 +377,7 @@ SEGMENTS = np.array([[0, 0, -1], [1, 1, 1]])
         (lambda: preprocessing.PerNode(_Same()).fit(np.array(10**400, dtype=object)), ValueError,
          "X has 0 dimensions"),
         (lambda: PathCV(CHAIN, lams=[1.0], cv=[([0, 7], [1])]).fit(ROWS, LABELS), ValueError,
-         "split 0 of cv has row 7 of 3 samples"),
+         "split 0 of cv has row 7, but X has 3 samples"),
         (lambda: PathCV(CHAIN, lams=[1.0], cv=[([0], [1], [2])]).fit(ROWS, LABELS), ValueError,
          "cannot split X and y"),
         (lambda: PathCV(CHAIN, lams=[1.0], cv=[([0.5], [1])]).fit(ROWS, LABELS), TypeError,

@@ -217,7 +217,7 @@ def unread(model):
         (chain(), LatentSSVM(chain(), init=3), TypeError, "init: init must be an estimator"),
         (chain(), LatentSSVM(chain(), init=chain(lam=-1)), ValueError, "init: init: lam must be"),
         (chain(), MulticlassSSVM(), TypeError, "init: LatentSSVM has no hidden labels for Multi"),
-        (chain(), ChainSSVM(), ValueError, "init: its hidden labels differ .* same ignore_label"),
+        (chain(), ChainSSVM(), ValueError, "init: other labels are hidden .* same ignore_label"),
         (chain(), GraphCRFSSVM(ignore_label=-1), ValueError, "init: X must be a list of graphs"),
         (chain(loss=np.ones((9, 9))), unread(chain()), ValueError, r"^loss has shape \(9, 9\)"),
         (chain(), StructuredSVM(None), TypeError, "StructuredSVM does not support init and"),

@@ -153,7 +153,7 @@ def pack_alignments(X, n_features=None, has_symbols=None):
         "sample"
     )
     X = listed_samples(X, kind, fitted=n_features is not None)
-    samples, n_features, has_symbols = [], n_features, has_symbols
+    samples = []
     for i, item in enumerate(X):
         sample, symbols = _sample(i, item)
         found = sample.features.shape[2]

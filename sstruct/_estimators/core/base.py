@@ -187,7 +187,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         for name, value in params.items():
             if name.startswith("prior__"):
                 raise ValueError(
-                    f"{name} is a parameter of a fitted model, which is not changed; set prior"
+                    f"{name} is a parameter of the prior, a fitted model that cannot be changed; "
+                    "set prior to another model"
                 )
             solver = params.get("solver", self.solver)
             if name.startswith("solver__") and isinstance(solver, str):

@@ -257,7 +257,8 @@ def _warm(structure, training, warm):
     except ValueError as error:
         raise ValueError(f"cannot continue from the previous fit: {error}") from error
     classes = training.attributes.get("classes_")
-    check_continues(warm, training.data, classes, structure.last_fit.get("classes_"))
+    known = structure.last_fit.get("classes_")
+    check_continues(warm, training.data, classes, known, "classes" in structure.parameters)
     if structure.warm_start == "primal":
         # The working set of a new sample is its true labeling, whose plane is zero.
         old = training.block_weight[: len(warm["size"])]

@@ -71,7 +71,7 @@ def _at_random(structure, samples):
         )
     seed = structure.random_state
     again = structure.warm_start or structure.solver_option("checkpoint") is not None
-    if again and (seed is None or not isinstance(seed, int | np.integer)):
+    if again and not isinstance(seed, int | np.integer):
         raise ValueError(
             "early_stopping=True with warm_start or a checkpoint must draw the same validation "
             f"samples in each fit; set random_state to an integer, found {seed!r}, or pass X_val "
@@ -92,7 +92,8 @@ def _at_random(structure, samples):
     except ValueError as error:
         raise ValueError(
             f"early_stopping=True with validation_fraction={share:g} cannot split {len(kept)} "
-            f"samples: {error} Pass X_val and y_val, or change validation_fraction"
+            f"samples: {str(error).rstrip('.')}. Pass X_val and y_val, or change "
+            "validation_fraction"
         ) from error
     if "classes" in structure.parameters and known.get("classes_") is not None:
         structure = structure.with_parameters(classes=known["classes_"])

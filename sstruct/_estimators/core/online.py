@@ -18,6 +18,7 @@ OF_PARAMETERS = (
     "pairwise_scale_",
 )
 OF_MODEL = ("pairwise", "strength", "connectivity", "n_edge_features", "full", "K")
+OF_PARAMETER = "the parameter classes of the estimator"
 FIRST_CALL = "pass all labels that can occur on the first call"
 
 
@@ -51,7 +52,9 @@ def structure_for_partial_fit(structure, model, y, classes):
             f"samples; set lam to a number for solver={structure.chosen_solver.name!r}"
         )
     if classes is not None and "classes" not in parameters:
-        raise ValueError(f"{structure.estimator_name} has no classes; use classes=None")
+        raise ValueError(
+            f"partial_fit of {structure.estimator_name} does not support classes; use classes=None"
+        )
     if model is not None:
         _check_continues(structure, model)
         if classes is not None:
@@ -60,7 +63,8 @@ def structure_for_partial_fit(structure, model, y, classes):
             structure = structure.with_parameters(classes=model.classes_)
     elif classes is not None:
         if structure.classes is not None:
-            check_same_classes(structure, structure.classes, classes)
+            advice = "use classes=None in partial_fit, or the same labels"
+            check_same_classes(structure, structure.classes, classes, OF_PARAMETER, advice)
         structure = structure.with_parameters(classes=classes)
     elif parameters.get("classes", ()) is None:
         if not structure.samples_are_rows or not is_indicator(y):
@@ -103,10 +107,15 @@ def _class_array(classes):
     return training_classes(classes, np.arange(0), np.zeros(0, dtype=bool), int)
 
 
-def check_same_classes(structure, known, classes, where="on the last call", advice=FIRST_CALL):
-    """Raise if classes differ from the known ones, for any type of nodes."""
+def check_same_classes(
+    structure, known, classes, source="the classes of the last call", advice=FIRST_CALL
+):
+    """Raise if classes differ from the known ones, for any type of nodes.
+
+    source, advice : description of the known classes, and what to do, for errors
+    """
     if not structure.classes_by_type:
-        _check_same_labels(known, classes, where, advice)
+        _check_same_labels(known, classes, source, advice)
         return
     for given in (known, classes):
         if not isinstance(given, list | tuple) or not is_sized(given):
@@ -115,14 +124,14 @@ def check_same_classes(structure, known, classes, where="on the last call", advi
         raise ValueError(f"classes has labels of {len(classes)} types, expected {len(known)}")
     for own, given in zip(known, classes):
         if own is not None:  # the parameter may specify the classes of some types only
-            _check_same_labels(own, given, where, advice)
+            _check_same_labels(own, given, source, advice)
 
 
-def _check_same_labels(known, classes, where, advice):
+def _check_same_labels(known, classes, source, advice):
     known, given = _class_array(known).tolist(), _class_array(classes)
     if {*given.tolist()} != {*known}:
         raise ValueError(
-            f"classes={shortened(given.tolist())} is not the same as {where}, {shortened(known)}; "
+            f"classes={shortened(given.tolist())} differs from {source}, {shortened(known)}; "
             f"{advice}"
         )
 

@@ -307,8 +307,8 @@ def _check_supports_partitions(structure):
         value = structure.parameters.get(key)
         if isinstance(value, str) and value == "balanced":
             raise ValueError(
-                f"{key}='balanced' is not supported for {name}, since it counts all labels; set "
-                "weights"
+                f"{key}='balanced' is not supported for {name}, since it counts the labels of all "
+                f"samples; set {key} to numbers"
             )
     structure.check_partitions()
     chosen = structure.chosen_solver

@@ -78,7 +78,7 @@ def with_prior(structure):
         classes = parameters["classes"]
         if classes is not None:
             advice = "use classes=None, or fit the prior with these classes"
-            check_same_classes(structure, model.classes_, classes, "in the prior", advice)
+            check_same_classes(structure, model.classes_, classes, "those of the prior", advice)
         changes["classes"] = model.classes_
     return structure.with_parameters(**changes)
 

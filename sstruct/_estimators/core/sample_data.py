@@ -83,7 +83,7 @@ def first_rows(flat, n):
     return [flat.data[: flat.indptr[n]], flat.indices[: flat.indptr[n]], flat.indptr[: n + 1]]
 
 
-def check_continues(warm, data, classes, known):
+def check_continues(warm, data, classes, known, has_parameter):
     """Raise ValueError unless the first samples are the samples of the last fit.
 
     Parameters
@@ -93,6 +93,8 @@ def check_continues(warm, data, classes, known):
     data : SampleData
     classes, known : ndarray, tuple of ndarrays (one per type of nodes) or None
         All labels of these data and of the last fit.
+    has_parameter : bool
+        Whether the estimator has the parameter `classes`.
 
     Raises
     ------
@@ -108,9 +110,12 @@ def check_continues(warm, data, classes, known):
     if classes is not None:
         found = _differing(classes, known)
         if found:
+            advice = "Pass all labels that can occur as classes= before the first fit"
+            if not has_parameter:
+                advice = "Use data with all labels that can occur in the first fit"
             raise ValueError(
-                f"{goes_on} and requires its classes, but {found}. Pass all labels that can occur "
-                "as classes= before the first fit, or set warm_start=False."
+                f"{goes_on} and requires its classes, but {found}. {advice}, or set "
+                "warm_start=False."
             )
     n = int(warm["n_samples"])
     if n > data.n_samples:

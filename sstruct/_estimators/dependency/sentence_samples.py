@@ -142,8 +142,8 @@ def _stacked(parts, key):
     if any(is_sparse) and not all(is_sparse):
         i, kinds = is_sparse.index(not is_sparse[0]), ("dense", "sparse")
         raise TypeError(
-            f"{key!r} of X[{i}] is {kinds[is_sparse[i]]}, but of X[0] {kinds[is_sparse[0]]}; "
-            "expected the same for all sentences"
+            f"{key!r} of X[{i}] is {kinds[is_sparse[i]]}, but that of X[0] is "
+            f"{kinds[is_sparse[0]]}; expected the same for all sentences"
         )
     if not is_sparse[0]:
         return np.ascontiguousarray(np.concatenate(parts))

@@ -111,8 +111,9 @@ def _graph_items(X):
     X = [tuple(item) if isinstance(item, list) else item for item in X]
     for i, item in enumerate(X):
         if not _is_graph(item) or not 2 <= len(item) <= len(PARTS):
-            found = f"{len(item)} parts" if _is_graph(item) else type(item).__name__
-            raise ValueError(f"X[{i}] is {found}, expected a tuple of 2 to 4 parts: {PARTS}")
+            kind = type(item).__name__
+            found = f"{kind} of {len(item)} parts" if _is_graph(item) else kind
+            raise ValueError(f"X[{i}] is a {found}, expected a tuple of 2 to 4 parts: {PARTS}")
     return X
 
 
@@ -264,7 +265,7 @@ def _adjacent_pairs(matrix, n_nodes, i):
         u, v = sorted((int(one_way.row[0]), int(one_way.col[0])))
         raise ValueError(
             f"{name} is not symmetric: it has an edge between {u} and {v} in only one direction; "
-            "write matrix.maximum(matrix.T)"
+            "use matrix.maximum(matrix.T)"
         )
     upper = rows < columns
     return np.column_stack([rows[upper], columns[upper]])
@@ -336,7 +337,7 @@ def _edge_features(items, n_edges, pairwise, expected):
         expected = features.shape[1] if expected is None else expected
         if needed and (features.shape[1] != expected or expected == 0):
             raise ValueError(
-                f"X[{i}] has {features.shape[1]} edge features, expected {expected or 'some'}"
+                f"X[{i}] has {features.shape[1]} edge features, expected {expected or 'at least 1'}"
             )
         check_magnitudes(features, f"the edge features of X[{i}] contain")
         if pairwise == "contrast" and (features < 0).any():
@@ -379,8 +380,11 @@ def _node_sizes(items, nodes):
                 f"the node sizes of X[{i}] have shape {own.shape} and dtype {own.dtype}, expected "
                 f"{nodes.lengths[i]} numbers"
             )
-        if not (np.isfinite(own) & (own > 0)).all():
-            raise ValueError(f"the node sizes of X[{i}] must be finite and positive")
+        wrong = own[~(np.isfinite(own) & (own > 0))]
+        if len(wrong):
+            raise ValueError(
+                f"the node sizes of X[{i}] must be finite and positive, found {wrong[0]:g}"
+            )
         if own.max(initial=0) > LARGEST:
             raise ValueError(
                 f"the node sizes of X[{i}] contain {own.max():g}, expected at most {LARGEST:g}; "

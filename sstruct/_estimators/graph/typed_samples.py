@@ -149,8 +149,9 @@ def _with_types(X, n_types):
 def _check_parts(item, i, n_types):
     """Raise unless a sample is a list of features, one for each type, and a dict of edges."""
     if not isinstance(item, tuple | list) or not is_sized(item) or len(item) != 2:
-        found = f"{len(item)} parts" if isinstance(item, tuple | list) else type(item).__name__
-        raise ValueError(f"X[{i}] is {found}, expected a tuple of 2 parts: {GRAPH}")
+        kind = type(item).__name__
+        found = f"{kind} of {len(item)} parts" if isinstance(item, tuple | list) else kind
+        raise ValueError(f"X[{i}] is a {found}, expected a tuple of 2 parts: {GRAPH}")
     features, edges = item
     if not isinstance(features, list | tuple) or not is_sized(features) or len(features) == 0:
         raise TypeError(

@@ -136,9 +136,11 @@ class TypedGraphStructure(Structure):
         if not any(len(own) for by_type in found for own in by_type):
             return self.classes  # packing reports that no node is labeled
         found = [by_type for by_type in found if by_type]
-        if len({len(by_type) for by_type in found}) > 1:
+        counts = sorted({len(by_type) for by_type in found})
+        if len(counts) > 1:
             raise ValueError(
-                "y must have labels of the same number of node types in each partition"
+                "y must have labels of the same number of node types in each partition, found "
+                f"{' and '.join(map(str, counts))} types"
             )
         self._check_lists(len(found[0]))
         found = [[own for own in of_type if len(own)] for of_type in zip(*found)]

@@ -236,7 +236,7 @@ def column_names(classes, y, n_labels):
         twice = [name for name in given if given.count(name) > 1]
         if twice:
             raise ValueError(
-                f"y has more than one column {shortened(twice[0])}: names of labels differ"
+                f"y has several columns {shortened(twice[0])}, expected distinct names of labels"
             )
     # Raises an error for duplicates and for values that are not lists.
     names = training_classes(given, np.arange(0), np.zeros(0, dtype=bool), int)

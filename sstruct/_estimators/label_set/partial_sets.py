@@ -20,7 +20,7 @@ def known_sets(y_partial, n_rows, classes):
         )
 
     def expected(i, k):
-        return f"y_partial[{i}] of label {k}", "0 or 1 if it is known whether the row has it"
+        return f"y_partial[{i}] of label {k}", "0 or 1"
 
     return known_numbers(y_partial, np.full((n_rows, len(classes)), 2), None, expected)
 

@@ -75,14 +75,16 @@ def labels_by(model, X, y, sample_weight, known):
             f"same nodes, parts or sets as in estimator, of shape {known.codes.shape}"
         )
     if known.classes is not None and ((own.codes < 0) != (known.codes < 0)).any():
-        raise ValueError("its hidden labels differ from estimator; use the same ignore_label")
+        raise ValueError("other labels are hidden than in the estimator; use the same ignore_label")
     codes = model._first_labels(X, y, sample_weight, own)
     if known.classes is not None:
         labels = own.classes[codes]
         codes = encode(labels, known.classes)
         if (codes < 0).any():
             label = shortened(labels[np.argmin(codes)])
-            raise ValueError(f"it completes a label to {label}, which is not a label of estimator")
+            raise ValueError(
+                f"a hidden label was completed as {label}, which is not a label of the estimator"
+            )
     return np.where(known.codes < 0, codes, known.codes)
 
 

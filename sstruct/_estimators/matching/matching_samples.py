@@ -198,7 +198,8 @@ def integers(value, name):
     if array.dtype.kind not in "iuf" or (array != np.trunc(array)).any():
         raise TypeError(f"{name} must contain integers, found dtype {array.dtype}")
     if not (abs(array) < 2**31).all():
-        raise ValueError(f"{name} contains {array.ravel()[np.argmax(abs(array))]}, out of range")
+        largest = array.ravel()[np.argmax(abs(array))]
+        raise ValueError(f"{name} contains {largest}, expected integers between -2^31 and 2^31")
     return array.astype(np.int64)
 
 

@@ -94,7 +94,9 @@ def check_splits(splits, n_samples, cv):
                 )
             beyond = rows[(rows < -n_samples) | (rows >= n_samples)] if rows.dtype != bool else ()
             if len(beyond):
-                raise ValueError(f"split {i} of cv has row {beyond[0]} of {n_samples} samples")
+                raise ValueError(
+                    f"split {i} of cv has row {beyond[0]}, but X has {n_samples} samples"
+                )
 
 
 def warn_of_unscored(unscored, n_splits):

@@ -82,7 +82,7 @@ class Lines:
         if math.isnan(gap):
             logger.info("%s, pass %d: no duality gap", self.solver, n_passes)
             return
-        text = "%s, pass %d: estimated relative gap %.3e (wanted %.3e)"
+        text = "%s, pass %d: estimated relative gap %.3e (tol %.3e)"
         logger.info(text, self.solver, n_passes, gap, self.tol)
 
     def finish(self, n_passes, gap):

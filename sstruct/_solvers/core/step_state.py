@@ -27,7 +27,7 @@ def kept_steps(kept, problem):
     }
     n_steps = kept.get("n_steps")
     if type(n_steps) is not int or not 0 <= n_steps <= MOST_COUNTED:
-        raise ValueError(f"n_steps: {n_steps!r}, expected a count of samples")
+        raise ValueError(f"n_steps is {n_steps!r}, expected an integer from 0 to {MOST_COUNTED}")
     return {**found, "n_steps": n_steps}
 
 

@@ -335,7 +335,7 @@ INVALID = {
     "twice": ([{**ARCS, "arcs": [[0, 1], [0, 1]]}], [[0]], {}, r"contains \[0, 1\] twice"),
     "mixed": (
         [ARCS, {**ARCS, "features": sparse.csr_array(np.ones((2, 2)))}], [[0, 1]] * 2, {},
-        r"of X\[1\] is sparse, but of X\[0\] dense",
+        r"of X\[1\] is sparse, but that of X\[0\] is dense",
     ),
     "data frame": (
         [TWO], [pd.DataFrame([[0, "root"], [1, "obj"]])], {"labeled": True},

@@ -265,9 +265,9 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X: X[0], "X[0] is 3 parts"),
+        (lambda X: X[0], "X[0] is a tuple of 3 parts"),
         (lambda X: {0: X}, "X must be a list of graphs"),
-        (lambda X: [X[0], (1, 2, 3)], "X[1] is 3 parts, expected a tuple of 2 parts"),
+        (lambda X: [X[0], (1, 2, 3)], "X[1] is a tuple of 3 parts, expected a tuple of 2 parts"),
         (lambda X: of(X, 1, features=NODES[0]), "the node features of X[1] are a ndarray"),
         (lambda X: of(X, 1, features=NODES[:2]), "X[1] has node features of 2 types, expected 3"),
         (lambda X: of(X, 1, edges=[[0, 1]]), "the edges of X[1] are a list, expected a dict"),
@@ -409,7 +409,7 @@ def test_parts_are_as_all_samples_in_order(rng, solver):
         part = slice(first, first + 3)
         parts.partial_fit(X[part], y[part], classes)
     np.testing.assert_array_equal(parts.w_, whole.w_)
-    with pytest.raises(ValueError, match="is not the same as on the last call"):
+    with pytest.raises(ValueError, match="differs from the classes of the last call"):
         parts.partial_fit(X, y, [[0, 1, 2], [0, 1], [3]])
     with pytest.raises(ValueError, match="classes has labels of 2 types, expected 3"):
         parts.partial_fit(X, y, [[0, 1, 2], [0, 1]])
