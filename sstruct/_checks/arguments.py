@@ -41,7 +41,7 @@ def explains_arguments(cls: type[T]) -> type[T]:
 def _types(cls, annotations):
     """Return annotations that ``typing.get_type_hints`` evaluates in the module of each field.
 
-    The signature has strings, which are short, but it does not tell where they are defined.
+    The signature has strings, which are short, but not the modules in which they are defined.
     """
     fields_of = [(base.__module__, get_annotations(base)) for base in cls.__mro__]
     found = dict(annotations)

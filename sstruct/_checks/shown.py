@@ -8,10 +8,12 @@ __all__ = ["brief", "plain", "shortened"]
 
 
 class _Shown(Repr):
-    """A repr that never fails and does not compute anything.
+    """A short repr that does not format the entries of data frames and sparse matrices.
 
-    A pandas data frame would call the repr of its items, and the repr of a sparse matrix runs
-    compiled code on indices that have not been validated.
+    Objects with a shape are described by their type and shape: a pandas data frame would call the
+    repr of its items, and the repr of a sparse matrix runs compiled code on indices that have not
+    been validated. NumPy's arrays of numbers and strings, which shorten their repr themselves, and
+    other objects keep their repr, which is truncated; reprlib replaces a repr that raises.
     """
 
     def repr1(self, x, level):

@@ -33,7 +33,9 @@ class WeightChanges:
         return self.version
 
     def since(self, version):
-        """Return index and value of changes since a version; index None if all weights are smaller.
+        """Return the indices and values of changes since a version.
+
+        The index is None, and the values are all weights, if sending these takes less memory.
 
         Version 0 means all weights.
         """

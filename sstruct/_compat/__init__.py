@@ -28,7 +28,7 @@ __all__ = [
 
 
 def open_context(estimator, max_subtasks):
-    """Set up the callbacks of a fit; return the context of its task, and if there are callbacks."""
+    """Set up the callbacks of a fit; return its context, and whether there are callbacks."""
     context = estimator._init_callback_context(max_subtasks=max_subtasks)
     return context, bool(getattr(estimator, "_skl_callbacks", []))
 

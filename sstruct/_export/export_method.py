@@ -23,6 +23,8 @@ class ExportMixin:
         ValueError, TypeError
             If the path has another ending, or the model has terms that cannot be exported; the
             message names them.
+        ImportError
+            If the path ends in ``.onnx`` and onnx is not installed.
         NotFittedError
             Before a fit.
         FileNotFoundError

@@ -29,7 +29,7 @@ class ExportedModel:
     transitions : ndarray of shape (K, K) or None
     allowed_next, allowed_boundaries : ndarray of bool of shape (K, K) and (2, K), or None
     vectorizer : dict or None
-        How names of features are made of feature dicts.
+        How feature dicts are converted to names of features.
     center, scale : ndarray of shape (F,) or None
         A feature x is replaced by (x - center) / scale.
     """

@@ -107,8 +107,8 @@ def n_matches(first, last, found, tolerance):
     """Return the largest number of pairs of a true and a found change, at most `tolerance` apart.
 
     first, last, found : increasing lists of integers, intervals of the true changes
-    Each change belongs to at most one pair. O(length): of two sorted lists, matching the first
-    entries that are near enough is optimal.
+    Each change belongs to at most one pair. The time is linear, since the lists are sorted: pairing
+    the first entries that are close enough is optimal.
     """
     i = j = count = 0
     while i < len(first) and j < len(found):

@@ -18,7 +18,7 @@ def parse_class_scores(class_scores):
     Raises
     ------
     TypeError, ValueError
-        If the parameter has none of its forms.
+        If the parameter has none of the valid forms.
     """
     weight, columns = "scale", class_scores
     if isinstance(columns, tuple):

@@ -13,7 +13,7 @@ AUTO_BINS = 2 ** np.arange(11)
 
 
 def duration_bins(bins):
-    """Return the smallest duration of each bin as int64, or None; "auto" are powers of 2."""
+    """Return the smallest duration of each bin as int64, or None; powers of 2 for "auto"."""
     if bins is None:
         return None
     if isinstance(bins, str) and bins == "auto":
@@ -36,7 +36,7 @@ def duration_limits(least, most, labels):
     Parameters
     ----------
     least, most : int, list of K integers, or dict by label
-        None is no maximum. Labels that a dict does not have have no limit.
+        None means no maximum. Labels that are missing in a dict have no limit.
     labels : list of K labels
     """
     limits = np.array([

@@ -20,7 +20,7 @@ BINARIZER = (
 
 
 def is_indicator(y):
-    """Return True if y is a matrix with a column for each label; a single one must be binary."""
+    """Return True if y is a matrix with a column for each label; a single column must be binary."""
     if sparse.issparse(y):
         return True
     if isinstance(y, range) or (isinstance(y, list | tuple) and range in map(type, y)):

@@ -399,7 +399,7 @@ def check_reserved(structure, classes, codes=None, place=None):
 
 
 def _reserved(classes):
-    """Return the index of the first reserved class, or None, and whether an error is certain."""
+    """Return the index of the first reserved class, or None, and whether it cannot be a class."""
     if classes.dtype.kind in "UO":
         for k, label in enumerate(classes.tolist()):
             bare = label.strip("<>[](){}_|").lower() if isinstance(label, str) else ""

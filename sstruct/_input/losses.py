@@ -17,8 +17,8 @@ LABEL_SET_NAMES = (*NAMES, "asymmetric")
 OF_SEGMENTS = ("segments", "boundaries")
 SEGMENT_NAMES = (*NAMES, *OF_SEGMENTS)
 # Cost of a missed label with loss="asymmetric"; a false label costs 1. Labels are then predicted if
-# their probability is at least 1/3, the optimal threshold for an F1 score of 2/3: it is half the
-# score.
+# their probability is at least 1/3. The threshold that maximizes an F1 score is half the largest
+# score, so this one is optimal for a score of 2/3.
 MISSED = 2.0
 
 

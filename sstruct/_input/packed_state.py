@@ -13,8 +13,8 @@ import numpy as np
 KEY = "_packed_names"  # key of the packed names in a state
 SPARSE = "_sparse_weights"  # key of the nonzeros of weights
 SEPARATOR = b"\xff"  # does not occur in UTF-8
-# At least this many weights are stored as nonzeros, if there are so many of them for each nonzero.
-# The upper limit bounds the memory that a damaged file can request.
+# Weights are stored as nonzeros if there are at least LEAST_WEIGHTS of them, and from 2 to 64 for
+# each nonzero. The upper limit bounds the memory that a damaged file can request.
 LEAST_WEIGHTS = 4096
 PER_NONZERO = 2, 64
 

@@ -80,10 +80,10 @@ class NoNodesError(ValueError):
 class Nodes:
     """Concatenated feature rows of all structures.
 
-    ``form`` is the format of the input, which predictions have too: ``"ragged"`` (lists, object
-    arrays, Sequences), ``"stacked"`` (one array (n, L, F)) or ``"rows"`` (2-D: structures of one
-    node). ``sample_shape`` is the shape of the nodes of a stacked sample. Samples may be empty;
-    consecutive offsets are equal then.
+    ``form`` is the format of the input and of predictions: ``"ragged"`` (lists, object arrays,
+    Sequences), ``"stacked"`` (one array (n, L, F)) or ``"rows"`` (2-D: structures of one node).
+    ``sample_shape`` is the shape of the nodes of a stacked sample. An empty sample has two equal
+    consecutive offsets.
     """
 
     flat: object
@@ -124,7 +124,7 @@ class Nodes:
 
 @dataclass(frozen=True)
 class ExpectedInput:
-    """What X must be like.
+    """The properties that X must have.
 
     Attributes
     ----------
@@ -135,7 +135,8 @@ class ExpectedInput:
     feature_names : ndarray of str or None
         Names of the features in the fit, if they had names.
     one_sample : str or None
-        Description of X with one sample, if the fit had no 2-D X; 2-D X is then an error.
+        Description of X with one sample, if the estimator was not fitted on 2-D X; 2-D X is then an
+        error.
     """
 
     estimator_name: str
@@ -160,8 +161,8 @@ def pack_nodes(expected, X, *, numeric=True):
     expected : ExpectedInput
     X : as passed to ``fit`` or ``predict``
     numeric : bool
-        If False, all dtypes are accepted, and None is returned for 2-D input, which is left to the
-        caller.
+        If False, all dtypes are accepted, and None is returned for 2-D input, which the caller
+        must handle.
     """
     is_list_of_arrays = starts_with_array(X)
     if not is_list_of_arrays:

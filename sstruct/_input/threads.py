@@ -18,7 +18,7 @@ _has_workers = None
 
 
 def check_n_jobs(n_jobs):
-    """Raise unless a number of jobs, not None, is a nonzero integer within limits."""
+    """Raise unless n_jobs, which must not be None, is a nonzero integer within limits."""
     check_number("n_jobs", n_jobs, whole=True, least=-MOST_JOBS)
     if n_jobs == 0 or n_jobs > MOST_JOBS:
         expected = "1 or more, or -1 for all cores" if n_jobs == 0 else f"at most {MOST_JOBS}"

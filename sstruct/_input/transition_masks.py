@@ -349,7 +349,7 @@ def _have_labelings(codes, offsets, samples, edge_mask, boundary_mask):
 def _check_known(i, codes, edge_mask, boundary_mask, classes):
     """Raise an error if the known labels of a sequence are impossible, node by node.
 
-    Sequences without any labeling before the first known label are left to the decoder.
+    The decoder raises an error for sequences without any labeling before the first known label.
     """
     names, last = classes.tolist(), -1
     reached = np.ones(len(names), dtype=bool) if boundary_mask is None else boundary_mask[0]

@@ -115,7 +115,8 @@ def pooled_curve(scores, sets, weights):
 def best_cut(scores, gains):
     """Return the threshold with the largest sum of gains of the scores above it.
 
-    The highest one of several; the largest score if no sum is positive.
+    Among equally good thresholds, the highest one is returned; if no sum is positive, the largest
+    score.
     """
     order = np.argsort(-scores, kind="stable")
     scores, sums = scores[order], np.cumsum(gains[order])
@@ -152,8 +153,7 @@ class LabelThresholds:
     def best(self, scoring, strength):
         """Return one threshold per label.
 
-        strength : weight of positive rows, with the average numbers above each threshold, that are
-            added to the rows of each label
+        strength : weight of the average positive rows that are added to the rows of each label
         """
         on = self._on + strength * self._average[0]
         above = self._above + strength * self._average[1]
@@ -177,7 +177,8 @@ class LabelThresholds:
 def sample_thresholds(shared, scores, sets, weights):
     """Increase the sample F1 score by changing the threshold of one label at a time.
 
-    Each one is the best one given the others, at the end up to ``MOST_SWEEPS``.
+    In the end, each threshold is the best one given the others, unless this requires more than
+    ``MOST_SWEEPS`` sweeps.
     """
     thresholds = np.full(scores.shape[1], shared)
     predicted = scores > shared
@@ -231,7 +232,7 @@ def choose_thresholds(scoring, scores, sets, weights, parts, consistent):
     -------
     thresholds : ndarray of shape (K,)
     score, untuned : float
-        Of the rule, with thresholds from other parts, and of thresholds of 0.
+        F1 scores of the chosen rule, with thresholds from the other parts, and of thresholds of 0.
     """
     names, part_of_row = np.unique(parts, return_inverse=True)
     rules = tuned_thresholds(scoring, scores, sets, weights)
@@ -254,7 +255,7 @@ def choose_thresholds(scoring, scores, sets, weights, parts, consistent):
 
     found = [measured(rule) for rule in range(len(rules))]
     best = int(np.argmax(found))
-    # A few parts estimate the error badly, but include that of the thresholds.
+    # The estimate from a few parts is inaccurate, but includes the error of the thresholds.
     rows = np.arange(len(sets)) % min(ROW_GROUPS, len(sets))
     error = max(standard_error(rows), standard_error(part_of_row))
     if found[best] - found[0] <= LEAST_ERRORS * error:

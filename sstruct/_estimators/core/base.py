@@ -112,7 +112,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         names = parameter_names(kind)
         try:
             parameters = dict(zip(names, map(state.__getitem__, names)))
-        except KeyError:  # a default of the class, or the file of a model lacks a parameter
+        except KeyError:  # a parameter is a default of the class, or missing in the file of a model
             check_parameters(self, state)
             parameters = {k: state[k] if k in state else getattr(kind, k) for k in names}
         return self._structure_class(kind.__name__, parameters)
@@ -305,10 +305,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         X, y : as in ``fit``
             New samples, with the same features as in earlier calls.
         classes : array-like, optional
-            All labels that can occur in later calls, sorted. Required in the first call, unless the
+            All labels that can occur in later calls. Required in the first call, unless the
             parameter `classes` is set, and optional in later ones. :class:`MultilabelSSVM` requires
-            it only if samples have one label each. Not supported by :class:`TreeSSVM` and
-            :class:`StructuredSVM`.
+            it only if samples have one label each. Not supported by estimators without the
+            parameter `classes`, such as :class:`TreeSSVM` and :class:`StructuredSVM`.
         sample_weight : as in ``fit``
             Factor of the step of each sample; ``fit`` with ``"ssg"`` divides it by the mean weight.
 
@@ -365,9 +365,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             One row per weight, in the order of ``w_``, with the columns
 
             kind
-                The group of weights, an attribute name without its ending: coef, intercept, start,
-                end, edge, edge_feature, type (``type_coef_``), w; or class_scores, the weight of
-                the class scores, whose columns are not in coef.
+                The group of weights, usually an attribute name without its ending, such as coef,
+                intercept, start, edge, or type for ``type_coef_``; w for :class:`StructuredSVM`;
+                class_scores for the weight of the class scores, whose columns are not in coef.
             label, next_label or other_label
                 The label, or the pair of neighboring or interacting labels. In ``edge_coef_`` of
                 chains, next_label follows label. With ``pairwise="directed"``, label belongs to the

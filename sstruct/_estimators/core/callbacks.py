@@ -31,9 +31,9 @@ class Callback:
         Parameters
         ----------
         estimator : estimator
-            The one in its fit.
+            The estimator that is being fitted.
         context : object
-            The callback context, as scikit-learn makes it, of the fit.
+            scikit-learn's callback context of the fit.
         """
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
@@ -42,9 +42,9 @@ class Callback:
         Parameters
         ----------
         estimator : estimator
-            The one in its fit.
+            The estimator that is being fitted.
         context : object
-            The callback context, as scikit-learn makes it, of the fit or the pass.
+            scikit-learn's callback context of the fit or the pass.
         """
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
@@ -53,9 +53,9 @@ class Callback:
         Parameters
         ----------
         estimator : estimator
-            The one in its fit.
+            The estimator that is being fitted.
         context : object
-            The callback context, as scikit-learn makes it, of the pass or the fit.
+            scikit-learn's callback context of the pass or the fit.
 
         Returns
         -------
@@ -69,9 +69,9 @@ class Callback:
         Parameters
         ----------
         estimator : estimator
-            The one in its fit.
+            The estimator that is being fitted.
         context : object
-            The callback context, as scikit-learn makes it, of the fit.
+            scikit-learn's callback context of the fit.
         """
 
 
@@ -87,9 +87,9 @@ class FunctionCallback(Callback):
         Parameters
         ----------
         estimator : estimator
-            The one in its fit.
+            The estimator that is being fitted.
         context : object
-            The callback context, as scikit-learn makes it, of the pass or the fit.
+            scikit-learn's callback context of the pass or the fit.
 
         Returns
         -------
@@ -165,9 +165,9 @@ class GapMonitor(Callback):
         Parameters
         ----------
         estimator : estimator
-            The one in its fit.
+            The estimator that is being fitted.
         context : object
-            The callback context, as scikit-learn makes it, of the fit.
+            scikit-learn's callback context of the fit.
         """
         self._open[id(estimator)] = rows = []
         self._fits.append(rows)
@@ -178,9 +178,9 @@ class GapMonitor(Callback):
         Parameters
         ----------
         estimator : estimator
-            The one in its fit.
+            The estimator that is being fitted.
         context : object
-            The callback context, as scikit-learn makes it, of the pass or the fit.
+            scikit-learn's callback context of the pass or the fit.
 
         Returns
         -------
@@ -203,9 +203,9 @@ class GapMonitor(Callback):
         Parameters
         ----------
         estimator : estimator
-            The one in its fit.
+            The estimator that is being fitted.
         context : object
-            The callback context, as scikit-learn makes it, of the fit.
+            scikit-learn's callback context of the fit.
         """
         del self._open[id(estimator)]
 

@@ -25,8 +25,7 @@ INTEGER = np.iinfo(np.int64).max
 # The state exported by solvers, and the planes of user-defined structures.
 WARM = {
     "fingerprint": Text(),
-    # These attributes are missing in pickles of versions that did not support added samples; see
-    # `check_continues`.
+    # Missing in pickles of versions that did not support added samples; see `check_continues`.
     "n_samples": Number(whole=True, least=1, most=INTEGER, optional=True),
     "lam": Number(positive=True),
     "block_weight": Array(dtype=np.float64, shape=("blocks",), least=0),

@@ -31,7 +31,7 @@ def constant_prediction(structure, training, w):
     problem, classes = training.problem, training.attributes.get("classes_")
     if isinstance(problem, PartitionedBlocks) or not isinstance(classes, np.ndarray):
         return None
-    if training.completed:  # the labels of one of many rounds
+    if training.completed:  # one of the many fits of LatentSSVM
         return None
     while isinstance(problem, WrappedProblem):
         problem = problem.problem

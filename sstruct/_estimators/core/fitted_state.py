@@ -74,7 +74,7 @@ class Field:
 
     def expected(self):
         """Describe the valid values."""
-        return "one"
+        return "a value"
 
     def check(self, value, name, sizes):
         """Raise Unexpected if a value is invalid; add the sizes that it defines to `sizes`."""
@@ -296,8 +296,8 @@ class Of(Field):
 
 
 def check_array(value, name, expected):
-    """Raise unless a value is a plain array backed by enough memory."""
-    # Subclasses are rejected: masked arrays and matrices have other indexing rules.
+    """Raise Unexpected unless a value is an ndarray or a memmap."""
+    # Other subclasses are rejected: masked arrays and matrices have other indexing rules.
     if type(value) not in (np.ndarray, np.memmap):
         refuse(name, value, expected)
 
@@ -336,9 +336,9 @@ class FittedState:
 
     @cached_property
     def compared(self):
-        """The attributes that tell whether a validated state has changed.
+        """Names of the attributes that show whether a validated state has changed.
 
-        Objects that validate themselves are left out: references to them may form a cycle.
+        Objects that validate themselves are excluded: references to them may form a cycle.
         """
         return [name for name, each in self.fields.items() if not isinstance(each, Of)]
 
@@ -368,8 +368,8 @@ class FittedState:
 
 
 # By id: a weak reference to an object, its attributes when it was last validated, and a dict of
-# values computed from these. The callbacks of weak references must not be Python functions: a
-# Ctrl-C that arrives in one is lost.
+# values computed from the attributes. The callbacks of weak references must not be Python
+# functions: a Ctrl-C that arrives in one is lost.
 _validated = {}
 
 

@@ -102,7 +102,7 @@ def _at_random(structure, samples):
 
 
 def class_numbers(y):
-    """Return a number for the label of each sample; None if labels are invalid, see ``fit``."""
+    """Return a number for the label of each sample; None if labels are not hashable."""
     numbers = {}
     try:
         labels = y.tolist() if isinstance(y, np.ndarray) else y

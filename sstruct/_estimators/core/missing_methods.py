@@ -75,8 +75,7 @@ def no_probabilities(owner):
 def only_for_sequences(owner):
     """Return the reason for the missing ``predict_top_k``."""
     return (
-        "the k best outputs are computed only for ChainSSVM and SegmentSSVM. predict returns the "
-        "best output"
+        "only ChainSSVM and SegmentSSVM compute the k best outputs; predict returns the best output"
     )
 
 

@@ -128,7 +128,7 @@ class PartOfFit:
         return np.asarray(self.problem.norms(), dtype=np.float64)
 
     def start(self, *setup):
-        """Make the dual state."""
+        """Create the dual state."""
         self.rounds = part_of(self.problem, self.block_weight, *setup)
 
     def advance(self, *news):
@@ -227,7 +227,7 @@ def parted_training(structure, samples, validation):
 
 
 def _is_left_out(fact):
-    """Whether a partition has no labeled node and takes no part in the fit."""
+    """Whether a partition has no labeled node and is not used in the fit."""
     return isinstance(fact, NoNodesError)
 
 

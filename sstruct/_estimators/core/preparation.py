@@ -138,7 +138,7 @@ def pack_training(structure, samples, completion=None, model=None):
 
 
 def resolve_lam_and_scale(structure, total_weight, scale=None, model=None):
-    """Return lam and the size of pairwise features, which is None for models without it.
+    """Return lam and pairwise_scale as numbers; the latter is None for models without it.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def resolve_lam_and_scale(structure, total_weight, scale=None, model=None):
         lam = 0.0
     elif not isinstance(lam, str):
         lam = float(lam)
-    elif scale is None:  # nothing is known about the features of user-defined structures
+    elif scale is None:  # without statistics of the features, such as for user-defined structures
         lam = 1 / total_weight
     else:
         slack = structure.rescaling == "slack"

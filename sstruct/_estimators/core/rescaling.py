@@ -8,7 +8,7 @@ from sstruct._estimators.core.training import Quality
 from sstruct._problems.slack._slack_problem import SlackProblem
 
 SEARCHES = ("auto", "angular", "bisecting", "binary")
-# By decoder: the name of the decoder that maximizes loss times score directly.
+# By decoder: the name of the search that maximizes loss times score directly.
 DIRECT = {
     "viterbi": "error table",
     "max-sum": "error table",

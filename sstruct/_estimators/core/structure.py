@@ -128,7 +128,7 @@ class Structure:
     # Methods to implement -------------------------------------------------------------------------
 
     def pack(self, X, model=None):
-        """Validate X and return samples in the form that the other methods take.
+        """Validate X and return packed samples, the input of the other methods.
 
         model : FittedModel whose features X must have; None in a fit from scratch
         """

@@ -77,11 +77,11 @@ class Inference:
     search: str | None = None
 
     def __str__(self):
-        worth = ["LP relaxation"] if self.relaxed else []
+        properties = ["LP relaxation"] if self.relaxed else []
         if self.quality is not Quality.EXACT or not self.relaxed:
-            worth.append(self.quality.value)
+            properties.append(self.quality.value)
         name = self.decoder if self.search is None else f"{self.decoder}, {self.search}"
-        return f"{name} ({', '.join(worth)})"
+        return f"{name} ({', '.join(properties)})"
 
 
 @dataclass
@@ -170,7 +170,7 @@ class Training:
         return self.sample_weight / self.total_weight
 
     def set_lam_and_scale(self, lam, pairwise_scale):
-        """Set `lam` and `pairwise_scale`, which is None for a model without such a parameter."""
+        """Set `lam` and `pairwise_scale`, which is None for models without this parameter."""
         self.lam = self.solver_lam = lam
         if pairwise_scale is not None:
             self.pairwise_scale = self.attributes["pairwise_scale_"] = pairwise_scale

@@ -190,9 +190,9 @@ class MILPOracle(BaseEstimator):
     Parameters
     ----------
     mip_rel_gap : float, default=0.0
-        HiGHS stops when the difference between the bound and the best labeling found is at most
-        this part of its value. With a gap of 0.01 or more, training is often faster, and reaches
-        a correspondingly larger duality gap.
+        HiGHS stops when the difference between its bound and the value of the best labeling found
+        is at most this fraction of the value. With a gap of 0.01 or more, training is often faster,
+        and reaches a correspondingly larger duality gap.
     max_time : float or None, default=None
         Time limit of one program in seconds. Results then depend on the speed of the machine.
     max_nodes : int or None, default=None
@@ -210,7 +210,8 @@ class MILPOracle(BaseEstimator):
     In training, a labeling that was found before the limit and is worse than the true one is
     replaced by the true one. In ``predict``, an error is raised if none was found.
 
-    HiGHS cannot be interrupted by Ctrl-C: with `max_time`, an interruption waits at most so long.
+    HiGHS cannot be interrupted by Ctrl-C: an interruption waits for the current program, at most
+    `max_time` seconds if it is set.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""OracleSamples of StructuredSVM: local lists, or partitions on a cluster."""
+"""Samples of StructuredSVM: local lists, or partitions on a cluster."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class CallOptions:
 
 
 class OracleSamples:
-    """OracleSamples and their true labelings, as lists.
+    """Samples and their true labelings, as lists.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class OracleSamples:
 
 
 class OraclePartitions:
-    """OracleSamples on a cluster: see `StructuredSVM.fit`."""
+    """Samples in partitions on a cluster: see `StructuredSVM.fit`."""
 
     def __init__(self, X, y):
         if in_task():

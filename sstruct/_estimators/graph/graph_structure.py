@@ -143,8 +143,9 @@ class GraphStructure(NodeStructure):
         losses change when samples are added, a warm start requires the labelings instead.
         """
         solver = self.solvers.get(self.chosen_solver.name)
+        # Partitions must decode in the same way, and these solvers do not score labelings again.
         if self.is_part or (solver is not None and solver.supports_partial_fit):
-            return problem  # partitions must decode in the same way, and score nothing twice
+            return problem
         if self.last_fit is not None:
             return ExplicitProblem(problem) if self.last_fit._keeps_planes else problem
         weights = self.loss, self.class_weight

@@ -95,7 +95,7 @@ class LatentFit:
             )
 
     def check_given(self, *given):
-        """Raise if parameters, also of the estimators, are out of range or data nested too deep."""
+        """Raise if a parameter, also of an estimator, is invalid, or data are nested too deeply."""
         self.check()
         check_given(self.estimator._structure(), *given)
         if self.init is not None:

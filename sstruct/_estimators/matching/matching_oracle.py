@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 from sstruct._problems.core.weight_layout import WeightLayout, dense_block
 
-# Time of a call in nanoseconds, of ten rows and columns.
+# Time of a call in nanoseconds for ten rows and columns.
 WORK = 1e5
 
 

@@ -19,9 +19,9 @@ CHANGE_STATE = BASE_STATE.extended(
     {
         "n_features_in_": Number(whole=True, least=1, size="F"),
         "feature_names_in_": Labels(size="F", strings=True, optional=True),
-        # The meaning of w_ must not change if a parameter is set after the fit.
         # Only if durations have weights.
         "duration_bins_": Array(dtype=np.int64, shape=("bins",), least=1, optional=True),
+        # The meaning of w_ must not change if a parameter is set after the fit.
         "_costs": Array(dtype=np.int32, shape=("costs",), least=0, most=len(COSTS) - 1),
         "_durations": Array(dtype=np.int64, shape=(2, 1), least=1),
         "_scaled": Flag(),

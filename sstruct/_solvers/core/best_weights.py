@@ -64,7 +64,7 @@ class BestWeights:
         Raises
         ------
         ValueError
-            Names the field.
+            If a field is invalid; the message names it.
         """
         scores = kept_array(arrays, f"history_{COLUMN}", np.float64)
         w = problem.without_padding(

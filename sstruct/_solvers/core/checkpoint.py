@@ -168,7 +168,7 @@ class Checkpoint:
                     raise ValueError("'notes' is not a dict")
             except MemoryError:
                 raise
-            except Exception as error:  # any error of these two on foreign bytes
+            except Exception as error:  # zipfile and json raise many types for other files
                 raise self.damaged(error) from error
         if notes.pop("format", None) != FORMAT:
             raise ValueError(
@@ -336,7 +336,7 @@ def note(notes, name, kind, most=math.inf):
     Raises
     ------
     ValueError
-        Names the note.
+        If the value is missing or invalid; the message names it.
     """
     value = notes.get(name)
     if type(value) is not kind or not 0 <= value <= most:

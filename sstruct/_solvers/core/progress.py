@@ -12,7 +12,7 @@ class Bar:
     """A bar that fills as the logarithm of the relative gap falls to `tol`, and never moves back.
 
     It is full only once the fit has converged, because gaps between certificates are estimates.
-    If there is no gap (NaN), it fills in proportion to the number of passes.
+    Without a gap (NaN), it fills in proportion to the number of passes, up to `max_iter`.
     """
 
     ALMOST = 0.99  # limit while the gap is only an estimate

@@ -66,7 +66,7 @@ class Rounding:
         self.measure()
 
     def measure(self):
-        """Read the sizes of scores from the problem, also after they have changed."""
+        """Read the sizes of scores from the problem; call it again after they have changed."""
         norms = self.problem.norms()
         with np.errstate(over="ignore"):
             self.size = 0.0 if norms is None else float(np.dot(self.block_weight, norms))

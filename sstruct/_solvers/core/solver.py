@@ -102,7 +102,7 @@ class Setup:
         Factor of the step on each block, for solvers that make one step per block. None means
         `block_weight`, scaled to mean 1.
     online : bool
-        Whether these are only some of the samples, so that there is no objective to certify.
+        Whether the problem has only some of the samples, so that there is no objective to certify.
     held_out : BestWeights or None
         Selection of the best weights, for solvers that support `early_stopping`.
     """
@@ -433,7 +433,7 @@ class Solver:
     def _restore_best(self, status):
         """Restore the weights with the best score if the fit has ended; return the final status.
 
-        The newest row of the history then has their certificate.
+        The newest row of the history then has the certificate of these weights.
         """
         if status is None or self.held_out is None or self.held_out.w is None:
             return status

@@ -17,7 +17,7 @@ def kept_steps(kept, problem):
     Raises
     ------
     ValueError
-        Names the field.
+        If a field is invalid; the message names it.
     """
     if kept is None:
         return {}

@@ -22,7 +22,7 @@ def kept_dual_weights(kept, n_blocks=None):
     Raises
     ------
     ValueError
-        Names the field.
+        If a field is invalid; the message names it.
     """
     alpha = kept_array(kept, "alpha", np.float64, least=0)
     if n_blocks is None:
@@ -48,7 +48,7 @@ def kept_warm_start(warm):
     Raises
     ------
     ValueError
-        Names the field.
+        If a field is invalid; the message names it.
     """
     if not isinstance(warm, dict):
         raise ValueError(f"expected a dict, found {type(warm).__name__}")

@@ -387,7 +387,8 @@ class FrankWolfeFit(Solver):
     def _evaluate(self, last_iterate):
         """Rebuild w from the working sets, against drift, and compute the primal.
 
-        It is computed at w if `last_iterate` is true or there is no average, and at the average.
+        The primal is computed at the average, if there is one, and at w if `last_iterate` is true
+        or there is no average.
         """
         self.problem.set_slack(self._slack())
         try:

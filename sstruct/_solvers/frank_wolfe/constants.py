@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Constants:
-    """Constants that the papers choose by hand, with the values of a fit.
+    """Constants that the papers choose by hand, with the values that fits use.
 
     Attributes
     ----------
@@ -15,7 +15,7 @@ class Constants:
         gap of 0.01 took 0.70 to 1.02 of the time with 2 instead of 10 (median 0.89), and 0.73 to
         1.09 of the passes: every approximate visit scores unused labelings too.
     max_working_set : int
-        N of [S15]: from this number of labelings of a block on, new ones replace unused ones.
+        N of [S15]: a block with this number of labelings replaces unused ones by new ones.
     max_approximate_passes : int
         M of [S15]: largest number of approximate passes between two exact ones.
     full_pass_every : int

@@ -9,9 +9,10 @@ from sstruct._problems.core.kept_arrays import MOST_COUNTED
 from sstruct._solvers.core.checkpoint import note
 
 # A visit does not see the moves of the visits before it that run concurrently (`_visits`); their
-# number is its lag. If blocks are strongly coupled, such visits gain less together than each
-# expects: on OCR letters and EWT tags 0.95, 0.89 and 0.85 of it with a lag of one, two and three,
-# on CoNLL-2000 0.97, 0.93 and 0.91, on Yeast 0.73, 0.45 and less than zero. Fits then take 1.00,
+# number is its lag. If blocks are strongly coupled, the gain of concurrent visits is less than the
+# sum of the gains that they expect: on OCR letters and EWT tags 0.95, 0.89 and 0.85 of the sum with
+# a lag of one, two and three, on CoNLL-2000 0.97, 0.93 and 0.91, on Yeast 0.73, 0.45 and less than
+# zero. Fits then take 1.00,
 # 1.01 to 1.05 and 1.04 to 1.10 of the work of sequential visits, on CoNLL-2000 1.01 with a lag of
 # three, on Yeast 1.00 with a lag of one and a large multiple with more
 # (benchmarks/notes/machines.md).
@@ -29,7 +30,7 @@ NEWEST = 0.25
 MOST_ALONE = 0.45
 MOST_LOSS = 0.12
 LITTLE_LOSS = 0.08
-# Measuring the dual reads v once; it is done after this many times the work of that.
+# Measuring the dual reads v once, so the dual is measured only after this many times as much work.
 UPDATE_EVERY = 4
 
 
