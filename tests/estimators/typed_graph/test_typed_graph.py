@@ -265,7 +265,7 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X: X[0], "X[0] is a tuple of 3 parts"),
+        (lambda X: X[0], "X[0] is a list of 3 parts"),
         (lambda X: {0: X}, "X must be a list of graphs"),
         (lambda X: [X[0], (1, 2, 3)], "X[1] is a tuple of 3 parts, expected a tuple of 2 parts"),
         (lambda X: of(X, 1, features=NODES[0]), "the node features of X[1] are a ndarray"),
