@@ -112,8 +112,8 @@ def _graph_items(X):
     for i, item in enumerate(X):
         if not _is_graph(item) or not 2 <= len(item) <= len(PARTS):
             kind = type(item).__name__
-            found = f"{kind} of {len(item)} parts" if _is_graph(item) else kind
-            raise ValueError(f"X[{i}] is a {found}, expected a tuple of 2 to 4 parts: {PARTS}")
+            found = f"a {kind} of {len(item)} parts" if _is_graph(item) else f"of type {kind}"
+            raise ValueError(f"X[{i}] is {found}, expected a tuple of 2 to 4 parts: {PARTS}")
     return X
 
 

@@ -150,8 +150,9 @@ def _check_parts(item, i, n_types):
     """Raise unless a sample is a list of features, one for each type, and a dict of edges."""
     if not isinstance(item, tuple | list) or not is_sized(item) or len(item) != 2:
         kind = type(item).__name__
-        found = f"{kind} of {len(item)} parts" if isinstance(item, tuple | list) else kind
-        raise ValueError(f"X[{i}] is a {found}, expected a tuple of 2 parts: {GRAPH}")
+        is_list = isinstance(item, tuple | list)
+        found = f"a {kind} of {len(item)} parts" if is_list else f"of type {kind}"
+        raise ValueError(f"X[{i}] is {found}, expected a tuple of 2 parts: {GRAPH}")
     features, edges = item
     if not isinstance(features, list | tuple) or not is_sized(features) or len(features) == 0:
         raise TypeError(

@@ -278,7 +278,7 @@ def test_clones_share_the_prior(old_and_new):
     for copy in (clone(model), clone(make_pipeline(FunctionTransformer(), model))[-1]):
         assert copy.prior is old
     assert set(model.get_params()) == set(ChainSSVM().get_params())
-    with pytest.raises(ValueError, match="prior__lam is a parameter of a fitted model"):
+    with pytest.raises(ValueError, match="prior__lam is a parameter of the prior, a fitted"):
         model.set_params(prior__lam=3)
     assert "ChainSSVM" in estimator_html_repr(model)
     assert "prior=ChainSSVM" in repr(model)
@@ -432,7 +432,7 @@ def test_priors_that_do_not_fit(old_and_new):
     pipeline = make_pipeline(FunctionTransformer(), old)
     assert "pass its last step" in error(TypeError, prior=pipeline)
     assert "set boundaries=True" in error(boundaries=False)
-    assert "is not the same as in the prior" in error(classes=[0, 1, 2, 3, 4])
+    assert "differs from those of the prior" in error(classes=[0, 1, 2, 3, 4])
     found = error(X=[x[:, :-1] for x in X])
     F = X[0].shape[1]
     assert f"X[0] has {F - 1} features" in found

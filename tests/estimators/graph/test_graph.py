@@ -373,7 +373,7 @@ EDGE = np.array([[0, 1]])
         ((np.full((2, 2), np.nan), EDGE), r"X\[1\] contains NaN or infinity at node 0"),
         ((np.ones(2), EDGE), r"X\[1\] has 1 dimensions, expected 2"),
         ((np.ones((2, 2)),), r"X\[1\] is a tuple of 1 parts, expected a tuple of 2 to 4 parts"),
-        (np.ones((2, 2)), r"X\[1\] is ndarray, expected a tuple"),
+        (np.ones((2, 2)), r"X\[1\] is of type ndarray, expected a tuple"),
         ((np.ones((2, 2)), EDGE, np.ones((2, 1))), r"X\[1\] have shape \(2, 1\), expected one row"),
         ((np.ones((2, 2)), EDGE, np.ones(1)), r"X\[1\] have shape \(1,\), expected one row"),
         ((np.ones((2, 2)), EDGE, np.ones((1, 3))), r"X\[1\] has 3 edge features, expected 1"),

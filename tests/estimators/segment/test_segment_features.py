@@ -166,7 +166,7 @@ def test_functions_of_segments_are_learned():
         (3, TypeError, "segment_features must be"),
         (["mean", 3], TypeError, "segment_features must be .* found 3"),
         (lambda x, a, b: np.zeros(3), ValueError, r"for X\[0\] has shape \(3, 1\), expected \(15,"),
-        (lambda x, a, b: np.full(len(a), np.nan), ValueError, "not finite"),
+        (lambda x, a, b: np.full(len(a), np.nan), ValueError, "contains nan in row 0"),
         (lambda x, a, b: np.full(len(a), "a"), TypeError, "expected numbers"),
         (lambda x, a, b: np.zeros((len(a), 0)), ValueError, "a row for each segment"),
         (lambda x, a, b: np.zeros((len(a), len(x))), ValueError, r"X\[1\] has 3 columns, but 5"),
