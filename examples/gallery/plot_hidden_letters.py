@@ -42,7 +42,8 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend()
 plt.show()
 
-# %% With up to 70 % hidden labels, completed dates are almost as useful as fully labeled ones.
+# %%
+# With up to 70 % hidden labels, completed dates are almost as useful as fully labeled ones.
 # Splitting loses most transitions, because the labels of two neighbors are rarely both known. With
 # 90 % hidden labels, too many completions are wrong, and the model learns these errors; then
 # splitting is better.

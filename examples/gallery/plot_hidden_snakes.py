@@ -42,7 +42,8 @@ def picture(is_snake):
     return colors, parts
 
 
-# %% The features of a cell are the colors around it. The features of an edge between neighbors are
+# %%
+# The features of a cell are the colors around it. The features of an edge between neighbors are
 # both colors, by direction, and the features of an edge from a cell to the picture are the colors
 # around the cell. The features of the picture are counts of colors, from which it cannot be decided
 # whether there is a snake.
@@ -66,7 +67,8 @@ X = [graph(colors) for colors, _ in pictures]
 y = [[parts.ravel(), ["snake" if parts.any() else "none"]] for _, parts in pictures]
 train, test = slice(200), slice(200, None)
 
-# %% The node of the picture is connected to all cells. Moves of the decoder that change either
+# %%
+# The node of the picture is connected to all cells. Moves of the decoder that change either
 # cells or the picture can reach poor local optima, so the cells are decoded for each label of the
 # picture. Decoding is approximate (see ``inference_``), and training takes seconds.
 

@@ -48,6 +48,7 @@ wrong = [f"{100 * errors[n]:.1f} %" for n in (1, 5)]
 fig.suptitle(f"Test errors: {wrong[0]} with one state per label, {wrong[1]} with five")
 plt.show()
 
-# %% They do: each state corresponds to one digit, all ten digits are found, and three of four
+# %%
+# They do: each state corresponds to one digit, all ten digits are found, and three of four
 # errors are avoided. The states are initialized by clustering the images of each label; the
 # following rounds adapt them to separate the two labels.

@@ -84,5 +84,5 @@ fig.colorbar(image, label="Weight of the pair")
 plt.show()
 
 # %%
-# A sure decision on one topic helps with the others. :doc:`/tutorials/plot_label_sets` also uses a
-# hierarchy of topics, and :doc:`/how_to/label_sets` has many labels.
+# A confident prediction of one topic helps with the others. :doc:`/tutorials/plot_label_sets` also
+# uses a hierarchy of topics, and :doc:`/how_to/label_sets` has many labels.

@@ -40,7 +40,8 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend()
 plt.show()
 
-# %% They do: the chain makes about half as many errors. All dates are in 1998 and 1999, and the
+# %%
+# They do: the chain makes less than half as many errors. All dates are in 1998 and 1999, and the
 # largest gain is in the last digit of the year, which can only be 8 or 9. The remaining errors are
 # mostly in the last digits of month and day, where almost all digits are possible. The chain models
 # pairs of marks, but not their positions, so there is no gain in the second digit, which is always

@@ -53,7 +53,8 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend()
 plt.show()
 
-# %% No: at the values of ``lam`` chosen by cross-validation, the difference is smaller than the
+# %%
+# No: at the values of ``lam`` chosen by cross-validation, the difference is smaller than the
 # variation between test sets. Slack rescaling requires a smaller ``lam``, because violations are
 # multiplied by the loss, which is the fraction of wrong marks.
 

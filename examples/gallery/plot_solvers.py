@@ -25,7 +25,8 @@ solvers = {
     "mp-bcfw: cached labelings (default)": MPBCFW(certificate_every=1),
 }
 
-# %% Certificates are computed after each pass, for the figure. Two of the three solvers would
+# %%
+# Certificates are computed after each pass, for the figure. Two of the three solvers would
 # exceed the limit of 300 passes.
 
 fits = {}
@@ -40,6 +41,7 @@ ConvergenceDisplay.from_estimators(fits, ax=ax, x="oracle_calls")
 ax.set(xscale="log", title="Three solvers of the same problem")
 plt.show()
 
-# %% The default reaches a gap of 0.001 with about a seventh of the calls after which the second
+# %%
+# The default reaches a gap of 0.001 with about a seventh of the calls after which the second
 # solver has a gap of 0.03. It caches the labelings returned by the decoder, and makes cheap steps
 # over them between two passes. See :doc:`/explanation/solvers`.
