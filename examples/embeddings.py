@@ -5,7 +5,7 @@
 
 VECTORS.npz has the arrays ``words``, (n_words,), and ``vectors``, (n_words, n_features). The texts
 are those of CoNLL-2000, which `sstruct.datasets.fetch_conll2000` downloads. The manual explains
-the steps under "Labels on top of embeddings".
+the steps under "Embeddings of BERT and other encoders".
 """
 
 import argparse
