@@ -96,8 +96,8 @@ scores = {"chain": scores_of(list(chain.predict(X[test])))}
 # ---------
 #
 # :class:`~sstruct.SegmentSSVM` is the same model with durations. Each activity
-# has a weight for each bin of durations, and predictions satisfy the limits. They
-# are those of the segments in training, with some slack.
+# has a weight for each bin of durations, and predictions satisfy limits, which are
+# the shortest and longest durations in training, with some slack.
 
 durations = {name: [] for name in ACTIVITIES}
 for labels in y[train]:
@@ -154,8 +154,8 @@ for start, stop, activity, p in calibrated.predict_spans(X[test])[0]:
     print(f"{start / 2:5.1f} s to {stop / 2:5.1f} s: {activity:6} {p:.2f}")
 
 # %%
-# The mean probability of a segment's nodes tells which segments deserve a second
-# look. All errors are in the lower half.
+# The mean probability of the nodes of a segment shows which segments should be
+# checked. All errors are in the lower half.
 
 certainty, is_right = [], []
 found = zip(
