@@ -39,6 +39,7 @@ class AlignmentSSVM(BaseSSVM):
     sequences a and b, a bias c, and the scores o and e of opening and extending a gap. A gap g is a
     run of unaligned positions of one sequence, between two pairs or, unless alignments are local,
     at the ends. The alignment with the highest score is found exactly, by dynamic programming.
+    Scores are learned as in [7]_.
 
     Parameters
     ----------
@@ -71,9 +72,9 @@ class AlignmentSSVM(BaseSSVM):
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        larger scale than the others have less influence on V. The value is divided by the mean cost
+        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
+        LIBLINEAR is ``1 / (lam * n)``.
     loss : {"hamming-count", "hamming"}, default="hamming-count"
         Cost of a wrong alignment: the number of rows that have another column than the true one (or
         only one of the two is unaligned); or the fraction of these rows.
@@ -82,11 +83,11 @@ class AlignmentSSVM(BaseSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
@@ -177,7 +178,7 @@ class AlignmentSSVM(BaseSSVM):
 
     Notes
     -----
-    Decoding takes O(n m) operations for n rows and m columns [7]_, and O(n_features) operations for
+    Decoding takes O(n m) operations for n rows and m columns [6]_, and O(n_features) operations for
     each pair. Memory is 9 n m bytes per sample while it is decoded, in addition to its features;
     more than 2^30 pairs of positions raise an error.
 
@@ -198,13 +199,10 @@ class AlignmentSSVM(BaseSSVM):
        sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
     .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
        Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
-    .. [7] O. Gotoh. An improved algorithm for matching biological sequences. Journal of Molecular
+    .. [6] O. Gotoh. An improved algorithm for matching biological sequences. Journal of Molecular
        Biology 162(3), 1982.
-
-    T. Joachims, T. Galor, R. Elber. Learning to align sequences: a maximum-margin approach. New
-    Algorithms for Macromolecular Simulation, 2006.
+    .. [7] T. Joachims, T. Galor, R. Elber. Learning to align sequences: a maximum-margin approach.
+       New Algorithms for Macromolecular Simulation, 2006.
 
     Examples
     --------

@@ -92,19 +92,20 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        larger scale than the others have less influence on V. The value is divided by the mean cost
+        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
+        LIBLINEAR is ``1 / (lam * n)``.
+        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
     pairwise_scale : float or "auto", default="auto"
         Size r of the pairwise features (transitions, starts, ends, intercepts and edge features)
         relative to node features. The regularizer is ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for the
         weights u of node features and all other weights v, so a larger r regularizes v less.
         Dividing node features by r and `lam` by r^2 has the same effect. Fitted weights and
         `bounds` refer to the features in X and to pairwise features of size 1. ``"auto"`` is 0.5
-        times the root mean square norm of node features. With it, ``lam="auto"`` is V / n,
-        multiplied by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on
-        the scale of X. For ``"perceptron"`` and ``"pa"``, it is 1. ``partial_fit`` keeps the value
-        of the first call.
+        times the root mean square norm of node features. ``lam="auto"`` is then V / n, multiplied
+        by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on the scale
+        of X. With the solvers ``"perceptron"`` and ``"pa"``, ``"auto"`` is 1. ``partial_fit`` keeps
+        the value of the first call.
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling.
 
@@ -134,7 +135,8 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
     window_size : int, "auto" or None, default="auto"
         Train on windows: each sequence of more than this many nodes is cut into windows of nearly
         equal size, which makes training on few, long sequences several times faster. Each
-        transition belongs to one window. If it leaves the window, the label at its end is free.
+        transition belongs to one window; if it leaves this window, the label of its second node is
+        free.
         Training minimizes the sum of the hinge losses of windows, an upper bound of the hinge
         losses of sequences, so ``objective_`` is at least the objective of whole sequences,
         ``whole_objective_``. ``"auto"`` splits sequences of more than 1,000 nodes into windows of
@@ -147,11 +149,11 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
         ``"gdmm"`` trains on single nodes and transitions, and gradually enforces their agreement
         [7]_. It is intended for so many labels that Viterbi, with up to K^2 operations per node, is
         too slow. It supports margin rescaling without `bounds` and `class_scores`, and otherwise
@@ -303,7 +305,7 @@ class ChainSSVM(ExportMixin, SequenceSSVM):
     .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
        arXiv:1510.06002, 2015.
     .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
-       Learning with Factorwise Oracles for Structural SVM of Large Output Domain. NIPS 2016.
+       Learning with Factorwise Oracles for Structural SVMs of Large Output Domain. NIPS 2016.
 
     Examples
     --------

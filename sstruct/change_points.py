@@ -209,8 +209,8 @@ class ChangePointSSVM(BaseSSVM):
        sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
     .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
        Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
+    .. [6] R. Killick, P. Fearnhead, I. A. Eckley. Optimal Detection of Changepoints With a Linear
+       Computational Cost. Journal of the American Statistical Association 107, 2012.
 
     Examples
     --------

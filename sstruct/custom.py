@@ -61,8 +61,8 @@ class StructuredSVM(BaseSSVM):
             :class:`sstruct.extending.MILPOracle`.
         ``potentials(x, w)``
             Return an object that is passed to ``argmax`` and ``constrained_argmax`` instead of `w`,
-            such as an array of scores of parts. It is computed once per sample and weights, for
-            which a search of slack rescaling calls ``argmax`` many times. Arrays are made
+            such as an array of scores of parts. It is computed once for each sample and weights,
+            while a search of slack rescaling calls ``argmax`` many times. Arrays are made
             read-only.
         ``encode(x, y)``, ``decode(x, labeling)``
             Convert a labeling in `y` to the form that the other methods accept and return, and
@@ -106,11 +106,11 @@ class StructuredSVM(BaseSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
@@ -134,9 +134,9 @@ class StructuredSVM(BaseSSVM):
         rescaling, each worker searches in a different block. ``solver="ssg"`` calls Python oracles
         sequentially, except for certificates.
     batch_size : int or "auto", default="auto"
-        Number of oracle calls made with the same weights before any of their results is used, which
-        limits the number of busy workers. ``"auto"``: an eighth of the samples, at most 64. Larger
-        batches keep more workers busy, but require more calls in total.
+        Number of oracle calls that are made with the same weights before any of the results is
+        used. It limits the number of busy workers. ``"auto"``: an eighth of the samples, at most
+        64. Larger batches keep more workers busy, but require more calls in total.
     random_state : int, RandomState instance or None, default=None
         Pass an int for results that are bitwise reproducible on the same machine and build, unless
         `max_time` is set.
@@ -260,7 +260,7 @@ class StructuredSVM(BaseSSVM):
             Samples, in any form that the oracle supports; rows of arrays and tables are samples. Or
             partitions of samples on a Dask cluster: a bag, or a list of futures or delayed objects
             of lists.
-        y : list of n objects
+        y : list of n objects, default=None
             The true labelings, in any form that the oracle supports. For partitions, the same
             partitions of labelings, or None if X contains pairs (x, y).
         sample_weight : array-like of shape (n,), optional

@@ -65,8 +65,8 @@ class DependencySSVM(BaseSSVM):
         Regularization strength, positive. All weights are regularized.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of tokens per sentence, and V the sum of the variances of the features of arcs; features on
-        a much larger scale than the others have less influence on V. With ``loss="hamming"``, it is
-        multiplied by m. Many papers use ``lam=1 / n``.
+        a much larger scale than the others have less influence on V. With ``loss="hamming"``, the
+        value is multiplied by m. Many papers use ``lam=1 / n``.
     loss : {"hamming-count", "hamming"}, default="hamming-count"
         Cost of a wrong tree: ``"hamming-count"`` is the number, and ``"hamming"`` the fraction, of
         the tokens with a wrong head or label.
@@ -75,11 +75,11 @@ class DependencySSVM(BaseSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
@@ -184,8 +184,8 @@ class DependencySSVM(BaseSSVM):
        sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
     .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
        Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
+    .. [6] R. McDonald, F. Pereira, K. Ribarov, J. Hajic. Non-projective Dependency Parsing using
+       Spanning Tree Algorithms. HLT-EMNLP 2005.
     .. [7] J. Eisner. Three New Probabilistic Models for Dependency Parsing: An Exploration. COLING
        1996.
 

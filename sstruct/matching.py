@@ -62,9 +62,9 @@ class MatchingSSVM(BaseSSVM):
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        larger scale than the others have less influence on V. The value is divided by the mean cost
+        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
+        LIBLINEAR is ``1 / (lam * n)``.
     loss : {"hamming-count", "hamming"}, default="hamming-count"
         Cost of wrong matches: the number of rows that have another column than the true one (or
         only one of the two is unmatched); or the fraction of these rows.
@@ -73,11 +73,11 @@ class MatchingSSVM(BaseSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
@@ -165,7 +165,7 @@ class MatchingSSVM(BaseSSVM):
     Notes
     -----
     Decoding takes O(a^2 b) operations for the smaller number a of rows and columns and the larger
-    number b [7]_, and O(n_features) operations for each candidate pair. Memory is O(a b) per
+    number b [6]_, and O(n_features) operations for each candidate pair. Memory is O(a b) per
     sample.
 
     For each sample, a few cached matchings are stored, as differences of features of n_weights
@@ -183,9 +183,7 @@ class MatchingSSVM(BaseSSVM):
        sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
     .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
        Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
-    .. [7] D. F. Crouse. On implementing 2D rectangular assignment algorithms. IEEE Transactions on
+    .. [6] D. F. Crouse. On implementing 2D rectangular assignment algorithms. IEEE Transactions on
        Aerospace and Electronic Systems 52, 2016.
 
     Examples

@@ -56,9 +56,10 @@ class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        larger scale than the others have less influence on V. The value is divided by the mean cost
+        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
+        LIBLINEAR is ``1 / (lam * n)``.
+        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong class, which is the required margin: 1 for ``"hamming"`` and
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
@@ -81,11 +82,11 @@ class MulticlassSSVM(ExportMixin, ClassifierMixin, LabelingSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.

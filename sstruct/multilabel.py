@@ -113,9 +113,10 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        larger scale than the others have less influence on V. The value is divided by the mean cost
+        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
+        LIBLINEAR is ``1 / (lam * n)``.
+        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
         For label sets, ``"auto"`` is 0.6 V / n, multiplied by 7.5 / n^(1/3) for n > 422 samples.
     loss : {"hamming-count", "asymmetric", "hamming", "balanced"} or array, default="hamming-count"
         Cost of a wrong set of labels.
@@ -150,11 +151,11 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
         ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes do not
         call the max-oracle. It solves the relaxation (exact if edges have no cycle). It supports
         margin rescaling without `bounds` and `class_scores`, and otherwise the parameters that
@@ -294,7 +295,7 @@ class MultilabelSSVM(ExportMixin, ClassifierMixin, ScoredLabelingSSVM):
     .. [8] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
        ICML 2008.
     .. [9] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
-       Learning with Factorwise Oracles for Structural SVM of Large Output Domain. NIPS 2016.
+       Learning with Factorwise Oracles for Structural SVMs of Large Output Domain. NIPS 2016.
 
     Examples
     --------

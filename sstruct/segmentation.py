@@ -73,8 +73,8 @@ class SegmentSSVM(SequenceSSVM):
           segment. Its results are kept in memory. A function of a saved model must be importable.
 
         Training and prediction then take time proportional to `max_duration` (see Notes), which
-        should be set for sequences of more than some hundred nodes. With `class_scores`, the
-        columns with scores have no such weights. Segments of unknown duration have no features.
+        should be set for sequences of more than a few hundred nodes. The columns of `class_scores`
+        have no such weights. Segments of unknown duration have no features.
     self_transitions : bool, default=False
         Whether a segment may follow a segment with the same label. Adjacent spans in y can then
         have the same label; they are two segments in training, losses and predictions. If y has
@@ -82,8 +82,8 @@ class SegmentSSVM(SequenceSSVM):
         for such transitions, unless `transitions` is False. `transition_mask` forbids them if it
         forbids two neighboring nodes with this label. The scores of nodes do not depend on the
         position of such a boundary: use `segment_features`, such as ``"contrast"``, weights of
-        durations, or both. With ``solver="perceptron"`` and ``"pa"``, they are learned only
-        with the losses ``"segments"`` and ``"boundaries"``. The value is not inferred from y,
+        durations, or both. With ``solver="perceptron"`` and ``"pa"``, such boundaries are learned
+        only with the losses ``"segments"`` and ``"boundaries"``. The value is not inferred from y,
         because the model would then depend on whether the samples of a fold, or of the first batch
         of ``partial_fit``, contain such spans. Not supported by :class:`LatentSSVM`.
     transitions : bool, array-like of int of shape (K, K) or callable, default=True
@@ -94,9 +94,8 @@ class SegmentSSVM(SequenceSSVM):
         group, such as a string, or None for pairs without a weight. It is called for the labels of
         the fit, except for pairs that `transition_mask` forbids. For chunk labels use
         :func:`sstruct.masks.bio_kinds`. If each pair has its own group, in order, the fit is the
-        same as with True. The weights of edge
-        features are not affected. When a fitted model is saved, a function that cannot be imported,
-        such as a lambda, is replaced by the array.
+        same as with True. When a fitted model is saved, a function that cannot be imported, such as
+        a lambda, is replaced by the array.
     boundaries : bool, default=True
         Whether each label has a start and an end weight.
     transition_mask : array-like of bool of shape (K, K), callable or None, default=None
@@ -140,20 +139,22 @@ class SegmentSSVM(SequenceSSVM):
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        larger scale than the others have less influence on V. The value is divided by the mean cost
+        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
+        LIBLINEAR is ``1 / (lam * n)``.
+        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
     pairwise_scale : float or "auto", default="auto"
         Size r of the pairwise features (transitions, starts, ends, intercepts and edge features)
         relative to node features. The regularizer is ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for the
         weights u of node features and all other weights v, so a larger r regularizes v less.
         Dividing node features by r and `lam` by r^2 has the same effect. Fitted weights and
         `bounds` refer to the features in X and to pairwise features of size 1. ``"auto"`` is 0.5
-        times the root mean square norm of node features. With it, ``lam="auto"`` is V / n,
-        multiplied by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on
-        the scale of X. For ``"perceptron"`` and ``"pa"``, it is 1. ``partial_fit`` keeps the value
-        of the first call.
-    loss : {"hamming", "hamming-count", "balanced", "segments", "boundaries"} or array-like
+        times the root mean square norm of node features. ``lam="auto"`` is then V / n, multiplied
+        by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on the scale
+        of X. With the solvers ``"perceptron"`` and ``"pa"``, ``"auto"`` is 1. ``partial_fit`` keeps
+        the value of the first call.
+    loss : {"hamming", "hamming-count", "balanced", "segments", "boundaries"} or array-like, \
+            default="hamming-count"
         Cost of a wrong labeling.
 
         - ``"hamming-count"``: the number of wrong nodes.
@@ -175,9 +176,10 @@ class SegmentSSVM(SequenceSSVM):
           count. Compare :func:`~sstruct.metrics.boundary_f1_score`.
 
         Arrays are in the order of ``classes_``. Nodes without a known label do not count; segments
-        and boundaries are then those of the labeled parts. The last two losses do not support
-        `class_weight` and weights of nodes, and make training as slow as `segment_features` do.
-        Only they count boundaries between segments with the same label, see `self_transitions`.
+        and boundaries are then those of the labeled parts. ``"segments"`` and ``"boundaries"`` do
+        not support `class_weight` and weights of nodes, and make training as slow as
+        `segment_features` do. Only these two losses count boundaries between segments with the same
+        label, see `self_transitions`.
     tolerance : int, default=5
         Largest distance, in nodes, of a boundary from the true one, for ``loss="boundaries"``.
     class_weight : dict, "balanced" or None, default=None
@@ -198,11 +200,11 @@ class SegmentSSVM(SequenceSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.
@@ -321,8 +323,8 @@ class SegmentSSVM(SequenceSSVM):
     `segment_features`, or a loss of segments or boundaries, all segments are compared: O(sum of
     L (nnz + K (K + D))) operations for segments of up to D nodes, with D = L without
     `max_duration`, and G D instead of D for a function with G results. The memory is O(L K), plus
-    O(L D G) for the results of a function. Sequences are
-    not cut into windows, so that training on many sequences is faster than on few long ones.
+    O(L D G) for the results of a function. Sequences are not cut into windows, so that training on
+    many sequences is faster than on few long ones.
 
     See :doc:`/how_to/segments`.
 
@@ -516,12 +518,12 @@ class SegmentSSVM(SequenceSSVM):
 
         Notes
         -----
-        Exact [8]_. For a sequence of L nodes with M segments, O(L K (K + n_bins log(L))) time and
+        Exact [1]_. For a sequence of L nodes with M segments, O(L K (K + n_bins log(L))) time and
         O(L K) memory for the best segmentation, and O(M (K + n_bins log(L))) for each further one.
 
         References
         ----------
-        .. [8] L. Huang, D. Chiang. Better k-best Parsing. IWPT 2005, section 4.4.
+        .. [1] L. Huang, D. Chiang. Better k-best Parsing. IWPT 2005, section 4.4.
 
         Examples
         --------

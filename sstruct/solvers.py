@@ -1,6 +1,6 @@
 """Solvers: objects for the parameter `solver` of estimators, each with its own options.
 
-A name such as ``solver="bcfw"`` is short for the object with default options, ``solver=BCFW()``.
+A name such as ``solver="bcfw"`` is shorthand for an object with default options, ``solver=BCFW()``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SHARD_SHARE = 0.5
 class BaseSolver(DocumentationLink, BaseEstimator, metaclass=ListedType):
     """Base class of solvers; `name` is the string that estimators accept for a solver."""
 
-    # An object of this class itself stands for ``solver="auto"``.
+    # An object of this class itself represents ``solver="auto"``.
     name: ClassVar[str] = "auto"
     _valid_values: ClassVar[dict] = {}
 
@@ -240,17 +240,19 @@ class MPBCFW(BlockCoordinate):
     sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
         Order of the samples in a pass. ``"uniform"``: drawn at random with replacement;
         ``"permutation"``: shuffled; ``"gap"``: drawn in proportion to their duality gaps, which are
-        recomputed every `gap_refresh_every` passes. ``"sequential"`` visits one shard of the data
-        at a time, each several times; a shard is half as large as scikit-learn's
-        ``working_memory``, or a 64th of the data if they fit into it. The first pass always visits
-        each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features larger than
-        ``working_memory``, ``"gap"`` if a call of the oracle is costly (an estimate of 20,000
-        multiply-adds or more, but not for sequences with 64 labels or more and one table of
-        transitions, where it skips labels, nor with 64 dense features or more, unless labels
-        outnumber features), and ``"permutation"`` otherwise.
+        recomputed every `gap_refresh_every` passes; the first pass visits each sample once.
+        ``"sequential"`` processes the data shard by shard; a shard is half as large as
+        scikit-learn's ``working_memory``. If the data fit into one shard, samples are shuffled only
+        within each 64th of the data. ``"auto"`` is ``"sequential"`` for memory-mapped features
+        larger than ``working_memory``, ``"gap"`` if a call of the oracle is costly (an estimate of
+        20,000 multiply-adds or more), and ``"permutation"`` otherwise. For sequences, a call never
+        counts as costly with 64 labels or more and one table of transitions, because the oracle
+        then skips labels, or with 64 dense features or more, unless there are more labels than
+        features.
     cache : bool or "auto", default="auto"
         Whether a labeling found before may replace a call of the oracle if it promises enough
-        progress ([2]_, section 3.3). ``"auto"`` is True if a call of the oracle is costly.
+        progress ([2]_, section 3.3). ``"auto"`` is True if a call of the oracle is costly, as
+        defined for `sampling`.
     average : bool or "auto", default="auto"
         Whether to average the weights. ``"auto"``: over about the last ten passes, unless there are
         fewer than 100 samples and calls of the oracle are slow, or, with early stopping, over all
@@ -280,19 +282,20 @@ class MPBCFW(BlockCoordinate):
     cache_lifetime : int, default=2
         Number of passes that an unused cached labeling is kept (T of [1]_), at least 0.
     max_working_set : int, default=1000
-        From this number of cached labelings of a sample on, new ones replace unused ones (N of
-        [1]_), at least 2. Labelings with dual weight are always kept.
+        If a sample has at least this number of cached labelings, new labelings replace unused ones
+        (N of [1]_). At least 2. Labelings with dual weight are always kept.
     cache_gap_share : float, default=0.25
-        With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle, as a
-        share of the last gap of the sample (F of [2]_), at least 0.
+        With `cache`, a cached labeling replaces a call of the oracle only if its gap is at least
+        this share of the last gap of the sample (F of [2]_). At least 0.
     cache_mean_gap_share : float, default=0.01
-        The same as a share of the mean gap (nu of [2]_), at least 0.
+        As `cache_gap_share`, but relative to the mean gap of all samples (nu of [2]_); both
+        conditions must hold. At least 0.
     gap_refresh_every : int, default=10
-        Largest number of passes after which ``sampling="gap"`` and `cache` recompute all gaps, at
-        least 1. They are also recomputed whenever the estimator computes a certificate.
+        With ``sampling="gap"`` or `cache`, the gaps of all samples are recomputed after at most
+        this number of passes, and with every certificate. At least 1.
     sequential_visits : bool, default=False
-        Whether each visit sees the steps of all visits before it. By default some visits, and calls
-        of the oracle, are concurrent and use slightly older weights.
+        Whether each visit of a sample uses the weights after all previous visits. By default, some
+        visits and calls of the oracle are concurrent and use slightly older weights.
     couple_windows : bool, default=False
         Whether to enforce that two windows, or tiles, agree on the labels of shared nodes, for
         :class:`~sstruct.ChainSSVM` and :class:`~sstruct.GridCRFSSVM`. Multipliers are added to the
@@ -310,8 +313,8 @@ class MPBCFW(BlockCoordinate):
         Largest number of passes over cached labelings between two passes that call the oracle (M of
         [1]_), at least 0.
     full_pass_every : int, default=4
-        One of this many passes over cached labelings visits all samples; the others visit only
-        samples with large gaps. At least 1, the choice of [1]_.
+        Every `full_pass_every`-th pass over cached labelings visits all samples; the others visit
+        only samples with large gaps. At least 1, which is the value in [1]_.
 
     See Also
     --------
@@ -366,7 +369,8 @@ class MPBCFW(BlockCoordinate):
 class BCFW(BlockCoordinate):
     """Block-coordinate Frank-Wolfe: each visit of a sample calls the max-oracle [1]_.
 
-    It has the options of :class:`MPBCFW`, except those of passes over cached labelings.
+    The options are those of :class:`MPBCFW`, except for the options of passes over cached
+    labelings.
 
     Parameters
     ----------
@@ -403,17 +407,19 @@ class BCFW(BlockCoordinate):
     cache_lifetime : int, default=2
         With `cache`, number of passes that an unused cached labeling is kept.
     max_working_set : int, default=1000
-        With `cache`, from this number of cached labelings of a sample on, new ones replace unused
-        ones.
+        With `cache`, if a sample has at least this number of cached labelings, new labelings
+        replace unused ones.
     cache_gap_share : float, default=0.25
-        With `cache`, the smallest gap of a cached labeling that replaces a call of the oracle, as a
-        share of the last gap of the sample.
+        With `cache`, a cached labeling replaces a call of the oracle only if its gap is at least
+        this share of the last gap of the sample.
     cache_mean_gap_share : float, default=0.01
-        The same as a share of the mean gap.
+        As `cache_gap_share`, but relative to the mean gap of all samples; both conditions must
+        hold.
     gap_refresh_every : int, default=10
-        Largest number of passes after which ``sampling="gap"`` and `cache` recompute all gaps.
+        With ``sampling="gap"`` or `cache`, the gaps of all samples are recomputed after at most
+        this number of passes, and with every certificate.
     sequential_visits : bool, default=False
-        Whether each visit sees the steps of all visits before it.
+        Whether each visit of a sample uses the weights after all previous visits.
     couple_windows : bool, default=False
         Whether to enforce that two windows agree on the labels of shared nodes, as in
         :class:`MPBCFW`.
@@ -456,7 +462,7 @@ class BCFW(BlockCoordinate):
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
 class FrankWolfe(BaseSolver):
-    """Batch Frank-Wolfe, for comparison: each step needs one call of the oracle per sample.
+    """Batch Frank-Wolfe, for comparison: each step calls the oracle once per sample [1]_.
 
     See Also
     --------
@@ -480,7 +486,7 @@ class FrankWolfe(BaseSolver):
 @explains_arguments
 @dataclass(kw_only=True, eq=False, repr=False)
 class CuttingPlane(BaseSolver):
-    """One-slack cutting plane, for comparison; needs the package clarabel.
+    """One-slack cutting-plane method, for comparison; requires the package clarabel [1]_.
 
     Each pass calls the oracle once per sample and then solves a quadratic program over all planes.
 
@@ -621,9 +627,9 @@ class PassiveAggressive(Online):
         Order of the samples in a pass: shuffled, or as given. ``"auto"`` is ``"given"`` for
         memory-mapped features larger than ``working_memory``, and ``"permutation"`` otherwise.
     aggressiveness : float, default=1.0
-        Upper bound of the step length, positive (C of [1]_). Each step is the shortest after which
-        the true labeling scores higher than the prediction by the square root of the loss of the
-        prediction.
+        Upper bound of the step length, positive (C of [1]_). Each step is the shortest one after
+        which the score of the true labeling exceeds the score of the prediction by the square root
+        of the loss of the prediction, unless this step is longer than the bound.
     early_stopping : bool, default=False
         Whether to evaluate ``score`` on validation samples after each pass, and return the weights
         with the best score. After a pass, these are the average, or the last iterate of a solver
@@ -661,9 +667,9 @@ class PassiveAggressive(Online):
 class GDMM(BaseSolver):
     """Dual decomposition into factors with an augmented Lagrangian, for many labels [1]_.
 
-    It trains :class:`~sstruct.ChainSSVM` without edge features and
-    :class:`~sstruct.MultilabelSSVM`. A visit of a sample searches only for new labels and pairs of
-    labels, so that its time grows slowly with their number.
+    For :class:`~sstruct.ChainSSVM` without edge features and
+    :class:`~sstruct.MultilabelSSVM` with ``pairwise="and"``. A visit of a sample searches only for
+    new labels and pairs of labels, so that its time grows slowly with their number.
 
     Parameters
     ----------
@@ -671,7 +677,7 @@ class GDMM(BaseSolver):
         Penalty on disagreement between factors, positive. ``"auto"`` adapts it by residual
         balancing.
     parts : int, default=1
-        Number of parts into which the labels are divided; each visit searches one part, drawn at
+        Number of groups into which the labels are divided; each visit searches one group, drawn at
         random. At most the number of labels.
     certificate_every : int, default=10
         Number of passes between certificates, which compute the duality gap. For chains, a
@@ -722,7 +728,7 @@ SOLVER_OF_NAME = {
         GDMM,
     )
 }
-# The objects with default options that names are short for.
+# The objects with default options for which names are shorthand.
 DEFAULT_SOLVERS = {
     name: solver() for name, solver in (SOLVER_OF_NAME | {"auto": BaseSolver}).items()
 }

@@ -21,9 +21,10 @@ __all__ = ["TreeSSVM"]
 class TreeSSVM(BaseSSVM):
     r"""Structured SVM for the positions of the parts of an object, such as the joints of a body.
 
-    Predicts the positions of the parts of an object. Each part has a parent, and its expected
-    offset from the parent is learned. A state of part p is one of its candidates s, or a pixel of
-    its score map, with features f_{p,s} and a position (x, y). The score of states y is
+    Predicts the positions of the parts of an object, by a pictorial structure [7]_. Each part has a
+    parent, and its expected offset from the parent is learned. A state of part p is one of its
+    candidates s, or a pixel of its score map, with features f_{p,s} and a position (x, y). The
+    score of states y is
 
     .. math::
 
@@ -31,7 +32,8 @@ class TreeSSVM(BaseSSVM):
         \left( a_p\, dx^2 + b_p\, dx + c_p\, dy^2 + d_p\, dy \right)
 
     for the offset (dx, dy) of the part from its parent, divided by the scale of the sample, and
-    learned a_p, c_p >= 0.
+    learned a_p, c_p >= 0. Parts may have types, such as orientations of a limb, with separate
+    weights, and a score for each pair of types of a part and its parent [8]_.
 
     Parameters
     ----------
@@ -61,9 +63,10 @@ class TreeSSVM(BaseSSVM):
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        larger scale than the others have less influence on V. The value is divided by the mean cost
+        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
+        LIBLINEAR is ``1 / (lam * n)``.
+        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
     loss : {"distance", "hamming", "hamming-count"}, default="distance"
         Cost of wrong states. ``"distance"``: mean over annotated parts of
         min(1, squared distance from the true position / scale^2), independent of the type;
@@ -83,11 +86,11 @@ class TreeSSVM(BaseSSVM):
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
     tol : float, default=1e-2
         Tolerance of the stopping criterion: stop once the relative duality gap,
         (primal - dual) / primal, is at most `tol`, which bounds the relative suboptimality.

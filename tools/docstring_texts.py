@@ -2,7 +2,7 @@
 
 
 class Common:
-    r"""Texts of most estimators; references [1] to [6] are the same in all.
+    r"""Texts of most estimators; references [1] to [5] are the same in all.
 
     Parameters
     ----------
@@ -10,19 +10,19 @@ class Common:
         Regularization strength, positive. All weights are regularized, including intercepts.
         ``"auto"`` is 0.4 V m^(1/5) / n, where n is the sum of sample weights, m the average number
         of nodes per sample, and V the sum of the variances of node features; features on a much
-        larger scale than the others have less influence on V. If `loss` is divided by the number of
-        nodes, it is multiplied by this number. Many papers use ``lam=1 / n``. C of LIBLINEAR is
-        ``1 / (lam * n)``.
+        larger scale than the others have less influence on V. The value is divided by the mean cost
+        of a wrong node, which is 1 / m with ``loss="hamming"``. Many papers use ``lam=1 / n``. C of
+        LIBLINEAR is ``1 / (lam * n)``.
     pairwise_scale : float or "auto", default="auto"
         Size r of the pairwise features (transitions, starts, ends, intercepts and edge features)
         relative to node features. The regularizer is ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for the
         weights u of node features and all other weights v, so a larger r regularizes v less.
         Dividing node features by r and `lam` by r^2 has the same effect. Fitted weights and
         `bounds` refer to the features in X and to pairwise features of size 1. ``"auto"`` is 0.5
-        times the root mean square norm of node features. With it, ``lam="auto"`` is V / n,
-        multiplied by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on
-        the scale of X. For ``"perceptron"`` and ``"pa"``, it is 1. ``partial_fit`` keeps the value
-        of the first call.
+        times the root mean square norm of node features. ``lam="auto"`` is then V / n, multiplied
+        by 7.5 / b^(1/3) for b > 422 samples or windows, and predictions do not depend on the scale
+        of X. With the solvers ``"perceptron"`` and ``"pa"``, ``"auto"`` is 1. ``partial_fit`` keeps
+        the value of the first call.
     rescaling : {"margin", "slack"}, default="margin"
         Required margin of the true labeling over a wrong one. With ``"margin"``, it is the loss of
         the wrong labeling. With ``"slack"``, it is 1, and violations are multiplied by the loss
@@ -36,11 +36,11 @@ class Common:
         default options; to set options, such as early stopping or a checkpoint, pass an object, as
         in ``solver=MPBCFW(early_stopping=True)``. ``"auto"`` is ``"mp-bcfw"``
         (:class:`~sstruct.solvers.MPBCFW`, [1]_, [2]_); ``"bcfw"`` is the same without passes over
-        cached labelings. Both, ``"fw"`` [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize
-        the same objective; the last three are intended for comparison. ``"perceptron"`` and
-        ``"pa"`` have no objective and require ``lam="auto"``. They are useful for a fast first
-        model and, like ``"ssg"``, for ``partial_fit``. Only the first two solvers support
-        `warm_start` and checkpoints.
+        cached labelings. Only these two solvers support `warm_start` and checkpoints. ``"fw"``
+        [3]_, ``"ssg"`` [4]_ and ``"cutting-plane"`` [5]_ minimize the same objective and are
+        intended for comparison. ``"perceptron"`` and ``"pa"`` have no objective and require
+        ``lam="auto"``. They are useful for a fast first model and, like ``"ssg"``, for
+        ``partial_fit``.
     class_scores : slice, list, tuple or None, default=None
         Columns of X that are scores of the classes from another model, such as logits or
         log-probabilities; higher is better. Exactly one column per class, in the order of
@@ -149,8 +149,6 @@ class Common:
        sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
     .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
        Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
     """
 
 
@@ -169,9 +167,16 @@ class Slack:
 
     Parameters
     ----------
+    lam : added
+        With slack rescaling, ``"auto"`` is multiplied by this cost instead.
     history_ : added
         Slack rescaling adds queries, the oracle calls of its searches (cumulative, excluding
         certificates).
+
+    References
+    ----------
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
     """
 
 

@@ -77,22 +77,18 @@ OWN = {
     ("matching.py", "MatchingSSVM"): ("fit_intercept", "n_jobs", "coef_", "n_features_in_"),
     ("alignment.py", "AlignmentSSVM"): (
         *("fit_intercept", "bounds", "n_jobs", "w_", "coef_", "intercept_", "n_features_in_"),
-        "References",
     ),
     ("dependency.py", "DependencySSVM"): (
         *("ignore_label", "lam", "warm_start", "coef_", "n_features_in_", "classes_"),
-        "References",
     ),
     ("custom.py", "StructuredSVM"): ("bounds", "lam", "warm_start", "n_jobs"),
     ("typed_graph.py", "TypedGraphCRFSSVM"): (
         *("inference", "bounds", "classes", "class_weight", "w_", "coef_", "intercept_"),
         *("classes_", "n_features_in_"),
     ),
-    ("segmentation.py", "SegmentSSVM"): ("References",),
     ("solvers.py", "Subgradient"): ("certificate_every",),
     ("change_points.py", "ChangePointSSVM"): (
         *("bounds", "lam", "solver", "w_", "coef_", "inference_"),
-        "References",
     ),
     ("change_points.py", "ChangePointSSVM.fit"): ("X_val",),
     ("metrics/_scores.py", "flat_classification_report"): ("labels",),
@@ -177,7 +173,9 @@ def rewritten(path):
             shared |= entries_of(each.__doc__)
         for addition in added:
             for key, text in entries_of(addition.__doc__).items():
-                shared[key] += text.partition("\n")[2]
+                # The section of references has two lines of heading, an entry has one.
+                heading = 2 if key == "References" else 1
+                shared[key] += text.split("\n", heading)[heading]
         literal = node.body[0]
         indent = " " * literal.col_offset
         first, last = literal.lineno - 1, literal.end_lineno

@@ -88,18 +88,19 @@ n_labels), default=None
     See Also
     --------
     top_k : Find the k best labelings.
-    max_marginals : Find the best score with each label of each position.
+    max_marginals : Find the best score of a labeling with each label at each position.
 
     Notes
     -----
-    This is the decoder that :class:`sstruct.ChainSSVM` uses for training and prediction. Its time
-    is O(n_positions n_labels^2). With 64 labels or more and one table of transitions, labels that
-    cannot be on the best path are skipped, and the time is O(n_labels^2 + n_positions (n_labels +
-    P^2)) if P labels of a position are left. With a sparse matrix of nnz stored transitions the
-    time is O(n_positions (nnz + n_labels)). With ``missing="zero"`` it is
-    O(n_positions (nnz + n_labels log n_labels)), where most rows are skipped if node scores are
-    informative, or O(n_positions (n_labels + B (log n_labels + nnz / n_labels))) with a beam of B
-    labels. A callable `mask` is called for each pair of labels, so decode many chains in one call.
+    This is the Viterbi algorithm [1]_, which :class:`sstruct.ChainSSVM` uses for training and
+    prediction. Its time is O(n_positions n_labels^2). With 64 labels or more and one table of
+    transitions, labels that cannot be on the best path are skipped, and the time is
+    O(n_labels^2 + n_positions (n_labels + P^2)) if P labels of a position are left. With a sparse
+    matrix of nnz stored transitions, the time is O(n_positions (nnz + n_labels)). With
+    ``missing="zero"``, it is O(n_positions (nnz + n_labels log n_labels)), where most rows are
+    skipped if node scores are informative, or
+    O(n_positions (n_labels + B (log n_labels + nnz / n_labels))) with a beam of B labels. A
+    callable `mask` is called for each pair of labels, so decode many chains in one call.
 
     The memory in addition to the input is O(n_positions n_labels) for short chains. Chains of more
     than 4 million scores are decoded in parts of about sqrt(n_positions) positions, each of them
@@ -108,7 +109,7 @@ n_labels), default=None
 
     References
     ----------
-    L. R. Rabiner. A tutorial on hidden Markov models. Proc. IEEE 77(2), 1989, section III.B.
+    .. [1] L. R. Rabiner. A tutorial on hidden Markov models. Proc. IEEE 77(2), 1989, section III.B.
 
     Examples
     --------
@@ -179,7 +180,7 @@ n_labels), default=None
         are resolved as in :func:`viterbi`: the lowest last column, then the lowest column before
         it, and so on. m is k, or the number of allowed labelings if there are fewer.
     values : ndarray of shape (m,), or list of such
-        Their scores.
+        The scores of the labelings.
 
     Raises
     ------
@@ -194,14 +195,14 @@ n_labels), default=None
 
     Notes
     -----
-    The algorithm is exact and takes time O(n_positions n_labels (n_labels + k)), or
+    The algorithm [1]_ is exact and takes time O(n_positions n_labels (n_labels + k)), or
     O(n_positions (nnz + n_labels k)) with nnz stored transitions. The memory is
     O(n_positions n_labels k). Scores are ties if they are equal when summed from the first position
     to the last.
 
     References
     ----------
-    L. Huang, D. Chiang. Better k-best parsing. IWPT 2005, algorithm 3.
+    .. [1] L. Huang, D. Chiang. Better k-best parsing. IWPT 2005, algorithm 3.
 
     Examples
     --------

@@ -17,15 +17,15 @@ def dependency_tree(
 ) -> tuple[Any, float]:
     """Find the highest-scoring dependency tree of a sentence.
 
-    Every token has one head, another token or the root, and the arcs form a tree. Tokens have the
-    numbers 1 to n, and the root is 0, as in CoNLL-U.
+    Every token has one head, another token or the root, and the arcs form a tree [3]_. Tokens are
+    numbered from 1 to n, and the root is 0, as in CoNLL-U.
 
     Parameters
     ----------
     scores : array-like of shape (n_tokens, n_tokens + 1) or (n_tokens, n_tokens + 1, n_labels)
         ``scores[t - 1, h]`` is the score of the arc from head h to token t; ``-inf`` forbids an
-        arc. Entries with h = t are ignored. With three dimensions, arcs have labels, with a score
-        each.
+        arc. Entries with h = t are ignored. With three dimensions, ``scores[t - 1, h, k]`` is the
+        score of the arc with label k.
     projective : bool, default=False
         Whether arcs must not cross: all tokens between a head and its dependent then descend from
         the head.
@@ -62,9 +62,8 @@ def dependency_tree(
        spanning trees in undirected and directed graphs. Combinatorica 6, 1986, section 3.
     .. [2] J. Eisner. Three new probabilistic models for dependency parsing: an exploration. COLING
        1996, section 3.
-
-    R. McDonald, F. Pereira, K. Ribarov, J. Hajic. Non-projective dependency parsing using spanning
-    tree algorithms. HLT-EMNLP 2005.
+    .. [3] R. McDonald, F. Pereira, K. Ribarov, J. Hajic. Non-projective dependency parsing using
+       spanning tree algorithms. HLT-EMNLP 2005.
 
     Examples
     --------

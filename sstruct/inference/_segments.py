@@ -34,10 +34,10 @@ def segment_viterbi(
 ) -> tuple[Any, Any]:
     """Find the highest-scoring segmentation of a chain, with scores and limits of durations.
 
-    Divides a chain into segments, each with one label. The score of a segmentation is the score of
-    its labels in :func:`viterbi`, plus a score of the duration of each segment, the number of its
-    positions, by its label. With the default arguments, segments are the runs of equal labels of
-    the best labeling of :func:`viterbi`.
+    Divides a chain into segments, each with one label [2]_. The score of a segmentation is the
+    score of its labels in :func:`viterbi`, plus a score of the duration of each segment, the number
+    of its positions, by its label. With the default arguments, segments are the runs of equal
+    labels of the best labeling of :func:`viterbi`.
 
     Parameters
     ----------
@@ -106,9 +106,8 @@ def segment_viterbi(
     ----------
     .. [1] D. Lemire. Streaming maximum-minimum filter using no more than three comparisons per
        element. Nordic Journal of Computing 13(4), 2006.
-
-    S. Sarawagi, W. W. Cohen. Semi-Markov conditional random fields for information extraction.
-    NIPS 2004, section 3.1.
+    .. [2] S. Sarawagi, W. W. Cohen. Semi-Markov conditional random fields for information
+       extraction. NIPS 2004, section 3.1.
 
     Examples
     --------

@@ -48,11 +48,11 @@ class StreamingViterbi:
     Notes
     -----
     For each label of the last position there is one best labeling of the positions so far. A label
-    is final if all of these agree on it; no later position can change it. A label that is not final
-    after `lag` later positions is decided: it is the label of the best labeling so far. Best
-    labelings for other last labels that have another label at this position are discarded, even if
-    their last label could follow the decided one. Returned labels are therefore always an allowed
-    path, but a short `lag` may exclude better ones. Without `lag`, the labels are those of
+    is final if all of these labelings have it; no later position can change it. If a label is not
+    final after `lag` later positions, the label of the best labeling so far is returned. Best
+    labelings for other last labels that have another label at this position are then discarded.
+    Returned labels are therefore always an allowed path, but a short `lag` may exclude better
+    paths. Without `lag`, the labels are those of
     :func:`viterbi` or, given a model, of its ``predict``, unless two labelings differ by rounding
     errors only.
 

@@ -27,8 +27,8 @@ def segment_f1_score(
 ) -> float:
     """F1 score of segments that overlap sufficiently with a true segment.
 
-    In sequences of labels, a segment is a maximal run of frames with the same label. Compared with
-    the accuracy of frames, this score ignores small shifts of boundaries and penalizes short false
+    In sequences of labels, a segment is a maximal run of frames with the same label. Unlike the
+    accuracy of frames, this score [1]_ ignores small shifts of boundaries and penalizes short false
     segments.
 
     Parameters
@@ -109,6 +109,8 @@ def segment_edit_score(
     ignore_label: Any = None,
 ) -> float:
     """Similarity of the order of segments, ignoring their lengths.
+
+    This is the segmental edit score reported in [1]_, as a fraction instead of a percentage.
 
     Parameters
     ----------

@@ -431,7 +431,8 @@ def chunk_precision_recall_f1(
     """Precision, recall and F1 score of chunks, counted as by the conlleval script.
 
     A chunk is correct if its type and both ends are correct. Tags are ``B-type``, ``I-type`` and
-    ``O``; a chunk starts at B, and also at an I that follows O, another type or nothing.
+    ``O``, as in [1]_; a chunk starts at B, and also at an I that is the first tag or follows O or
+    another type.
 
     Parameters
     ----------

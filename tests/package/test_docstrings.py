@@ -4,6 +4,7 @@ The rules that we do not follow stand in pyproject.toml, each with its reason.
 """
 
 import inspect
+import re
 import tomllib
 from pathlib import Path
 
@@ -42,6 +43,14 @@ def test_public_objects_are_found():
 def test_docstrings_follow_numpydoc(name):
     errors = [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in LEFT_OUT]
     assert not errors, "\n".join(errors)
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_every_citation_has_a_reference_and_every_reference_is_cited(name):
+    text, _, section = (inspect.getdoc(OBJECTS[name]) or "").partition("References\n----------\n")
+    entries = re.findall(r"^\.\. \[(\d+)\] ", section, re.MULTILINE)
+    assert entries == [str(k + 1) for k in range(len(entries))]
+    assert set(re.findall(r"\[(\d+)\]_", text)) == set(entries)
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if not is_member(name)])
