@@ -50,19 +50,18 @@ class LatentSSVM(MetaSSVM):
     Parameters
     ----------
     estimator : an estimator of this package
-        :class:`ChainSSVM`, :class:`GraphCRFSSVM`, :class:`GridCRFSSVM`, :class:`TreeSSVM`,
-        :class:`MultilabelSSVM`, or :class:`StructuredSVM` with an oracle that implements
-        ``complete``. It is cloned.
+        Any estimator except :class:`MulticlassSSVM` and :class:`TypedGraphCRFSSVM`. The oracle of
+        :class:`StructuredSVM` must implement ``complete``. The estimator is cloned.
     states_per_label : int, default=1
-        Number of hidden states of each label, for chains, graphs and images. Initial states are
+        Number of hidden states of each label, for sequences, graphs and images. Initial states are
         k-means clusters of the features of the nodes of each label.
     tol : float, default=0.001
         Stop once the relative decrease of the objective is smaller.
     max_rounds : int, default=20
         Maximum number of rounds, each of which is a fit.
     n_init : int, default=1
-        Number of starts; the result with the lowest objective is returned. The first one starts
-        from a model of the known labels, the others from such models with random sample weights.
+        Number of starts; the result with the lowest objective is returned. The first start uses a
+        model fitted to the known labels, the others use such models with random sample weights.
     init : estimator or None, default=None
         Model that completes the hidden labels before the first round: an estimator of this package
         for the same labels, or a pipeline that ends in one. A more accurate model, for example with
@@ -78,13 +77,13 @@ class LatentSSVM(MetaSSVM):
     estimator_ : estimator
         Fitted to the last completion. With states, its labels are pairs (label, state).
     objective_ : float
-        J at the weights of `estimator_`. If its decoder is not exact, an upper bound, provided that
-        the objective of `estimator_` is one.
+        J at the weights of `estimator_`. If the decoder is not exact, this is an upper bound of J,
+        provided that the objective of `estimator_` is an upper bound of its exact objective.
     history_ : dict of arrays
         Columns with one row per round of the best start: objective, J after the round; bound, dual
-        and gap, the certificate of its fit, whose objective is an upper bound of J; changed, the
-        number of hidden labels (with states, of all states) that change with the new model; passes;
-        oracle_calls; seconds since the start.
+        and gap, the certificate of the fit of the round, whose objective is an upper bound of J;
+        changed, the number of hidden labels (with states, of all states) that change with the new
+        model; passes; oracle_calls; seconds since the start of ``fit``.
     n_rounds_ : int
         Number of rounds of the best start.
     n_hidden_ : int
@@ -104,9 +103,9 @@ class LatentSSVM(MetaSSVM):
 
     Notes
     -----
-    A round requires a fit, which continues from the dual weights of the last one if the solver has
-    dual weights, and two passes. Without hidden labels, there is one round, the ``fit`` of the
-    estimator.
+    A round requires a fit, which continues from the dual weights of the previous round if the
+    solver has dual weights, and two passes. Without hidden labels, there is one round, the ``fit``
+    of the estimator.
 
     ``objective`` in ``history_`` never increases: a round that would increase it, by less than the
     gap of its fit, is discarded and stops the rounds. A smaller `tol` of `estimator` allows more
@@ -117,7 +116,7 @@ class LatentSSVM(MetaSSVM):
     fitted for each of the `n_init` starts, and not used without hidden labels. Transformers of a
     pipeline get y with the markers of hidden labels.
 
-    Samples without known labels are ignored. They would not change J.
+    Samples without known labels are ignored, since they do not change J.
 
     References
     ----------
@@ -167,7 +166,8 @@ class LatentSSVM(MetaSSVM):
             Samples.
         y : as in the estimator's ``fit``
             Labels. Hidden labels are marked by the `ignore_label` of the estimator or, in sets of
-            labels, by NaN, None, -1 or a mask.
+            labels, by NaN, None, -1 or a mask. For :class:`ChangePointSSVM`, intervals are hidden
+            change points.
         sample_weight : as in the estimator's ``fit``, optional
             Weight of each sample, or of its nodes in the loss.
 

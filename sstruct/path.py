@@ -22,8 +22,10 @@ class RegularizationPath(BreakpointPath):
     Returned by :func:`ssvm_path`. The weights are piecewise constant. For breakpoints
     :math:`\lambda_1 > \ldots > \lambda_J` and weights :math:`w_1, \ldots, w_J`, the path consists
     of :math:`(\lambda_1 / \lambda) w_1` above :math:`\lambda_1`, and of :math:`w_j` between
-    :math:`\lambda_{j + 1}` (excluded) and :math:`\lambda_j`. If ``guarantee_`` is ``"certified"``,
-    the objective exceeds the optimum by at most `eps` for every lambda >= ``lam_end_``.
+    :math:`\lambda_{j + 1}` (excluded) and :math:`\lambda_j`. If the estimator has a prior, the
+    first part is :math:`w_0 + (\lambda_1 / \lambda) (w_1 - w_0)` for its weights :math:`w_0`. If
+    ``guarantee_`` is ``"certified"``, the objective exceeds the optimum by at most `eps` for every
+    lambda >= ``lam_end_``.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ class RegularizationPath(BreakpointPath):
         CONVERGED, or the reason why the path ended early.
     history_ : dict of ndarrays of shape (J,)
         For each breakpoint: lam; seconds, passes (n oracle calls each), oracle_calls and
-        approximate_passes so far; primal, dual, gap, hinge (the sum of weighted hinge losses),
+        approximate_passes so far; primal, dual, gap, hinge (the weighted mean of the hinge losses),
         linear and square (the dual is linear - square / (2 lam) if no weight is at a nonzero
         bound), working_set_size.
 
@@ -124,7 +126,9 @@ class RegularizationPath(BreakpointPath):
         """
         path = joblib.load(file)
         if not isinstance(path, cls):
-            raise ValueError(f"the file holds a {type(path).__name__}, expected a {cls.__name__}")
+            raise ValueError(
+                f"the file contains a {type(path).__name__}, expected a {cls.__name__}"
+            )
         return path
 
     def __repr__(self):
@@ -161,19 +165,19 @@ def ssvm_path(
         It need not be fitted; its `solver` must be ``"auto"``, ``"mp-bcfw"`` or ``"bcfw"``, or the
         corresponding object of :mod:`sstruct.solvers`, whose `average` is ignored. `lam`, `tol`,
         `warm_start` and callbacks are also ignored. `max_iter` applies to each breakpoint,
-        `max_time` to the whole path. `bounds` must allow weights of 0.
+        `max_time` to the whole path. `bounds` must allow weights of 0 or, with a prior, its
+        weights.
     X, y : as in the estimator's ``fit``
         Training samples and their labels.
     eps : float, default=0.1
         Maximum suboptimality of the objective, in units of the mean loss.
     kappa : float, default=None
-        The gap at breakpoints is at most `kappa` times `eps`; must be below 1. With smaller values
-        there are fewer breakpoints, but each takes more time. If None, 0.9.
+        The gap at breakpoints is at most `kappa` times `eps`; at most 0.999. Smaller values give
+        fewer breakpoints, each of which takes more time. If None, 0.9.
     lam_min : float, default=None
-        Smallest lambda of interest. If None, 1e-4 times the first breakpoint or, if it is smaller
-        and the estimator has ``lam="auto"``, a tenth of that lambda. The path ends earlier
-        if the mean hinge loss decreases to `eps`, since the weights are then valid for all smaller
-        values.
+        Smallest lambda of interest. If None, 1e-4 times the first breakpoint; if the estimator has
+        ``lam="auto"``, at most a tenth of this automatic value. The path ends earlier if the mean
+        hinge loss decreases to `eps`, since the weights are then valid for all smaller values.
     sample_weight : as in the estimator's ``fit``, default=None
         Weight of each sample, or weights of its nodes.
 
@@ -185,7 +189,8 @@ def ssvm_path(
     Raises
     ------
     ValueError, TypeError
-        As in ``fit``; also if `bounds` exclude 0, or if the solver has no dual weights.
+        As in ``fit``; also if `bounds` exclude 0 (or the prior), or if the solver has no dual
+        weights.
 
     Warns
     -----
@@ -199,11 +204,11 @@ def ssvm_path(
 
     Notes
     -----
-    Most breakpoints require a few passes of O(n) oracle calls, or fewer if they share their weights
-    with others. The heuristic path of the paper, which replaces certificates with the gaps of
-    earlier visits, is not implemented: in this implementation, a certificate is a pass that also
-    improves the weights, and paths without certificates required more oracle calls. Each breakpoint
-    requires memory for w, or only for the changed entries if these are few.
+    Most breakpoints require a few passes of O(n) oracle calls, or fewer if the weights do not
+    change. The heuristic path of the paper, which replaces certificates with the gaps of earlier
+    visits, is not implemented: in this implementation, a certificate is a pass that also improves
+    the weights, and paths without certificates required more oracle calls. Each breakpoint requires
+    memory for w, or only for the changed entries if these are few.
 
     References
     ----------

@@ -42,18 +42,20 @@ class PathCV(MetaSSVM, Generic[Estimator]):
         An estimator that :func:`sstruct.ssvm_path` accepts.
     eps : float or None, default=None
         Maximum suboptimality of the objective at each lambda, in units of the mean loss, as in
-        :func:`sstruct.ssvm_path`. If None, it is relative, see `tol`.
+        :func:`sstruct.ssvm_path`. If None, the relative suboptimality is limited by `tol` instead.
     tol : float, default=0.03
-        Without `eps`: maximum suboptimality relative to the objective; between breakpoints of a
-        path, to the objective at the next larger one, and above the first one, to that of zero
-        weights. The last fit uses the `tol` of the estimator.
+        If `eps` is None, maximum suboptimality relative to the objective. Between the breakpoints
+        of a path, it is relative to the objective at the next larger breakpoint; above the first
+        breakpoint, to the objective of zero weights (or the prior). The final fit uses the `tol` of
+        the estimator.
     kappa : float or None, default=None
         As in :func:`sstruct.ssvm_path`.
     lam_min : float or None, default=None
         Smallest lambda of interest, as in :func:`sstruct.ssvm_path`.
     lams : array-like of shape (m,) or None, default=None
-        Values to choose from. If None, all values from infinity to `lam_min` or, if decoding is not
-        exact, 11 values from 30 times the value of `lam` to a thirtieth of it or `lam_min`.
+        Values to choose from. If None, all values from infinity to `lam_min`. If decoding is not
+        exact, 11 values from 30 times the value of `lam` to `lam_min` or, if this is None, to a
+        thirtieth of the value of `lam`.
     warm_start : {"primal", "dual", False}, default="primal"
         With `lams`, the state that a fit continues from: weights or dual weights of the previous
         fit, or nothing.
@@ -63,8 +65,9 @@ class PathCV(MetaSSVM, Generic[Estimator]):
         As in scikit-learn's searches. If None, the ``score`` of the estimator. For sequences, use a
         scorer of :mod:`sstruct.metrics`; scikit-learn's names require one label per sample.
     rule : {"best", "one-se"}, default="best"
-        ``"best"``: the highest mean score; ``"one-se"``: the largest lambda whose mean score is
-        within one standard error (over folds) of it. Among equal scores, the largest lambda.
+        ``"best"``: the lambda with the highest mean score; ``"one-se"``: the largest lambda whose
+        mean score is within one standard error (over folds) of the highest one. Of several values
+        with equal scores, the largest is chosen.
     refit : bool, default=True
         Whether to fit the estimator, with the best lambda and its `tol`, to all samples.
     n_jobs : int or None, default=None
@@ -73,11 +76,11 @@ class PathCV(MetaSSVM, Generic[Estimator]):
     Attributes
     ----------
     best_lam_ : float
-        The best lambda, the largest one of an interval with equal scores.
+        The best lambda; if an interval has equal scores, its largest value.
     best_index_ : int
-        Its row in ``cv_results_``.
+        Row of the best lambda in ``cv_results_``.
     best_score_ : float
-        Its mean score.
+        Mean score of the best lambda.
     best_params_ : dict
         ``{"lam": best_lam_}``.
     best_estimator_ : estimator
@@ -97,23 +100,23 @@ class PathCV(MetaSSVM, Generic[Estimator]):
     n_splits_ : int
         Number of folds.
     refit_time_ : float
-        Seconds of the last fit, with `refit`.
+        Time of the final fit in seconds. Only available with `refit`.
     classes_, n_features_in_, feature_names_in_
         Attributes of the best estimator.
 
     See Also
     --------
-    sstruct.ssvm_path : One path.
-    sstruct.plotting.RegularizationPathDisplay : Draws the scores.
+    sstruct.ssvm_path : Compute one path.
+    sstruct.plotting.RegularizationPathDisplay : Plot the scores.
     sklearn.model_selection.GridSearchCV : Search over lambda and any other parameters.
 
     Notes
     -----
     Above the first breakpoint of a fold, weights are multiples of one vector. Predictions do not
-    depend on the factor, unless a part of the model is not learned (`pairwise` is a float). The
-    score of the first breakpoint is used there.
+    depend on the factor, unless a part of the model is fixed (`pairwise` is a float, or there is a
+    prior). The score of the first breakpoint is used for all larger values.
 
-    For other parameters than lambda, use a grid search over this estimator.
+    To choose other parameters than lambda, use a grid search over this estimator.
 
     Examples
     --------
@@ -157,7 +160,7 @@ class PathCV(MetaSSVM, Generic[Estimator]):
     refit_time_: float = field(init=False)
 
     def _is_fitted(self):
-        # False after a fit that stopped after the paths of the folds.
+        # False if the final fit, after the paths of the folds, raised an error.
         refits = isinstance(self.refit, bool | np.bool_ | int) and self.refit
         return hasattr(self, "best_estimator_" if refits else "best_lam_")
 
@@ -177,7 +180,7 @@ class PathCV(MetaSSVM, Generic[Estimator]):
             are in the same fold, and each fold is one task: a worker needs enough memory for all
             samples of a fold. `n_jobs` is ignored for partitions.
         sample_weight : as in the estimator's ``fit``, optional
-            Weights for the fits; scores are not weighted.
+            Weights for the fits; scores are not weighted. Not supported for partitions.
         groups : array-like of shape (n,), optional
             Groups for the splits.
 

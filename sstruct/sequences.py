@@ -70,8 +70,8 @@ class Sequences:
         Names of the columns, which estimators store as ``feature_names_in_``. Default: the column
         names of `flat` if it is a data frame.
     edge_features : Sequences, array-like or sparse matrix, optional
-        Features of the edges between consecutive rows of an item, either as ``Sequences`` whose
-        items have one row less than these, or as the concatenated rows of all such items. Items
+        Features of the edges between consecutive rows of an item: ``Sequences`` whose items have
+        one row fewer than the items of features, or the concatenated rows of all such items. Items
         are then tuples (features, edge features), the input format of :class:`ChainSSVM`.
 
     Attributes
@@ -81,7 +81,7 @@ class Sequences:
     offsets : ndarray of int64 of shape (n + 1,)
         The start of each item and the end of the last one.
     feature_names : ndarray of str objects of shape (n_features,), or None
-        Names of the columns, if any. They are kept in slices and selections.
+        Names of the columns, if any. Slices and selections have the same names.
     edge_features : Sequences or None
         Edge features, if any. Slices and selections contain those of their items.
 
@@ -91,8 +91,8 @@ class Sequences:
 
     Notes
     -----
-    Items and slices with step 1 are views, as in NumPy; selections by integers or by a mask are
-    copies. ``numpy.asarray`` returns a 1-D object array of items.
+    Items and slices with step 1 are views, as in NumPy; selections by an integer array or a mask
+    are copies. ``numpy.asarray`` returns a 1-D object array of items.
 
     Examples
     --------
@@ -210,7 +210,8 @@ class Sequences:
         Returns
         -------
         sequences : Sequences
-            A copy of the items.
+            The concatenated items, which are copied. If `items` is a ``Sequences``, it is returned
+            unchanged.
 
         Examples
         --------
@@ -334,7 +335,7 @@ class Sequences:
     if not TYPE_CHECKING:  # hides unknown attributes from type checkers otherwise
 
         def __getattr__(self, name):
-            # Reached only for missing attributes: a file had no state. It has no items then.
+            # Reached only for missing attributes: a file without a state has no items.
             if name in NOTHING:
                 return NOTHING[name]
             raise AttributeError(f"'Sequences' object has no attribute {name!r}")

@@ -60,9 +60,10 @@ class ConformalSSVM(HeldOutPredictor):
     r"""Predict sets that contain the truth with a given probability (conformal prediction).
 
     A set contains all labelings, labels of a node or spans whose scores are close to the best one.
-    How close is estimated on samples that were not used for training: true labels have a large
-    enough score in the requested fraction of these samples. This is valid for every model and
-    every decoder, if new samples come from the same source. A better model has smaller sets.
+    The largest accepted difference is estimated on samples that were not used for training: true
+    labels are within it in the requested fraction of these samples. This is valid for every model
+    and every decoder, if new samples come from the same distribution. A better model has smaller
+    sets.
 
     Parameters
     ----------
@@ -108,9 +109,9 @@ class ConformalSSVM(HeldOutPredictor):
         The estimator, fitted to all samples, or a copy of the frozen one.
     conformity_scores_ : ndarray of shape (m,)
         Ascending; for each true labeling, label or span of the held-out samples, the score of the
-        best other labeling minus the score of the best one that agrees with it: minus its margin if
-        it is predicted. ``inf`` or ``-inf`` if the second or first one does not exist. The
-        scores of predicted spans are 0.
+        best other labeling minus the score of the best labeling that agrees with the truth. If the
+        truth is predicted, this is minus its margin. ``inf`` if no labeling agrees with the truth,
+        and ``-inf`` if there is no other labeling. The scores of predicted spans are 0.
     classes_ : ndarray of shape (K,)
         Labels of the estimator.
     n_features_in_ : int
@@ -139,28 +140,29 @@ class ConformalSSVM(HeldOutPredictor):
     grow with the confidence level. Elements whose score equals the threshold are included.
 
     **Empty sets.** Sets always contain the prediction, unless :meth:`predict_set` is called with
-    ``allow_empty=True``. If predictions are correct more often than the confidence level, sets of
-    the prediction only are therefore correct too often: for 90 %, the sets of nodes of digit dates
-    cover 99 % of the true digits. With ``allow_empty=True``, t can be negative, and a prediction
-    whose margin over the second-best label or labeling is smaller than -t has an empty set, so that
-    the coverage is close to the level. An empty set marks an uncertain prediction, not an
-    impossible one. MAPIE's LAC sets can be empty in the same way.
+    ``allow_empty=True``. If predictions are correct more often than the confidence level requires,
+    the coverage is therefore higher than the level: at a level of 90 %, the sets of nodes of digit
+    dates contain 99 % of the true digits. With ``allow_empty=True``, t can be negative, and a
+    prediction whose margin over the second-best label or labeling is smaller than -t has an empty
+    set, so that the coverage is close to the level. An empty set marks an uncertain prediction, not
+    an impossible one. MAPIE's LAC sets can be empty in the same way.
 
     **Guarantee.** With a FrozenEstimator and without sample weights, the loss of a new sample is at
     most :math:`\alpha` on average over held-out and new samples, if all of them are exchangeable,
-    such as independent samples of one distribution. It holds for any number of samples. It does not
-    hold for each held-out set, each label or each kind of samples separately: for labelings, the
+    such as independent samples of one distribution. The guarantee holds for any number of samples.
+    It does not hold separately for each held-out set, label or kind of samples: for labelings, the
     coverage given the held-out samples has a beta distribution with mean of at least
     :math:`1 - \alpha` and a standard deviation of about
     :math:`\sqrt{\alpha (1 - \alpha) / n}`. Nodes of one sample are dependent, so the unit is the
     sample.
 
-    With `cv`, scores come from models of all splits, and sets from the model fitted to all samples.
-    This uses all samples for both, and has no guarantee for a finite number of samples. It is
-    correct to the extent that these models have similar scores; usually, the final model is
-    better than the others, and the sets are slightly too large. The cross-conformal predictor of
-    [2]_, which keeps the models of all splits and guarantees a coverage of
-    :math:`1 - 2 \alpha`, is not used: the sets of several models cannot be enumerated together.
+    With `cv`, scores come from the models of all splits, and sets from the model fitted to all
+    samples. All samples are then used for both, but there is no guarantee for a finite number of
+    samples. The coverage is correct to the extent that these models have similar scores; usually,
+    the final model is better than the others, and the sets are slightly too large. The
+    cross-conformal predictor of [2]_, which keeps the models of all splits and guarantees a
+    coverage of :math:`1 - 2 \alpha`, is not used: the sets of several models cannot be enumerated
+    together.
 
     **Choice of scores.** On digit dates, with 150 training and 300 held-out dates, sets of 95 %
     have 1.32 dates on average with differences of scores, 1.34 with cumulated probabilities as in

@@ -123,7 +123,7 @@ class CalibratedSSVM(HeldOutPredictor):
     unknown in its test samples. Sequences that `transition_mask` or limits of durations forbid are
     ignored.
 
-    The calibration is valid for samples from the distribution of the held-out samples. One
+    The calibration is valid for samples from the distribution of the held-out samples. A single
     temperature cannot correct a model whose confidence is too high for some labels or samples and
     too low for others.
 
@@ -131,12 +131,12 @@ class CalibratedSSVM(HeldOutPredictor):
     rescaling, so that they are accurate for any length and any scores: O(L K^2) operations for L
     nodes with K labels each, O(L K (K + n_bins)) with bins of durations, O(L K) for
     ``pairwise="potts"`` and ``"contrast"``, O(K) for the K labels of a row, or O(2^K) if their
-    edges have cycles (1.5 ms for 18 labels). The sums use the
-    threads of the estimator. The temperature takes about 20 passes over the held-out samples.
+    edges have cycles (1.5 ms for 18 labels). The sums use the threads of the estimator. Estimating
+    the temperature takes about 20 passes over the held-out samples.
 
-    Approximate probabilities compare each label of a node with its best labeling instead of all.
-    They do not provide probabilities of whole labelings. Their quality depends on the
-    max-marginals, see ``decision_function`` of the estimator.
+    Approximate probabilities take into account only the best labeling with each label of a node,
+    not the sum over all such labelings. They do not define probabilities of whole labelings. Their
+    quality depends on the max-marginals, see ``decision_function`` of the estimator.
 
     References
     ----------
@@ -210,8 +210,8 @@ class CalibratedSSVM(HeldOutPredictor):
 
         Notes
         -----
-        Whether probabilities are exact is known before the fits except for graphs and images, for
-        which the edges of the held-out samples decide.
+        For graphs and images, whether probabilities are exact depends on the edges of the held-out
+        samples; for other estimators, it is known before the fits.
         """
         self._check()
         X, y = self._samples(X, y)

@@ -67,14 +67,15 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     Parameters
     ----------
     estimator : MultilabelSSVM
-        The estimator. It is cloned. In a :class:`~sklearn.frozen.FrozenEstimator`, a fitted one,
-        which is not fitted again: all rows passed to ``fit`` are then held-out rows, and must not
-        have been used for its training. A pipeline contains this estimator as its last step.
+        The estimator, which is cloned. A fitted estimator in a
+        :class:`~sklearn.frozen.FrozenEstimator` is not fitted again: all rows passed to ``fit`` are
+        then held-out rows, and must not have been used for its training. A pipeline contains
+        TunedThresholdSSVM as its last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. An integer is a number of folds, in each of which every label
         has about the same frequency. Test rows of different splits may overlap, and need not cover
-        all rows. For a FrozenEstimator, the test rows are only the parts by which the kind of
-        thresholds is chosen.
+        all rows. For a FrozenEstimator, the splits are used only to choose the kind of thresholds
+        by cross-validation, see Notes.
     n_jobs : int or None, default=None
         Number of fits in parallel, through any backend of joblib. Results do not depend on it.
     scoring : {"f1_micro", "f1_macro", "f1_samples"}, default="f1_micro"
@@ -88,10 +89,10 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     best_threshold_ : ndarray of shape (K,)
         The threshold of each label.
     best_score_ : float
-        The score on the held-out rows of each split (or on up to ten groups of splits), with
-        thresholds from the others.
+        The score on the held-out rows, where the rows of each split (or of each of up to ten groups
+        of splits) are predicted with thresholds from the others.
     untuned_score_ : float
-        The score on these rows with thresholds of 0.
+        The score on the same rows with thresholds of 0.
     classes_ : ndarray of shape (K,)
         Labels of the estimator.
     n_features_in_ : int
@@ -106,14 +107,14 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
     Notes
     -----
     The thresholds maximize the score on the held-out rows in one of several ways: no tuning; one
-    threshold for all labels; or one threshold for each label. For micro and macro F1, the latter
-    are computed with 100, 10 or 1 additional positive rows per label, with the average scores of
-    all labels, so that thresholds of rare labels stay near the shared one. Each of these ways is
-    scored by cross-validation over the splits, and the best one is used. There is no tuning unless
-    it increases this score by more than twice its standard error: the larger one of jackknives over
-    the splits and over 20 groups of rows. Maxima are exact, micro F1 by Dinkelbach's method over
-    all labels together; only thresholds per label for the sample F1 score are a local maximum,
-    found label by label.
+    threshold for all labels; or one threshold for each label. For micro and macro F1, thresholds
+    per label are computed with 100, 10 or 1 additional positive rows per label, whose scores have
+    the distribution of all labels, so that thresholds of rare labels stay near the shared one. Each
+    of these ways is scored by cross-validation over the splits, and the best one is used.
+    Thresholds are not tuned unless tuning increases this score by more than twice its standard
+    error, the larger one of jackknife estimates over the splits and over 20 groups of rows. Maxima
+    are exact; for micro F1, they are found by Dinkelbach's method for all labels together. Only the
+    thresholds per label for the sample F1 score are a local maximum, found label by label.
 
     Tuning for macro F1 can reduce micro F1 and increase the Hamming loss.
 

@@ -42,8 +42,9 @@ def make_alignments(
     n_symbols : int, default=20
         The number of symbols 0, 1, ... Symbols 0 to 3, 4 to 7 and so on are similar.
     substitution : float, default=0.4
-        The probability that a symbol is replaced by another one, from 0 to 1. The other symbol is
-        similar in 90 % of these cases, if there is a similar one.
+        The probability that a symbol is replaced by another one, from 0 to 1. With probability 0.9,
+        the other symbol is drawn from the similar ones, if there are any, otherwise from all
+        others.
     gap_open : float, default=0.05
         The probability of a deletion and, separately, of an insertion at each position, from 0 to
         1.

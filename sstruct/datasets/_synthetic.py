@@ -255,10 +255,10 @@ def make_grids(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Generate images of overlapping shapes with noisy colors.
 
-    Discs and rectangles of random location, size and label overlap on a background of label 0. The
-    features of a pixel are the color of its label, drawn once from a standard normal distribution,
-    plus noise. Neighbors therefore contain information about a pixel's label that its own features
-    lack.
+    Ellipses and rectangles of random location, size and label overlap on a background of label 0.
+    The features of a pixel are the color of its label, drawn once from a standard normal
+    distribution, plus noise. Neighbors therefore contain information about a pixel's label that its
+    own features lack.
 
     Parameters
     ----------

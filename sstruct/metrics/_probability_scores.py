@@ -135,13 +135,13 @@ def flat_calibration_error(
     Returns
     -------
     error : float
-        The difference of the mean probability of the most probable label and the accuracy in each
-        bin, as absolute values, averaged with the number of nodes of the bins as weights. Between 0
-        and 1; lower is better.
+        The absolute difference of the mean probability of the most probable label and the accuracy
+        in each bin, averaged over the bins with their weighted numbers of nodes as weights. Between
+        0 and 1; lower is better.
 
     Notes
     -----
-    Small numbers of nodes in a bin increase it: it is not 0 for the true probabilities. Compare
+    Bins with few nodes increase the error, which is not 0 even for the true probabilities. Compare
     models on the same nodes. See [1]_.
 
     References

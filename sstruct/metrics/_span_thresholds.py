@@ -81,8 +81,8 @@ def span_precision_recall_curve(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. They are outside of true spans, and predicted spans that
-        contain them are ignored.
+        True label of nodes to ignore. These nodes are outside of true spans, and predicted spans
+        that contain them are ignored.
 
     Returns
     -------
@@ -138,8 +138,8 @@ def span_threshold(
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of nodes to ignore. They are outside of true spans, and predicted spans that
-        contain them are ignored.
+        True label of nodes to ignore. These nodes are outside of true spans, and predicted spans
+        that contain them are ignored.
 
     Returns
     -------
@@ -155,9 +155,9 @@ def span_threshold(
 
     See Also
     --------
-    span_precision_recall_curve : Both for all thresholds.
-    sstruct.calibration.ConformalSSVM : Sets of spans that bound the expected fraction of missed
-        spans of new samples, also by spans that are not predicted.
+    span_precision_recall_curve : Precision and recall for all thresholds.
+    sstruct.calibration.ConformalSSVM : Predict sets of spans with a bound on the expected fraction
+        of missed spans. The sets may contain spans that are not predicted.
 
     Examples
     --------

@@ -48,7 +48,7 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
     See Also
     --------
     sklearn.calibration.CalibrationDisplay : The same for one label per sample; the base class.
-    sstruct.metrics.flat_calibration_error : The mean difference of curve and diagonal.
+    sstruct.metrics.flat_calibration_error : Mean absolute difference between curve and diagonal.
 
     Examples
     --------
@@ -134,8 +134,8 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         labels : list of K labels
             The label of each column, such as ``classes_``.
         label : label, default=None
-            The event is that a node has this label. By default, that its most probable label is the
-            true one.
+            The event is that a node has this label. By default, the event is that the most probable
+            label of a node is the true label.
         ignore_label : label, default=None
             True label of nodes to ignore, as for :func:`sstruct.metrics.flat_accuracy_score`.
         n_bins : int, default=5

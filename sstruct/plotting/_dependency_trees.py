@@ -31,7 +31,7 @@ class DependencyDisplay:
 
     An arc leads from a head to a token, and has a mark at the token. The arc of a token whose head
     is the root comes from above. Solid arcs are predicted; their colors show whether the head and
-    the label are correct. Dashed arcs are true ones that are missed.
+    the label are correct. Dashed arcs are true arcs that are missed.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -44,7 +44,7 @@ class DependencyDisplay:
     true_labels, predicted_labels : list of n_tokens labels, default=None
         Label of the arc to each token.
     tokens : list of n_tokens str, default=None
-        The tokens. By default they are numbered.
+        The tokens. By default, the tokens are numbered.
 
     Attributes
     ----------

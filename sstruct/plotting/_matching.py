@@ -28,9 +28,8 @@ _STYLES = {
 class MatchingDisplay:
     """True and predicted pairs of a matching of two sets, or of an alignment of two sequences.
 
-    Rows are above and columns below, in their order. Lines connect the pairs: solid lines the
-    predicted ones, in another color if they are wrong, and dashed lines the true ones that are
-    missed.
+    Rows are above and columns below, in their order. Solid lines connect predicted pairs, in
+    another color if they are wrong, and dashed lines connect true pairs that are missed.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 

@@ -26,8 +26,8 @@ _HEIGHT, _DISTANCE = 0.07, 0.09  # of strips, in heights of the axes
 class SignalDisplay:
     """Segments of a signal, such as the activities in a recording, as strips above the signal.
 
-    Each labeling of the signal is a strip, whose boxes are its segments, and colors are labels.
-    Lines mark the boundaries of the last labeling in the signal.
+    Each labeling of the signal is drawn as a strip. Its boxes are the segments, and their colors
+    show the labels. Lines in the signal mark the boundaries of the last labeling.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_labels`.
 

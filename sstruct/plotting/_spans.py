@@ -25,9 +25,9 @@ _HEIGHT = 0.28  # of a box; rows have a distance of 1
 class SpanDisplay:
     """True and predicted spans of sequences, such as the entities of sentences.
 
-    Each sequence is a row. Boxes above its words are true spans, boxes below are predicted ones,
-    and colors are types. Spans without an equal counterpart have a black frame. Without words, the
-    horizontal axis counts the positions, such as the frames of a recording.
+    Each sequence is a row. Boxes above its words are true spans, boxes below are predicted spans,
+    and colors show the types. Spans without an equal counterpart have a black frame. Without words,
+    the horizontal axis shows the positions, such as the frames of a recording.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
