@@ -5,8 +5,7 @@ Learn the penalty for change points
 Programs for change-point detection require a penalty: the larger it is, the
 fewer changes they find. This tutorial learns it from signals with annotated
 changes, and measures how many of these are needed. It assumes that you know
-estimators in scikit-learn. In addition to sstruct, it requires two packages:
-``pip install matplotlib clarabel``.
+estimators in scikit-learn. In addition to sstruct, it requires matplotlib.
 
 The data are generated: pumps run at different levels, and a technician has
 marked the changes.

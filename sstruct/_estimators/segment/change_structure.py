@@ -1,5 +1,7 @@
 """ChangePointStructure: signals that are divided into segments without labels."""
 
+from importlib.util import find_spec
+
 import numpy as np
 
 from sstruct._checks.arrays import listed
@@ -133,6 +135,7 @@ class ChangePointStructure(Structure):
         if self.warm_start or self.solver_option("checkpoint") is not None:
             problem.keep_labelings()
 
+        supported = not self.warm_start and find_spec("clarabel") is not None
         # Planes contain losses, so a warm start requires the same tolerance.
         common = [kinds, limits, np.array([attributes["_scaled"], self.tolerance])]
         common += [] if bins is None else [bins]
@@ -156,7 +159,7 @@ class ChangePointStructure(Structure):
             attributes,
             empty=nodes.empty,
             # Few weights: cutting planes need the fewest oracle calls, but keep no dual weights.
-            auto_solver="mp-bcfw" if self.warm_start else "cutting-plane",
+            auto_solver="cutting-plane" if supported else "mp-bcfw",
         )
 
     def given_bounds(self, problem):

@@ -1,5 +1,6 @@
 """ChangePointSSVM against the optimum over enumerated change points, and its own methods."""
 
+import sys
 import warnings
 from itertools import pairwise
 
@@ -207,6 +208,17 @@ def test_automatic_bins_are_quantiles_of_durations(rng):
     with ignored:
         adapted = ChangePointSSVM(prior=model, **options).fit([x[:9] for x in X], [[4]] * len(X))
     assert adapted.duration_bins_.tolist() == model.duration_bins_.tolist()
+
+
+def test_default_solver_without_clarabel(rng, monkeypatch):
+    pytest.importorskip("clarabel")
+    X, y = make(rng)
+    options = {"costs": "mean", "lam": 0.1, "tol": 1e-4, "random_state": 0}
+    planes = ChangePointSSVM(**options).fit(X, y)
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    model = ChangePointSSVM(**options).fit(X, y)
+    assert (planes.solver_, model.solver_) == ("cutting-plane", "mp-bcfw")
+    assert model.objective_ == pytest.approx(planes.objective_, rel=2e-4)
 
 
 def test_warm_start_checkpoint_and_path(rng, tmp_path):
