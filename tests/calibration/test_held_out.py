@@ -130,7 +130,7 @@ def test_methods_of_the_estimator(name):
         ({"cv": 1}, ValueError, "cv=1 cannot split"),
         ({"cv": []}, ValueError, "cv yields no splits"),
         ({"cv": b"5"}, TypeError, "cv must be"),
-        ({"cv": [([0, 1], [999])]}, ValueError, "row 999 of .* samples"),
+        ({"cv": [([0, 1], [999])]}, ValueError, "row 999, but X has .* samples"),
         ({"cv": GroupKFold}, TypeError, "an instance of a splitter, found the class GroupKFold"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
         ({"estimator": None}, TypeError, "must be "),
