@@ -359,8 +359,8 @@ SSTRUCT_INLINE int64_t sstruct_transition_distance(
 #undef SSTRUCT_SAME
 }
 
-/* The first entry of the highest score, the first active one (alpha > 0) of the lowest score, and the
- * mean under alpha. Without branches, which would be hard to predict. */
+/* The first entry of the highest score, the first active entry (alpha > 0) of the lowest score, and the
+ * mean under alpha. Compilers can use conditional moves: branches would be hard to predict. */
 SSTRUCT_INLINE void sstruct_extremes(
     const double *score, const double *alpha, int64_t count, int64_t *best, int64_t *lowest,
     double *mean)

@@ -1,7 +1,7 @@
 /* The kernels whose best code depends on the instruction set. kernels.h includes this file for each
  * set, with SSTRUCT_OF(name) for the names of its functions, SSTRUCT_LANES for the number of doubles
- * in its vectors, SSTRUCT_TOTAL(v) for the sum of a vector, SSTRUCT_HIGHER(v, m, a, b) for "a where v > m, else b" on vectors, and
- * SSTRUCT_MAXIMUM(v, m) for SSTRUCT_HIGHER(v, m, v, m).
+ * in its vectors, SSTRUCT_TOTAL(v) for the sum of a vector, SSTRUCT_HIGHER(v, m, a, b) for "a where
+ * v > m, else b" on vectors, and SSTRUCT_MAXIMUM(v, m) for SSTRUCT_HIGHER(v, m, v, m).
  */
 #if defined(__GNUC__)
 typedef double SSTRUCT_OF(sstruct_vector)
@@ -9,8 +9,8 @@ typedef double SSTRUCT_OF(sstruct_vector)
 #define SSTRUCT_VECTOR SSTRUCT_OF(sstruct_vector)
 #define SSTRUCT_LOAD(p) (*(const SSTRUCT_VECTOR *)(p))
 #define SSTRUCT_STORE(p, v) (*(SSTRUCT_VECTOR *)(p) = (v))
-/* Consecutive features as doubles. gcc 12 converts eight floats as two halves that it joins: four
- * instructions for one. */
+/* Consecutive features as doubles. gcc 12 converts eight floats as two halves and joins them, which
+ * takes four instructions instead of one. */
 typedef float SSTRUCT_OF(sstruct_floats)
     __attribute__((vector_size(4 * SSTRUCT_LANES), aligned(4), may_alias));
 #define SSTRUCT_FEATURES_double(x) SSTRUCT_LOAD(x)
@@ -106,7 +106,7 @@ SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
     const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
     const int32_t *index = rows->indices ? rows->indices + start : NULL;
     const double factor = rows->factor, inverse = 1 / factor;
-    if (factor != 1)   /* f (out / f + sum) takes n products, f times each value would take `size` */
+    if (factor != 1)   /* f (out / f + sum) takes 2 n products; scaling each value would take `size` */
         for (int64_t k = 0; k < n; k++) out[k] *= inverse;
     if (rows->kind == SSTRUCT_ONES)
         SSTRUCT_OF(sstruct_row_potentials_sstruct_ones)(NULL, index, size, w, KP, n, out);
@@ -271,8 +271,8 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_some_potentials)(
 SSTRUCT_ROW_PRODUCT(float)
 SSTRUCT_ROW_PRODUCT(double)
 
-/* Rows of ones: the number of common columns. Rows of a few vectors are compared column by column with
- * these, which takes less time than merging them with one step after the other. */
+/* Rows of ones: the number of common columns. If the second row fits in a few vectors, every column of the
+ * first row is compared with these vectors, which takes less time than merging the two rows. */
 SSTRUCT_INLINE int64_t SSTRUCT_OF(sstruct_shared_columns)(
     const int32_t *i, int64_t n, const int32_t *j, int64_t m)
 {
@@ -383,8 +383,8 @@ SSTRUCT_MAX_PLUS(4)
 SSTRUCT_MAX_PLUS(2)
 SSTRUCT_MAX_PLUS(1)
 
-/* The forward sweep of Viterbi: best[l, k] is the score of the best prefix that ends in
- * label k at position l, from[l, k] its label at l - 1. Position l > 0 uses the table
+/* The forward sweep of Viterbi over positions begin ... L - 1: best[l, k] is the score of the best prefix
+ * that ends in label k at position l, from[l, k] its label at l - 1. Position l > 0 uses the table
  * edge + (l - 1) * edge_step (K x KP). */
 SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_viterbi_forward)(
     const double *theta, int64_t L, int64_t K, int64_t KP, const double *edge, int64_t edge_step,
@@ -408,8 +408,9 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_viterbi_forward)(
     }
 }
 
-/* Bounds of a table of transitions, K x KP: in_most[k] = max_j edge[j, k], the greatest and the least
- * entry of each row j. Padding counts, so that bounds of rows may be wider than necessary. */
+/* Bounds of a table of transitions, K x KP: in_most[k] = max_j edge[j, k]; out_most[j] and out_least[j] are
+ * the largest and the smallest entry of row j. Padding counts, so that bounds of rows may be wider than
+ * necessary. */
 SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_transition_bounds)(
     const double *edge, int64_t K, int64_t KP, double *in_most, double *out_most, double *out_least)
 {
@@ -441,8 +442,9 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_transition_bounds)(
     }
 }
 
-/* out[k] = exp(scale (x[k] - shift)) for n entries, n a multiple of the vectors' lanes; 0 for -inf. Returns
- * whether a finite exponent is below SSTRUCT_LEAST_EXPONENT, so that sums of products may underflow.
+/* out[k] = exp(scale (x[k] - shift)) for n entries, n a multiple of the vectors' lanes; 0 for exponents of
+ * -700 or less. Returns whether a finite exponent is below SSTRUCT_LEAST_EXPONENT, so that sums of products
+ * may underflow.
  * Reduction to |r| <= log(2) / 2 and the Taylor polynomial of degree 13: about one unit in the last place. */
 #if defined(__GNUC__)
 typedef int64_t SSTRUCT_OF(sstruct_integers)
@@ -539,8 +541,9 @@ SSTRUCT_INLINE double SSTRUCT_OF(sstruct_highest)(const double *x, int64_t n)
 /* Forward sweep of the sum-product algorithm over positions begin ... end - 1. The padding of theta is -inf
  * and that of `edge`, a table of exponentials that all transitions share, is 0.
  * share[l, k] is proportional to the sum of exp(scale * score) over labelings of 0 ... l that end in k, and
- * sums to 1. log_sum[l]: the logarithm of the factor from position l - 1. Returns whether there was a
- * risk of underflow, in which case the results are useless. */
+ * sums to 1 over k. factor[2 l] is the sum by which position l was divided, and factor[2 l + 1] the largest
+ * theta[l, k], which was subtracted before. Returns whether there was a risk of underflow, in which case
+ * the results are useless. */
 SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_sum_forward)(
     const double *theta, int64_t K, int64_t KP, const double *edge, double scale, int64_t begin,
     int64_t end, double *node, double *share, double *factor)

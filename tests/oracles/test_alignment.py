@@ -105,7 +105,7 @@ def test_one_score_is_for_both_sequences_and_all_positions():
 
 INVALID = {
     "shape": ((np.zeros(3), -1), r"scores must have shape \(n, m\), found \(3,\)"),
-    "nan": (([[np.nan]], -1), "scores must be at most 1e.100, or -inf, found nan"),
+    "nan": (([[np.nan]], -1), "scores must have magnitudes of at most 1e.100, or be -inf, found nan"),
     "inf": (([[np.inf]], -1), "found inf"),
     "sparse": ((sparse.csr_array((2, 2)), -1), "scores is a csr_array"),
     "gap": (([[1.0]], -np.inf), "gap_open must be a number or a pair of numbers"),
@@ -129,5 +129,5 @@ def test_sizes_and_known_rows_are_validated():
         align(scores, -1)
     with pytest.raises(ValueError, match="known has 1 entries, expected 2"):
         best_alignment(np.zeros((2, 2)), (0, 0), (0, 0), False, np.zeros(1, dtype=np.int32))
-    with pytest.raises(ValueError, match="known must be increasing columns"):
+    with pytest.raises(ValueError, match="known must contain increasing columns"):
         best_alignment(np.zeros((2, 2)), (0, 0), (0, 0), True, np.array([1, 5], dtype=np.int32))

@@ -968,7 +968,7 @@ def check_doors(problem, good, wrong, w):
             lambda i=i: problem.best_code(i, w),
             lambda i=i: problem.code_loss(i, good),
         ):
-            with pytest.raises(IndexError, match=f"block {i} of a problem with "):
+            with pytest.raises(IndexError, match=f"block {i} is out of range for a problem with "):
                 call()
     for call in (
         lambda v: problem.best_code(0, v),

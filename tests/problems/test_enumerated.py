@@ -56,7 +56,7 @@ def test_the_doors_check_labelings():
         problem.code_loss(1, np.zeros(2, dtype=np.int32))
     with pytest.raises(ValueError, match=r"block 0: found labeling 3"):
         CostlyProblem(problem, 0).code_loss(0, np.array([3], dtype=np.int32))
-    with pytest.raises(IndexError, match="block 2 of a problem with 2 blocks"):
+    with pytest.raises(IndexError, match="block 2 is out of range for a problem with 2 blocks"):
         CostlyProblem(problem, 0).code_loss(2, np.array([0], dtype=np.int32))
 
 

@@ -242,7 +242,8 @@ def best_alignment(scores, open_gap, extend_gap, bint local, known=None):
     if known is not None:
         aligned = known[known >= 0]
         if (np.diff(aligned) <= 0).any() or (aligned >= m).any() or (known < UNKNOWN).any():
-            raise ValueError(f"known must be increasing columns below {m}, -1 or -2")
+            raise ValueError(
+                f"known must contain increasing columns below {m}, -1 (unaligned) or -2 (unknown)")
     cdef Gaps gaps
     gaps.open_first, gaps.open_second = open_gap
     gaps.extend_first, gaps.extend_second = extend_gap
@@ -298,7 +299,7 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
     method : {"global", "local"}, default="global"
         ``"global"``: the alignment of the whole sequences (Needleman and Wunsch). ``"local"``: the
         best alignment of a part of each (Smith and Waterman), where positions before the first pair
-        and after the last one do not score; no pairs if all alignments have negative scores.
+        and after the last one do not score; no pairs if no alignment has a positive score.
 
     Returns
     -------
@@ -311,8 +312,8 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
     Raises
     ------
     ValueError
-        If shapes are invalid, a score is NaN or ``+inf``, a gap's score is not finite, or there are
-        more than 2^30 pairs of positions.
+        If shapes are invalid, a score is NaN or ``+inf``, a gap's score is not finite, a finite score
+        exceeds 1e100 in magnitude, or there are more than 2^30 pairs of positions.
 
     See Also
     --------
@@ -356,7 +357,7 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
     cdef Py_ssize_t wrong = first_invalid(&given[0, 0], table.size) if table.size > 0 else -1
     if wrong >= 0:
         raise ValueError(
-            f"scores must be at most {LARGEST:g}, or -inf, found {table.flat[wrong]}")
+            f"scores must have magnitudes of at most {LARGEST:g}, or be -inf, found {table.flat[wrong]}")
     gaps = _of_gaps(gap_open, "gap_open")
     more = gaps if gap_extend is None else _of_gaps(gap_extend, "gap_extend")
     return best_alignment(table, gaps, more, method == "local")

@@ -33,12 +33,10 @@ cdef extern from "sstruct/_kernels/kernels.h":
         const double* edge, int64_t K, int64_t KP, double* in_most, double* out_most,
         double* out_least) noexcept nogil
 
-# From this length on, computing bounds takes less time than it saves; and the number of pairs of
-# labels that a step over all of them processes in the time of one pair.
 cdef enum:
-    LEAST_BOUNDED_LENGTH = 8
-    PAIRS_AT_ONCE = 8
-# Work between checks for signals within a chain, about a millisecond; shorter chains have no check.
+    LEAST_BOUNDED_LENGTH = 8    # for chains of this length or more, bounds save more time than they cost
+    PAIRS_AT_ONCE = 8           # pairs that the step over all labels processes in the time of a single pair
+# Work between calls of `look_after` within a chain, about a millisecond.
 cdef Py_ssize_t STRETCH = 1000000
 # Names of the kernel variants (sstruct_path).
 INSTRUCTIONS = {0: "default", 3: "x86-64-v3", 4: "x86-64-v4"}
@@ -217,7 +215,7 @@ cdef double viterbi_labels(
         scratch = <double*> malloc(5 * KP * sizeof(double) + 2 * KP * sizeof(int32_t))
         if scratch == NULL:
             with gil:
-                raise MemoryError(f"no memory for bounds on the transitions of {K} labels")
+                raise MemoryError(f"not enough memory for bounds on the transitions of {K} labels")
         try:
             if bounds == NULL:
                 transition_bounds(edge, K, KP, scratch + 2 * KP)

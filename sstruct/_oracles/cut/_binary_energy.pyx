@@ -8,8 +8,8 @@
 #     costs of equal labels requires no node terms, as in images.
 # (c) Roof duality: node v has a complement v + V with label 1 - x_v. A repulsive edge (u, v) is an
 #     attractive one between u and the complement of v. Each term enters twice, once with all its
-#     nodes complemented, so that the graph is symmetric. If v is on the sink side of the smallest
-#     minimum cut, its complement is on the source side, and every minimum of E has x_v = 1.
+#     nodes complemented, so that the graph is symmetric. If v is on the sink side of the minimum cut with
+#     the smallest sink side, its complement is on the source side, and every minimum of E has x_v = 1.
 # (d) Edges that are repulsive only because of rounding (relative to their costs) are treated as
 #     modular.
 """Energies of binary labels: exact minima by a cut, partial optimality by roof duality."""
@@ -224,7 +224,7 @@ def with_finite_costs(node_costs, edges, spread):
     """Return node costs (V, K) in which costs of forbidden labels are finite but never optimal.
 
     Such a cost exceeds the cost of every allowed label of the node by more than its edges can gain.
-    It is therefore as large as other costs of the node and its edges, and precision is not lost.
+    It therefore has the magnitude of other costs of the node and its edges, and precision is not lost.
 
     spread : ndarray of shape (E,)
         The largest difference between two costs of each edge.

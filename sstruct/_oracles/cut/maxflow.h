@@ -66,7 +66,7 @@ typedef struct {
     int64_t room[11];     /* allocated size of each array above */
 } sstruct_flow;
 
-/* Allocate memory for `count` items of `size` bytes; previous contents are lost. It grows by at least
+/* Allocate memory for `count` items of `size` bytes; previous contents are lost. Memory grows by at least
  * a quarter, so that graphs of slowly growing size are rarely moved. Returns 0, or 1 without memory. */
 SSTRUCT_FLOW_PART int sstruct_flow_room(void **items, int64_t *room, int64_t count, size_t size)
 {

@@ -12,7 +12,7 @@
  * at most once between two augmentations; otherwise it may be outdated.
  *
  * Rounding: an arc is residual if its residual is > 0. The bottleneck of a path is subtracted from
- * itself, so every augmentation leaves an arc with exactly 0.
+ * itself, so every augmentation leaves an arc or a terminal with exactly 0.
  */
 #define SSTRUCT_PASTE2(a, b) a##b
 #define SSTRUCT_PASTE(a, b) SSTRUCT_PASTE2(a, b)

@@ -12,11 +12,11 @@
 #     `stops_early`, as in training, moves stop after a cycle of little gain.
 # (d) Two labels: the first move, from all 0 to 1, is the problem itself. It is exact if it is a cut
 #     or if roof duality determines every node.
-# (e) The cut of a label continues from the flow of the label's last one, stored for the edges: any
+# (e) The cut of a label continues from the flow of the label's previous cut, stored for the edges: any
 #     flow within the capacities is a valid start, and little changes after the first cycle. Node
 #     costs that are due to rounding are set to 0; otherwise the search would propagate them.
 # (f) The result depends only on costs, start, seed and `stops_early`, never on earlier calls.
-"""Approximate minimization of energies of many labels by expansion and fusion moves."""
+"""Approximate minimization of energies of many labels by expansion moves."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
@@ -80,7 +80,7 @@ cdef class AlphaExpansion:
     cdef int minimize(
             self, const GraphCosts* costs, uint64_t seed, int32_t* labels, GraphAnswer* answer
             ) except -1 nogil:
-        """Lower the energy of the labels until no move does; they never become worse."""
+        """Lower the energy of the labels until no move lowers it, or `stops_early` ends the search."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, k, j, alpha, n_moves = 0
         cdef Py_ssize_t repulsive
         cdef bint changed = True
@@ -147,7 +147,7 @@ cdef class AlphaExpansion:
         return 0
 
     cdef bint binary(self, int32_t* labels, double* work) except -1 nogil:
-        """Two labels: set the optimal ones if they are known; return whether all are."""
+        """Set the labels that are known to be optimal, for two labels; return whether all nodes are known."""
         cdef Py_ssize_t v
         cdef bint exact = True
         for v in range(self.costs.n_nodes):

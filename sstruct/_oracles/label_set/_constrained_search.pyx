@@ -3,18 +3,18 @@
 #     define: z <= y_u, z <= y_v, z >= y_u + y_v - 1. The score is then linear.
 # (b) A multiplier of each constraint gives an upper bound: the constraints are added to the score with
 #     a price, and each variable takes its best value. Multipliers are improved one after the other
-#     (block coordinate descent of the dual): the midpoint of all that minimize the bound given the
-#     others, so that scores pass along chains of constraints. All start at 0 in every call, so results
-#     do not depend on earlier calls.
+#     (block coordinate descent of the dual): to the midpoint of the values that minimize the bound given
+#     the other multipliers, so that scores pass along chains of constraints. All multipliers start at 0
+#     in every call, so that results do not depend on earlier calls.
 # (c) Depth-first branch and bound. A variable that deviates from its best value lowers the bound by the
 #     absolute value of its reduced score. Variables are fixed if a constraint or the best value found
 #     so far implies it. Multipliers are improved at each node, for the variables that are still free;
-#     those of any other node remain valid. Branches are taken at a violated constraint or, if there is
-#     none, at one with a price that is not at the priced bound. If there is no such constraint, the
-#     bound of the node is attained.
-# (d) At a limit of the work, the best set found is returned, with the largest bound of the open nodes.
-#     A set that satisfies the constraints, found once for each model, is known from the start, unless
-#     labels are forced.
+#     the multipliers of any other node remain valid. Branches are taken at a violated constraint or, if
+#     there is none, at a constraint whose sum differs from the bound on which it has a price. If there is
+#     no such constraint either, the bound of the node is attained.
+# (d) If a limit of the work is reached, the best set found is returned, with the largest bound of the
+#     open nodes. A set that satisfies the constraints, found once for each model, is known from the
+#     start, unless labels are forced.
 """Decoder of label sets with constraints, by branch and bound."""
 
 from libc.math cimport INFINITY, fabs
@@ -27,7 +27,8 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.label_set._set_constraints cimport SetConstraints
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder
 
-# Limits: entries of constraints that nodes and sweeps visit in a call, about a second; sweeps of a node.
+# Limits: entries of constraints visited by the nodes and sweeps of a call, which take about a second, and
+# sweeps of a node.
 cdef double MOST_ENTRIES = 2e7
 cdef Py_ssize_t MOST_SWEEPS = 400
 # Sweeps end if they reduce the distance to the best value by less than this part, at the root and at
@@ -56,7 +57,7 @@ cdef class ConstrainedSearch(LabelDecoder):
     Raises
     ------
     ValueError
-        If no set satisfies the constraints.
+        If no set satisfies the constraints, or none was found within the limit of the work.
     """
 
     # Constraints and definitions of products, by row and by variable; shared by forks.
@@ -167,10 +168,10 @@ cdef class ConstrainedSearch(LabelDecoder):
 
     cdef double best_price(
             self, double* scores, Py_ssize_t size, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
-        """Return the midpoint of the best prices of: low <= number of variables <= high.
+        """Return the midpoint of the best prices of the row low <= number of variables that are 1 <= high.
 
-        The best price is between the scores number `high` and `high` + 1, in descending order, if it is
-        positive, and between those number `low` and `low` + 1 if it is negative.
+        In descending order of scores, a positive best price is between the scores of ranks `high` and
+        `high` + 1, and a negative one is between the scores of ranks `low` and `low` + 1.
         """
         if size == 0 or (low <= 0 and high >= size):
             return 0
@@ -224,13 +225,14 @@ cdef class ConstrainedSearch(LabelDecoder):
     # ---------------------------------------------------------------- search
 
     cdef inline int32_t relaxed_value(self, Py_ssize_t j) noexcept nogil:
-        """The value of a variable in the solution of the bound."""
+        """Return the value of a variable in the solution of the bound."""
         return self.value[j] if self.value[j] >= 0 else self.reduced[j] > 0
 
     cdef Py_ssize_t branching_row(self, bint* violated) noexcept nogil:
-        """Return a row of a free variable that separates the solution of the bound from its value, or -1.
+        """Return the row to branch on, or -1 if the solution of the bound attains the bound.
 
-        The most violated one, or the one with the largest price times distance from the priced bound.
+        This is the most violated row or, if no row is violated, the row with the largest price times
+        distance from the priced bound.
         """
         cdef Py_ssize_t r, a, chosen = -1, priced = -1
         cdef int32_t total, excess, worst = 0
@@ -314,7 +316,7 @@ cdef class ConstrainedSearch(LabelDecoder):
             if not consistent or self.bound <= self.best + self.tolerance:
                 consistent = False
                 break
-            # Of the free variables, those whose other value is not worth more than the best set.
+            # Fix the free variables whose other value cannot lead to a better set.
             for j in range(self.n_variables):
                 if self.value[j] < 0 and (
                         fabs(self.reduced[j]) >= self.bound - self.best - self.tolerance):
@@ -341,8 +343,9 @@ cdef class ConstrainedSearch(LabelDecoder):
     cdef Py_ssize_t branching_variable(self, Py_ssize_t row, bint violated, int32_t* first) noexcept nogil:
         """Return a free variable of a row, and the value to try first.
 
-        If the row is violated, the variable with the largest reduced score of those that contribute to
-        the violation, with its value; else the one with the smallest, with its other value.
+        Only variables that can change the sum in the required direction are considered: for a violated
+        row, the one with the largest absolute reduced score, with its best value first; otherwise the one
+        with the smallest, with its other value first.
         """
         cdef Py_ssize_t a, j, chosen = -1
         cdef int32_t total = 0, value
@@ -367,7 +370,7 @@ cdef class ConstrainedSearch(LabelDecoder):
 
     cdef int search(
             self, Py_ssize_t forced, int32_t forced_value, double known, LabelAnswer* answer) except -1 nogil:
-        """Find the best set, above the value `known`, with a label forced to a value or, if -1, none."""
+        """Find the best set with a score above `known`. If forced >= 0, this label has `forced_value`."""
         cdef Py_ssize_t j, row, depth = 0, nodes = 1
         cdef double entries = self.row_first[self.n_rows] + self.n_variables
         cdef int32_t first = 0
@@ -456,9 +459,9 @@ cdef class ConstrainedSearch(LabelDecoder):
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:
-        """One more search per label: with the other value than in the best set.
+        """Search once more for each label, with the other value than in the best set.
 
-        Infinite for labels that are on, or off, in all sets that satisfy the constraints.
+        Marginals are infinite for labels that are on, or off, in all sets that satisfy the constraints.
         """
         cdef Py_ssize_t k
         cdef LabelAnswer answer

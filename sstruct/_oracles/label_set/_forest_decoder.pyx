@@ -116,7 +116,7 @@ cdef class LabelForest(LabelDecoder):
         return pair[self.edge_above[k]] if self.edge_above[k] >= 0 else 0
 
     cdef void send(self, const double* theta, const double* pair) noexcept nogil:
-        """best[s, k] of the subtree of k, with k in state s."""
+        """Compute best[s, k], the best score of the subtree of k with k in state s."""
         cdef Py_ssize_t i, k, p, K = self.n_labels
         cdef double* off = &self.best[0, 0]
         cdef double* on = &self.best[1, 0]
@@ -148,7 +148,7 @@ cdef class LabelForest(LabelDecoder):
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:
-        """Two sweeps; the downward messages contain the rest of the tree outside a subtree. O(K)."""
+        """Make two sweeps; downward messages contain the best scores outside a subtree. O(K)."""
         cdef Py_ssize_t i, k, p, K = self.n_labels
         cdef double score, of_off, of_on
         cdef double* off = &self.best[0, 0]
@@ -196,7 +196,7 @@ cdef class LabelForest(LabelDecoder):
 
     cdef int count_errors(
             self, const double* theta, const double* pair, const LabelLoss* loss) except -1 nogil:
-        """table[k][s][d]: best score of the subtree of k with d errors, with k in state s."""
+        """Compute table[k][s][d], the best score of the subtree of k with d errors and k in state s."""
         cdef Py_ssize_t i, k, p, s, d, j, last, n_child, width, child_width, K = self.n_labels
         cdef double value, other, score
         cdef double* of_parent

@@ -91,7 +91,10 @@ cdef class RelaxedLabels:
 
     cdef void load(
             self, const double* node_scores, const double* edge_scores, bint tables) noexcept nogil:
-        """Set the scores: (n_labels,) of labels on, and (n_edges,) of both on or (n_edges, 4).
+        """Set the scores.
+
+        node_scores : (n_labels,), score of each label that is on
+        edge_scores : (n_edges,), score if both labels are on; with `tables`, (n_edges, 4)
 
         Interactions that are zero up to rounding, relative to the scores of their edge, are ignored.
         """

@@ -3,7 +3,7 @@
 #     bound, labels are removed by a look-ahead, and connected components are searched one after the
 #     other. If there is one component, a subtree is searched for each label of one node of the model,
 #     in the order of their bounds.
-# (b) This is the node whose subtrees have the smallest estimated total size. The estimated size of a
+# (b) Branching uses the node whose subtrees have the smallest estimated total size. The estimated size of a
 #     subtree decreases exponentially with the fraction of the gap that its bound closes.
 # (c) A subtree is not searched if its bound is `upper - slack` or more, where `upper` is the best energy
 #     found so far. Therefore, min(energy, upper - slack, bounds of subtrees that were left out) is a
@@ -54,7 +54,8 @@ cdef class Limits:
         if self.work_left < 0:
             self.is_over = True
         if sstruct_is_look_due(work):
-            # A signal raises here; the search ends with a valid bound before it is raised again.
+            # A signal handler may raise here. The exception is stored, so that the search ends with a valid
+            # bound before the caller raises it.
             with gil:
                 try:
                     look()
@@ -67,7 +68,7 @@ cdef class Limits:
 
 
 cdef class SearchNode(ReducedModel):
-    """A depth of the search; `solve` sets `value`, `lower` and, if `value` is finite, `best`."""
+    """A node at one depth of the search; `solve` sets `value`, `lower` and, if `value` is finite, `best`."""
 
     cdef int add_child(self) except -1 nogil:
         if self.child is None:
@@ -103,7 +104,8 @@ cdef class SearchNode(ReducedModel):
         upper = self.tighten(upper, LEAST_GAIN)
         if self.lower >= upper - slack or self.limits.is_over:
             return 0
-        # Removed labels exceed `upper - slack`.
+        # Labels are removed if all labelings with them cost `upper - slack` or more, or another label
+        # can replace them.
         self.is_rebuilt = self.prune(upper - slack)
         least = LEAST_GAIN
         while self.is_first and not self.is_rebuilt and least > LEAST_FIRST_GAIN:

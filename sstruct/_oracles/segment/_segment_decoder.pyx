@@ -357,7 +357,7 @@ cdef int check_magnitudes(const SegmentScores* scores, Py_ssize_t K) except -1 n
                 with gil:
                     raise ValueError(
                         f"node_scores, with start and end, contain {score:g} at position {l}, "
-                        f"expected at most {LARGEST_SCORE:g} so that sums are finite; use -inf to "
-                        "forbid a label")
+                        f"expected magnitudes of at most {LARGEST_SCORE:g} so that sums are finite; use "
+                        "-inf to forbid a label")
         look_after(2.0 * K)
     return 0

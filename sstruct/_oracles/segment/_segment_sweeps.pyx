@@ -3,8 +3,8 @@
 #     scores, which are sums in the max-plus semiring: `join` is the sum of two values in either one.
 # (b) All durations of a bin have the same score, so that the sum over them is one over a window of
 #     starts. A queue keeps it in constant time per node, however wide the bin is, without subtraction:
-#     it has the sums of its older entries up to a middle, and the sum of the newer ones. If the older
-#     ones have left, all others become older ones.
+#     it has the sums of its older entries up to a middle, and the sum of the newer ones. When all older
+#     entries have left the window, the newer ones become the older ones.
 # (c) The backward sweep is the forward sweep of the reversed sequence.
 # (d) The marginal of a node sums over pairs of a start s <= l and an end e > l whose distance is in a
 #     bin. If e - l is at most the smallest duration, all starts in reach of e are at most l, so that
@@ -23,7 +23,7 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._random cimport Random, random_choice, random_next
 from sstruct._oracles.core._log_sum cimport log_of_sum
 
-# Smaller terms of a sum, in logarithms relative to the largest one, do not change it.
+# Terms whose logarithm is smaller by this amount than that of the largest term do not change a sum.
 cdef double NEGLIGIBLE = -45.0
 
 
@@ -95,7 +95,8 @@ cdef class SegmentSweeps(SegmentRanges):
     cdef int sweep(self, bint reverse, double* starting, double* ending) except -1 nogil:
         """Compute the sums up to all starts and ends of segments, from the last node if `reverse`.
 
-        starting : K x (L + 1), before a segment, with its step    ending : (L + 1) x K, with a segment
+        starting : K x (L + 1), sums before a segment that starts at a node, with the transition to it
+        ending : (L + 1) x K, sums with a segment that ends before a node
         """
         cdef Py_ssize_t i, j, k, l, b, r, K = self.n_labels, L = self.L
         cdef double value, score

@@ -1,5 +1,5 @@
 # Design:
-# (a) Everything that a solver may ask of a structured problem, block by block; it never sees features.
+# (a) Everything that a solver requires of a structured problem, block by block. Steps never use features.
 #     phi(x_i, y) = B_i sigma_i(y) is linear in a small indicator of the labeling, so that no method
 #     needs a vector of the size of w other than w itself.
 # (b) A labeling is an int32 code of `code_size(i)` entries, opaque to the solver.
@@ -261,7 +261,9 @@ cdef class BlockProblem:
         BlockProblem.check_code(self, i, code)
         for k in range(code.shape[0]):
             if not 0 <= code[k] < n_labels:
-                raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
+                raise ValueError(
+                    f"block {i}: label {code[k]} at position {k} of a labeling code, expected 0 to "
+                    f"{n_labels - 1}")
         return 0
 
     @property
@@ -289,19 +291,19 @@ cdef class BlockProblem:
         raise NotImplementedError(f"{type(self).__name__}.fork")
 
     def begin_fit(self):
-        """Reset state that previous oracle calls have left, at the start of a fit; here none."""
+        """Reset the state left by previous oracle calls, at the start of a fit; by default, none."""
 
     def prepare_product(self):
         """Prepare ``maximize_product``, and set `has_product` and `product_work`.
 
-        Called before these are read. By default they are constants.
+        Called before these attributes are read. Does nothing by default.
         """
 
     cpdef remember(self, bint kept):
-        """Set whether oracle calls may store state for later calls; by default none does.
+        """Set whether oracle calls may store state for later calls; has no effect by default.
 
-        Calls of certificates may not, so that a certificate at the same weights has the same bits,
-        and a fit does not depend on the number of certificates. Also applies to forks.
+        Calls for certificates may not store state, so that a certificate at the same weights has the same
+        bits, and a fit does not depend on the number of certificates. Also applies to forks.
         """
 
     def set_slack(self, slack):
@@ -393,7 +395,7 @@ cdef class BlockProblem:
 
     def _check_block(self, Py_ssize_t i):
         if not 0 <= i < self.n_blocks:
-            raise IndexError(f"block {i} of a problem with {self.n_blocks} blocks")
+            raise IndexError(f"block {i} is out of range for a problem with {self.n_blocks} blocks")
 
     def _check_weights(self, const double[::1] w):
         if w.shape[0] != self.n_weights:
@@ -426,7 +428,7 @@ cdef class BlockProblem:
         return code
 
     def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
-        """Return (code, value, work, exact)."""
+        """Return (code, value, work, exact) of the max-oracle."""
         self._check_block(i)
         self._check_weights(w)
         code = np.empty(self.code_size(i), dtype=np.int32)

@@ -222,7 +222,8 @@ def scored_rows(X, columns, compress=False):
         return compressed(X) if compress else X
     n_features = X.shape[1]
     if columns.min() < 0 or columns.max() >= n_features:
-        raise ValueError(f"class scores in columns {columns.tolist()} of {n_features} features")
+        raise ValueError(
+            f"class scores are expected in columns {columns.tolist()}, but X has {n_features} features")
     X = X if sparse.issparse(X) else np.asarray(X)   # not a mapped array, whose parts are copies
     is_other = np.ones(n_features, dtype=bool)
     is_other[columns] = False

@@ -28,8 +28,8 @@ import numpy as np
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 from sstruct._problems.custom.oracle_calls import Constraint
 
-# Shares of score and loss: smaller differences are rounding errors, perhaps of float32; a truth that is
-# better by more is an error.
+# Relative to the magnitudes of score and loss: differences below ROUNDING are rounding errors, perhaps of
+# float32; an answer that is worse than the truth by more than REFUSED is an error.
 cdef double ROUNDING = 1e-6
 cdef double REFUSED = 1e-3
 
@@ -41,7 +41,7 @@ cdef class CallableProblem(BlockProblem):
     ----------
     calls : OracleCalls
         Or an object with the same interface: a length; `n_weights`, `sparse` and `constrained`;
-        ``ask``, ``wrong_value`` and ``outside``. Forks call them in several threads.
+        ``ask``, ``wrong_value`` and ``outside``. Forks call these methods in several threads.
     oracle_work : float
         Work of a call of the oracle, in multiply-adds.
     batch_size : int, optional

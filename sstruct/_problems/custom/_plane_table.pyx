@@ -3,7 +3,7 @@
 #     is the code of the labeling. Number 0 is the truth, whose plane is zero.
 # (b) Labelings whose planes have equal bits are identified, since they are equivalent for solvers.
 #     Labelings themselves are therefore never stored, compared or copied.
-# (c) A plane is stored without zeros if at least half of its entries are zero; a plane given as index and
+# (c) A plane is stored without zeros if more than half of its entries are zero; a plane given as index and
 #     value is always stored that way.
 # (d) Users of the table announce which planes they still need (`retain`); the numbers of the others are
 #     reused.
@@ -87,7 +87,7 @@ def plane_hash(double loss, const int32_t[::1] index, const double[::1] value no
 
 
 def dense_difference(const double[::1] a, const double[::1] b):
-    """Return a - b as index and value of nonzeros; index None, all values, if half are nonzero."""
+    """Return index and value of the nonzeros of a - b, or (None, a - b) if at least half are nonzero."""
     cdef Py_ssize_t j, k = 0, size = 0
     values = np.empty(a.shape[0])
     cdef double[::1] value = values
@@ -107,7 +107,7 @@ def dense_difference(const double[::1] a, const double[::1] b):
 
 def sparse_difference(
         const int32_t[::1] at, const double[::1] a, const int32_t[::1] bt, const double[::1] b):
-    """Return a - b as index and value of nonzeros, for vectors with ascending indices."""
+    """Return index and value of the nonzeros of a - b, for vectors with ascending indices."""
     cdef Py_ssize_t j = 0, k = 0, size = 0
     indices = np.empty(a.shape[0] + b.shape[0], dtype=np.int32)
     values = np.empty(len(indices))

@@ -2,7 +2,7 @@
 # (a) A block is a sentence of tokens 1 to n; 0 is the root. Each candidate arc has a row of features:
 #     phi(x, y) is the sum of the rows of the tree's arcs and, if arcs have labels, of their rows of label
 #     features (x) e[label]. Arcs that are not listed are forbidden.
-# (b) A code has an entry for each token, head * K + label, with K labels, or 1 if there are none.
+# (b) A code has an entry for each token, head * K + label; K is the number of labels, or 1 without labels.
 # (c) L(y) = c_i times the number of tokens with another head or label than the true ones, of those that
 #     count in the loss. It is a sum over arcs, so the max-oracle adds it to the scores of arcs, takes the
 #     best label of each arc, and decodes the arcs.
@@ -33,7 +33,7 @@ from sstruct._problems.core.node_arguments import check_in_loss, check_known, of
 from sstruct._problems.dependency.dependency_arguments import (
     InvalidTreeError, NoTreeError, dependency_layout)
 
-# The kernels use rows of labels: a vector has one label.
+# The kernels expect a column of weights for each label. A weight vector is one column: its label is 0.
 cdef int32_t ONE_LABEL = 0
 # Work of an entry of the table of arcs, and of a split of a span, relative to a multiply-add.
 cdef double ARC_WORK = 6
@@ -56,7 +56,7 @@ cdef class DependencyProblem(BlockProblem):
         True codes of all tokens, ``head * max(n_labels, 1) + label``. With None, the problem can only
         decode.
     projective, single_root : bool
-        Which trees are labelings.
+        Whether trees must be projective, and whether only one token may be a child of the root.
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's number of errors. Default 1.
     in_loss : array-like of bool of shape (n_tokens,), optional
@@ -141,7 +141,7 @@ cdef class DependencyProblem(BlockProblem):
         return self.n_tokens[i]
 
     def feature_rows(self):
-        """Return the rows of features of arcs and, if they are others, of labels."""
+        """Return the rows of features of arcs and, if they are different, of labels."""
         first = np.asarray(self.start)[:self.n_blocks]
         if self.n_labels == 0 or self.label_features is self.features:
             return [(self.features, first)]
@@ -332,7 +332,7 @@ cdef class DependencyProblem(BlockProblem):
         cdef int64_t r
         codes[0], codes[1] = a, b
         coefficient[0], coefficient[1] = 1, -1
-        # In an order that does not depend on the order of the arguments, and so with the same rounding.
+        # The order of the two codes does not depend on the order of the arguments, nor does rounding.
         for t in range(self.n_tokens[i]):
             if a[t] != b[t]:
                 if a[t] > b[t]:

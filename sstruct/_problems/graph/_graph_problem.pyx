@@ -27,8 +27,8 @@
 #     of the image's.
 # (j) Nodes of different types have different label sets: the first ones of the K labels. Decoders use the
 #     same K for all nodes; the other labels get a cost at the node that exceeds any gain at the node and
-#     its edges, so that no minimum contains them, and a lower bound of these costs is one for the valid
-#     labelings. If a heuristic leaves such labels, they are replaced, with a gain.
+#     its edges, so that no minimum contains them, and a lower bound for all labels is also valid for the
+#     allowed ones. Labels that are not allowed but remain after a heuristic are replaced, with a gain.
 """Graphs: the joint feature map, the loss and the max-oracle of GraphCRFSSVM and GridCRFSSVM."""
 
 from libc.math cimport fabs
@@ -63,7 +63,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 cdef class LastLabelings:
     """The labeling found by the last training call of each block; shared by forks.
 
-    Only one thread processes a block at a time, so that there is no lock.
+    Only one thread processes a block at a time, so that no lock is required.
     """
 
     def begin(self, length):
@@ -208,7 +208,7 @@ cdef class GraphProblem(BlockProblem):
         return self.decoder.counts()
 
     def memory(self):
-        """Return the last labelings, and the decoder's state of graphs."""
+        """Return the last labelings and the state that the decoder stores for each graph."""
         kept = self.decoder.memory(self.n_blocks)
         if self.last.is_used:
             kept["last_labels"] = np.array(self.last.labels)
@@ -277,7 +277,8 @@ cdef class GraphProblem(BlockProblem):
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """Set the costs: minus the scores of labels and of pairs, minus loss_weight times node losses.
 
-        node_costs = -(X @ W + bias + loss_weight * node_weight * cost[truth]); also sets own_costs.
+        node_costs = -(X @ W + bias + loss_weight * node_weight * cost[truth] + node_scores + offsets);
+        also sets own_costs.
         """
         cdef Py_ssize_t v, k, first = self.start[i], n_nodes = self.length[i], KP = self.KP
         cdef const double* loss
@@ -442,8 +443,8 @@ cdef class GraphProblem(BlockProblem):
             least = most = node[0]
             for k in range(1, n_own):
                 least, most = min(least, node[k]), max(most, node[k])
-            # Another label at v changes the costs of its edges by less than twice their largest values.
-            # The same again, and the range of the node's own costs, allow for rounding.
+            # Changing the label of v changes the costs of the edges at v by at most twice their largest
+            # absolute values. Twice that amount and the range of the node's costs allow for rounding.
             most += 1 + (most - least) + 4 * edges[v] + 1e-6 * fabs(most)
             for k in range(n_own, K):
                 node[k] = most
@@ -588,7 +589,8 @@ cdef class GraphProblem(BlockProblem):
         """Requires a graph without cycles and copies; raises ValueError otherwise."""
         if self.n_copies[i]:
             with gil:
-                raise ValueError(f"block {i} is a tile, whose sums are not defined")
+                raise ValueError(
+                    f"block {i} is a tile of an image, for which sums over labelings are not defined")
         self.potentials(i, w, 0)
         return self.sums.log_sum(
             &self.costs, &self.label_counts[self.start[i]] if self.has_counts else NULL, known, scale)
@@ -601,7 +603,7 @@ cdef class GraphProblem(BlockProblem):
 
     cdef void find_differing_copies(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) noexcept nogil:
-        """List the copies of a block at which any labelings differ."""
+        """Set `differs` for the copies of a block: whether any labelings differ there."""
         cdef Py_ssize_t k, v
         for v in range(self.length[i], self.code_size(i)):
             self.differs[v] = False
@@ -746,6 +748,6 @@ cdef class GraphProblem(BlockProblem):
         for v in range(self.length[i] if self.has_counts else 0):
             if code[v] >= self.label_counts[self.start[i] + v]:
                 raise ValueError(
-                    f"block {i}: label {code[v]} at node {v}, expected one of "
-                    f"{self.label_counts[self.start[i] + v]}")
+                    f"block {i}: label {code[v]} at node {v}, expected one of the first "
+                    f"{self.label_counts[self.start[i] + v]} labels")
         return 0

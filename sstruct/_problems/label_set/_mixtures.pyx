@@ -69,7 +69,7 @@ cdef class MixtureProblem(WrappedProblem):
 
     @property
     def convex(self):
-        """Whether labelings exist anywhere between two others; True for the best ones."""
+        """True: mixtures have all scores and losses on the border of a convex polygon."""
         return True
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
@@ -118,7 +118,7 @@ cdef class MixtureProblem(WrappedProblem):
     cdef int value_of(
             self, Py_ssize_t i, double margin, const int32_t* code, double* h, double* g,
             double* work) except -1 nogil:
-        """Compute h and g of a mixture from its code and potentials, as all other callers do."""
+        """Compute h and g of a mixture from its code and potentials, by `scores` and `loss`."""
         cdef double score = 0, of_truth
         cdef const int32_t* codes[1]
         codes[0] = code

@@ -10,9 +10,9 @@
 #     this form, which results in a constant and adds to node scores.
 # (d) L_i(q) = sum_k c_k |q_k - y_k|, over the labels that count in the row's loss. True labels are
 #     stored as lists, since most of thousands of labels are off.
-# (e) A label that is known to be on or off has a score that exceeds the sum of its edges: of the magnitude
-#     of the other scores, so that nothing is lost to rounding. The caller completes known labels of a
-#     hierarchy.
+# (e) A label that is known to be on or off gets a score that exceeds the sum of its edge scores, but is of
+#     the magnitude of the other scores, so that rounding errors remain small. The caller completes known
+#     labels of a hierarchy.
 # (f) Squared distances: |x|^2 times the squared change of q, plus that of edges, independent of weights.
 """Multilabel: the joint feature map, the loss and the max-oracle of MultilabelSSVM."""
 
@@ -211,9 +211,10 @@ cdef class MultilabelProblem(BlockProblem):
     cdef void force_known(self, Py_ssize_t i) noexcept nogil:
         """Set theta of known labels to more than all of their edges if on, and to minus that if off.
 
-        Uses twice the sum of edge scores at any label plus the largest score: this has the magnitude of
-        the other scores, and is exact, since other labels depend only on the label itself. With
-        constraints, a label can decide all others, so that it is the sum of all scores.
+        Uses twice the largest sum of edge scores at a label plus the largest score: this has the magnitude
+        of the other scores, and the result is exact, since the other labels depend on the value of a known
+        label, not on its score. With constraints, a label can determine all others; twice the sum of all
+        scores is then used.
         """
         cdef Py_ssize_t k, e
         cdef const int32_t* edge = &self.decoder.edges[0, 0]
@@ -404,7 +405,7 @@ cdef class MultilabelProblem(BlockProblem):
         cdef Py_ssize_t k, at
         cdef double total = 0
         self.need_labels()
-        # In order of labels, so that equal sets have equal bits; exactly 0 for the truth.
+        # Summed in the order of labels, so that equal sets have equal bits; exactly 0 for the truth.
         at = self.first_on[i]
         for k in range(self.n_labels):
             if at < self.first_on[i + 1] and self.on[at] == k:

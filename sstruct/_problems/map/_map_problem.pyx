@@ -8,10 +8,11 @@
 #     |w|^2 / (2c) - h(mu + w) + <w, sum_t E_t y0> with lam = 1 / c. A center that is moved by
 #     -c P sum_t E_t y0 includes the last term: see sstruct/_solvers/proximal/ascent.py.
 # (b) A code contains the label of each position in the tree, then the eight bytes of its free term
-#     f_t(y), so that its score requires only look-ups at shared nodes. y0 is the first answer, at 0.
+#     f_t(y), so that its score requires only look-ups at shared nodes. y0 is the first answer, at w = 0.
 # (c) A change of one label moves all copies of it: |psi|^2 has the factor 1 - 1 / copies, and the
 #     engine's line search is exact. `published`: distances without this factor, as in the paper.
-# (d) +inf forbids: it may occur in messages, but no answer has it, or the tree has no labeling.
+# (d) A cost of +inf forbids. It may occur in messages, but an answer with this cost is an error: the tree
+#     has no allowed labeling.
 # (e) Blocks after the trees are other terms (_terms), whose own cost is included in f_t.
 """Trees of a model and other terms, coupled by multipliers."""
 
@@ -116,8 +117,8 @@ cdef class MapProblem(BlockProblem):
     def bound(self, const double[::1] multipliers):
         """Return the sum of the trees' minima at given multipliers, independent of the center.
 
-        If the multipliers of each label's copies sum to zero, it is a lower bound on all energies, up
-        to rounding.
+        If the multipliers of each label's copies sum to zero, the result is a lower bound on all energies,
+        up to rounding.
         """
         cdef Py_ssize_t t
         cdef int32_t[::1] code = np.empty(self.max_code_size, dtype=np.int32)
@@ -275,8 +276,8 @@ cdef class MapProblem(BlockProblem):
             with gil:
                 kind = "tree" if t < self.n_trees else "term"
                 raise NothingAllowed(
-                    f"block {t}: the {kind} of node {self.node[first]} has no labeling that is "
-                    "allowed")
+                    f"block {t}: the {kind} of node {self.node[first]} has no labeling with a finite "
+                    "cost")
         memcpy(code + size, &free, sizeof(double))
         # Summed in the order of `cost`, for identical bits.
         free *= weight

@@ -181,7 +181,7 @@ cdef class SegmentProblem(ChainProblem):
         return False
 
     def norms(self):
-        """Return upper bounds of |phi|: those of a plain chain plus the number of runs."""
+        """Return upper bounds of |phi|: the bounds of a chain plus bounds for durations and segments."""
         norms = super().norms() + (np.asarray(self.length) if self.n_bins else 0)
         if self.n_kinds > 0:
             # At most the sum over rows for "mean", "first" and "last"; four times that for "contrast",
@@ -527,8 +527,8 @@ cdef class SegmentProblem(ChainProblem):
             self, Py_ssize_t L, const int32_t* a, const int32_t* b) noexcept nogil:
         """Return how much splits increase the squared distance of the labelings without splits.
 
-        Relative to these, the count of steps from label k to itself decreases by n, and that of
-        splits of k increases by n, for the difference n of the numbers of splits.
+        Let n be the difference between the numbers of splits of label k. Splits decrease the difference
+        between the counts of steps from k to itself by n, and increase that of the counts of splits by n.
         """
         cdef Py_ssize_t l, side, K = self.n_labels
         cdef double total = 0, n

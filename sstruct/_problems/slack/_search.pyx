@@ -3,10 +3,10 @@
 #     for max_y h(y) + lam g(y): the lambda-oracle, which is the max-oracle at loss weight lam, or the
 #     constrained one, over labelings with slopes g / h in an interval, an angle ([C15]).
 # (b) A query at lam with result K bounds the product: h g <= (h + lam g)^2 / (4 lam) <= K^2 / (4 lam).
-#     Labelings with a product above the best known one, b, have slopes between u / lam and
-#     1 / (u lam), where u / (1 + u)^2 = lam b / K^2: points of the line above a hyperbola.
+#     Labelings with a product above the best known one, b, have slopes between 1 / (u lam) and
+#     u / lam, with u / (1 + u)^2 = lam b / K^2, u >= 1: points of the line above a hyperbola.
 # (c) Angular search is exact: angles are processed by decreasing bounds. The labeling found by a query is
-#     in neither of the two remaining angles, so that M labelings take 2 M + 1 queries. Bisecting and
+#     in neither of the two remaining angles, so that M labelings take at most 2 M + 1 queries. Bisecting and
 #     binary search only find corners of the convex hull of the points (h, g). If the points form a convex
 #     set (`narrow`), one angle remains: h g has one maximum along its border, where h g' + h' g = 0, and
 #     the query determines the side on which it lies.

@@ -199,7 +199,7 @@ cdef class SlackProblem(WrappedProblem):
 
     cdef int retain(
             self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
-        """The next search of a block starts at its own stored labeling."""
+        """Retain the stored labeling of the block, too, since its next search starts there."""
         cdef Py_ssize_t k
         if self.kind == PRODUCT:
             return self.problem.retain(i, codes, count)

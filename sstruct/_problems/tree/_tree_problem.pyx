@@ -3,21 +3,21 @@
 #     array: phi(x, y) = sum_p x_{p, y_p} (x) e[p, type] plus, for each edge of the tree, minus
 #     (dx^2, dx, dy^2, dy) of the child's position relative to its parent's, the pair score if there are
 #     any, and the pair of types. A code consists of the P states.
-# (b) Positions are listed (candidates) or those of score maps: state = type * H * W + y * W + x.
-#     Both are divided by the block's unit.
+# (b) States have listed positions (candidates), or are the places of score maps: state = type * H * W
+#     + y * W + x. Positions of both kinds are divided by the block's unit.
 # (c) Parts that are not annotated are removed from the block with their edges, so that a child of such a
 #     part is a root there: their code is -1. A problem without labels has all parts.
 # (d) L(y) = c_i sum_p cost_p(y_p), where the cost is either [y_p wrong] or min(1, squared distance). It is
 #     computed when needed, like scores and distances of labelings.
 # (e) The max-oracle is max-sum: messages are passed up, labels down. Messages of candidates are maxima
-#     over tables, O(S_parent S_child); those of score maps are distance transforms, O(S), which require
-#     nonnegative quadratic weights: these are bounds of the solver, and are checked here.
+#     over tables, O(S_parent S_child); messages of score maps are distance transforms, O(S), which require
+#     nonnegative quadratic weights. Solvers enforce this by bounds; it is checked here.
 # (f) Types: a child's map of each type is transformed with the weights of that type; at each position, a
 #     type of the parent then takes the best of the child's types.
 # (g) Under slack rescaling with a Hamming loss, the best scores of candidates are tabulated by number of
 #     errors, for which the scores of an edge are first written to a table.
 # (h) A known state forbids all other states of its part: -inf, which no message uses.
-# (i) For max-marginals, the part of a parent's score without the child is passed down.
+# (i) For max-marginals, a parent sends to each child its best scores without that child's message.
 """Trees of parts: the joint feature map, the loss and the max-oracle of TreeSSVM."""
 
 from libc.math cimport INFINITY, fabs
@@ -49,7 +49,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_products(
         const double* rows, int64_t count, int64_t n, const double* w, double* out) noexcept nogil
 
-# The kernels use rows of labels: a vector has one label.
+# The kernels expect a column of weights for each label. A weight vector is one column: its label is 0.
 cdef int32_t ONE_LABEL = 0
 
 
@@ -274,7 +274,7 @@ cdef class TreeProblem(BlockProblem):
 
     cdef Py_ssize_t distinct_states(
             self, const int32_t** codes, Py_ssize_t count, Py_ssize_t p) noexcept nogil:
-        """List the n states of a part in labelings in `state`, their positions in `slot`; return n."""
+        """List the n distinct states of a part in `state`, and their indices in `slot`; return n."""
         cdef Py_ssize_t k, n = 0
         cdef int32_t s
         self.now += 1
@@ -471,7 +471,7 @@ cdef class TreeProblem(BlockProblem):
         return 0
 
     cdef int pass_up(self, Py_ssize_t i, double* work) except -1 nogil:
-        """Compute belief, the best scores of the trees below; message and origin: the messages sent."""
+        """Compute `belief`, the best scores of subtrees, and the messages with their argmaxes (`origin`)."""
         cdef Py_ssize_t k, c, p, j, t, u, s, M, T = self.n_types, n
         cdef double value
         cdef double* message
@@ -548,7 +548,7 @@ cdef class TreeProblem(BlockProblem):
                     row[s] += weight[4] * pair[s]
 
     cdef int fill_tables(self, Py_ssize_t i, double* work) except -1 nogil:
-        """Fill in `tables`, the scores of all edges, after `potentials`; set the work of a visit to all."""
+        """Fill in `tables`, the scores of all edges, after `potentials`; set `work` to the work of this."""
         cdef Py_ssize_t c, j, p, n, size = 0, P = self.n_parts
         for c in range(P):
             self.table_at[c] = size
@@ -598,9 +598,9 @@ cdef class TreeProblem(BlockProblem):
     cdef int map_message(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t t, const double* scores, int sign,
             double* values, int32_t* places) except -1 nogil:
-        """Compute values[p] = max_q scores[q] + deformation of child c of type t, at one of the ends.
+        """Compute values[p] = max_q scores[q] + deformation score of child c of type t, for all positions p.
 
-        sign -1: q is the child's position and p the parent's; 1: the reverse.
+        sign -1: q is the child's position and p the parent's; 1: the reverse. `places` has the argmaxes.
         """
         cdef const double* weight = &self.edge_weights[
             (c * self.n_types + t) * self.n_edge_features]
@@ -672,7 +672,7 @@ cdef class TreeProblem(BlockProblem):
         return self.sums.sample(random, labels)
 
     cdef int pass_down(self, Py_ssize_t i) except -1 nogil:
-        """After `pass_up`, compute belief as the best scores of the part's whole tree."""
+        """After `pass_up`, set `belief` to the best scores of the whole tree given a state of a part."""
         cdef Py_ssize_t k, c, p, j, s, t, u, n, M, T = self.n_types
         cdef double value
         cdef double* belief

@@ -46,7 +46,7 @@ cdef double DRIFT = 1e-14
 
 
 def squared_norm(const double[::1] w not None):
-    """|w|^2."""
+    """Return |w|^2."""
     return sstruct_squared_norm(&w[0], w.shape[0]) if w.shape[0] > 0 else 0.0
 
 
@@ -246,7 +246,7 @@ cdef class DualState:
             lane.weights[self.boxed[b]] = lane.hidden[b]
 
     cdef double cover(self, Lane* lane) noexcept nogil:
-        """Replace v by w = clip(v); return the dual's gain beyond its quadratic minoriser."""
+        """Replace v by w = clip(v); return the gain of the dual in excess of its quadratic minoriser's."""
         cdef Py_ssize_t b
         cdef double v, w, before, step, gain = 0
         for b in range(self.n_boxed):
@@ -365,7 +365,7 @@ cdef class DualState:
     def rebuild(self, parts=None):
         """Compute w and the dual value from the working sets only.
 
-        O(labelings with alpha > 0, at positions that differ from the truth). If interrupted, both
+        O(labelings with alpha > 0, at positions that differ from the truth). If it is interrupted, both
         remain unchanged. Without a prior, w is computed in place, since a vector of all weights may
         be larger than everything else in a fit; its nonzeros are kept for an interruption.
 
@@ -499,14 +499,14 @@ cdef class DualState:
         return self.exact_average is not None and self.exact_average.count > 0
 
     def average(self):
-        """Return the averaged iterate, or None before there is one.
+        """Return the averaged iterate.
 
-        Interpolates between the averages over exact and over approximate visits such that the dual
-        value is highest (with bounds: the value of the dual's minoriser).
+        It interpolates between the averages over exact and over approximate visits, where the dual
+        value is highest (with bounds on weights: the value of the dual's minoriser).
 
         Returns
         -------
-        w : ndarray of shape (n_weights,)
+        w : ndarray of shape (n_weights,), or None before the first visit
         """
         if not self.has_average:
             return None
@@ -599,9 +599,9 @@ cdef class DualState:
     def restore(self, exported):
         """Restore the labelings and dual weights of `export`, then rebuild w.
 
-        They may cover only the first blocks; the others are left unchanged. Losses are recomputed,
-        so that the loss of the problem may have changed, and its truths: the dual weight of a block's
-        first labeling, which was the truth then, goes to the current truth.
+        The export may cover only the first blocks; the other blocks are not changed. Losses are
+        recomputed, so that the problem may have another loss than at the export, and other true labelings:
+        the dual weight of a block's first labeling, the truth at the export, goes to the current truth.
         """
         cdef const int64_t[::1] size
         cdef const double[::1] alpha

@@ -5,8 +5,8 @@
 #     threads. With batches of 1, the potentials of the oracle are reused. A batch of all blocks may
 #     run at weights other than the state's (`at`), whose hinge losses it measures.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
-# (c) If batches have one block and each block is visited once, _visits makes the visits, with the
-#     lag of the plan. Otherwise only the oracles may run at older weights.
+# (c) If batches have one block, each block is visited once, and oracles are not asked ahead, _visits makes
+#     the visits, with the lag of the plan. Otherwise only the oracles may run at older weights.
 # (d) The policy (which pass next, when to stop) is in block_coordinate.py.
 """A pass of visits with max-oracles."""
 
@@ -60,7 +60,7 @@ cdef struct Batch:
     double gap_share        # its cache_gap_share
     bint alone              # batches of 1 at the weights of the state: these do not change before the step
     bint may_be_hasty       # whether oracles may stop early: not if they measure hinge losses
-    bint hits_known          # whether hits are known, so that only the other blocks need the oracle
+    bint hits_known          # whether `ask` has found the cache hits, so that threads only call oracles
     StepKind kind
     Py_ssize_t number, keep  # number of the pass; number of passes that an idle labeling survives
     Py_ssize_t max_labelings  # of a block; above it, idle labelings are replaced
@@ -73,7 +73,7 @@ cdef struct Batch:
 cdef int find_hit(
         Batch* batch, BlockProblem problem, const double* weights, Scratch* scratch,
         Visit* visit) except -1 nogil:
-    """Look for a good enough labeling in the cache."""
+    """Set `hit` to the best cached labeling if its gap is sufficient, and to -1 otherwise."""
     cdef Py_ssize_t i = visit.block, best, count
     cdef WorkingSet* working_set = &batch.working_sets[i]
     cdef double mean = 0, size = 0, gap
@@ -249,7 +249,7 @@ cdef int step_exactly(
 cdef Py_ssize_t drop_idle(
         void* context, DualState state, BlockProblem problem, Lane* lane,
         Py_ssize_t i) except? -1 nogil:
-    """Erase labelings of weight 0 that were not the best for `keep` passes; return their number."""
+    """Erase labelings of weight 0 that were not found in the last `keep` passes; return their number."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Batch* batch = <Batch*> context
     cdef Py_ssize_t k, count, n_dropped = 0
@@ -304,7 +304,7 @@ cdef void order_blocks(
 cdef Py_ssize_t draw_batch(
         DualState state, Sampling sampling, Py_ssize_t begin, Py_ssize_t size,
         Visit* visits) noexcept nogil:
-    """Choose distinct blocks for a batch; return their number, which is smaller if no gaps are left."""
+    """Choose distinct blocks for a batch; return their number, below `size` if all other gaps are 0."""
     cdef Py_ssize_t b, c
     for b in range(size):
         if sampling == PERMUTATION or sampling == SEQUENTIAL:

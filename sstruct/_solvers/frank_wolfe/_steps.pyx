@@ -42,7 +42,7 @@ cdef Py_ssize_t MAX_CORRECTIONS = 20
 # factor is reduced by RESTRAINT for each of these moves.
 cdef double RELAXATION = 1.5
 cdef double RESTRAINT = 0.07
-# Dual weights below this are the rounding error of a dropped one.
+# Dual weights below this are rounding errors of weights that were dropped.
 cdef double DUST = 1e-15
 
 

@@ -39,7 +39,7 @@ cdef extern from "sstruct/_kernels/clock.h":
 
 # Larger than the number of visits of any run: no further visit is made.
 cdef int64_t STOP = 1 << 60
-# Lanes leave a run after SOME_WAITS waits if waiting takes more than this share of the run for each two
+# Lanes leave a run after SOME_WAITS waits if waiting takes more than this share of the run per pair of
 # lanes: of two lanes that share a processor, one always waits.
 cdef int64_t SOME_WAITS = 8
 cdef double MUCH = 0.6

@@ -3,10 +3,10 @@
 #     a factor for each label and each edge of a sample. The augmented Lagrangian has the constraints
 #     that the masses of an edge have the marginals of its labels (_label_block.pxd has the variables).
 #     In the units of [Y16]: 1/2 |w|^2 plus linear terms, C_i = q_i / lam.
-# (b) A visit of a sample admits one label; then it repeats a few times: minimize over all admitted
-#     labels (they share no term, so that each is a clip), minimize over each edge between them (4
-#     outcomes, majorised by 1 + 2 rho on the diagonal) and update the multipliers. Finally it searches
-#     for an edge that would admit labels.
+# (b) A visit of a sample admits at most one label; then it repeats a few times: minimize over all admitted
+#     labels (which share no term, so that each minimum is a clip), minimize over each edge between them (4
+#     outcomes, majorised by 1 + 2 rho on the diagonal) and update the multipliers. If no label was
+#     admitted, it finally searches for an edge that admits labels.
 # (c) The search for labels uses their scores, over all labels or one label group drawn per visit. A
 #     label that is not admitted has no messages, so that it enters if its score plus cost is positive.
 #     Groups are ranges: one is drawn at random, so that all labels have the same chance, and products
@@ -14,9 +14,10 @@
 # (d) For an edge without variables, only the outcome (1, 1) has a score, its weight v. Messages may be
 #     put on such an edge within the slacks of its ends; the slack of a label that is off is its distance
 #     from entering (at most 0). The remainder v + slack_u + slack_v is the gain of turning both on. The
-#     largest gain is found by branch and bound over v, with an upper bound for BLOCK edges each; bounds
-#     are raised if v increases and corrected by searches. For a label that is not admitted the slack is
-#     smallest. An exhaustive search, for comparison, scans every edge.
+#     largest gain is found by branch and bound over v, with an upper bound for each BLOCK of edges; bounds
+#     are raised if v increases and corrected by searches. At least one end of such an edge is not
+#     admitted; its slack is at most the largest score plus cost of these labels, which tightens the
+#     bound. An exhaustive search, for comparison, scans every edge.
 # (e) These searches miss labels that are a gain only if three or more of them are turned on together.
 #     The oracles of the certificates (_label_bounds.pyx) find these.
 # (f) A visit works on a copy of the sample's edges in the layout of outcomes.h, and adds its changes to

@@ -2,9 +2,9 @@
 # (a) Branch and bound (_exact_decoder.pyx) with constraints (_hard_terms.pyx). Moves ignore the
 #     constraints; their labels are used only if they satisfy them. If moves prove that such labels are
 #     optimal without constraints, they are also optimal with constraints.
-# (b) A call always returns labels that satisfy the constraints. In training, the true labels do. In other
-#     calls, a search that reaches a limit before it finds such labels continues without a time limit
-#     until it finds some.
+# (b) A call returns labels that satisfy the constraints or raises an error. In training, the true labels
+#     satisfy them. In other calls, a search that reaches a limit before it finds such labels continues
+#     without a time limit until it finds some or reaches the limit of the work.
 # (c) Sweeps of the search propagate little along the chain of auxiliary nodes of a counter. A call whose
 #     moves violate bounds of numbers therefore searches for prices first: a price of a counter is added
 #     to the costs of all labels that it counts. The least cost with prices p, minus the largest value of
@@ -33,7 +33,7 @@ cdef extern from "sstruct/_kernels/clock.h":
 
 # Slack of a search that ends at the first labeling it finds; larger than all differences of energies.
 cdef double ANY = 1e300
-# Limits on the searches by moves for prices in a call, and in a hasty one.
+# Largest number of runs of moves in the search for prices, of a call and of a hasty call.
 cdef Py_ssize_t MOST_MOVES = 40
 cdef Py_ssize_t MOST_HASTY_MOVES = 10
 # Length of the first step of prices, without and with earlier prices, as fractions of the mean range of
@@ -245,7 +245,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
         """
         cdef Py_ssize_t v, k, K = costs.n_labels
         cdef double cost = labeling_cost(costs, labels)
-        # The prices of `decode`, which was called with the same costs.
+        # `prices` are still those of `decode`, which was called with the same costs.
         self.time_spent = 0
         for v in range(costs.n_nodes):
             for k in range(K):
@@ -253,7 +253,7 @@ cdef class ConstrainedDecoder(ExactDecoder):
         return 0
 
     cdef double forced(self, const GraphCosts* costs, Py_ssize_t v, Py_ssize_t label) except? -1 nogil:
-        """Return the least cost found of allowed labels with a label of a node."""
+        """Return the least cost found of allowed labels in which node v has the given label."""
         cdef double work = 0
         if self.hard.is_forbidden[v * costs.n_labels + label]:
             return INFINITY

@@ -2,10 +2,10 @@
 # (a) Moves of "expansion" find labels, and branch and bound (_branch_and_bound.pyx) proves that they
 #     are optimal, or finds better ones. A graph that the moves solve exactly is not searched.
 # (b) A call is faster if it starts from an earlier call of the same graph with similar costs: from its
-#     labels, if they cost less, and from the multipliers of its root (_graph_root.pyx). Calls of
-#     training store these for each graph. A certificate stores these for its other calls of the
-#     graph, at other weights. Calls of training do not read them, so that the steps of fits do not
-#     depend on certificates. Nor do other certificates, so that a resumed fit has the same bits.
+#     labels, if they cost less, and from the multipliers of its root (_graph_root.pyx). Training calls
+#     store both for each graph. A certificate stores its own for its other calls of the same graph, at
+#     other weights. Training calls do not read what certificates store, so that the steps of fits do not
+#     depend on certificates; nor do other certificates, so that a resumed fit has the same bits.
 # (c) After a limit or a signal, the search returns a valid bound. The limit on the work is counted, so
 #     that results are reproducible; the time limit is optional.
 # (d) A hasty call (`set_hasty` of the problem) is limited to a few sweeps over the multipliers, which
@@ -37,7 +37,7 @@ cdef double SLACK = 1e-12
 cdef double MEETS = 1e-10
 # Limit on the table entries that a call visits: about four seconds.
 cdef double MOST_WORK = 2.0**31
-# Limits on the table entries of a graph, and of the models at all depths of its search.
+# Limit on the table entries of a graph.
 LARGEST = 2**23
 # Prices are used if they are at most this multiple of the sum of all costs, as rounding errors of larger
 # ones could make a bound invalid.
@@ -45,6 +45,7 @@ cdef double MOST_PRICE = 10
 # Limit of a hasty call, in sweeps over all edges, and the overhead of an edge in table entries.
 cdef double HASTY_SWEEPS = 2
 cdef double OVERHEAD = 16
+# Limit on the table entries of the models at all depths of a search.
 cdef double MOST_ENTRIES = 2.0**25
 
 
@@ -72,7 +73,7 @@ cdef class GraphSearchMemory:
     def begin_certificate(self, slack):
         """Set `slack`, and forget the calls of the last certificate.
 
-        They are kept when a slack ends, because the same certificate may continue without it.
+        If a slack ends, the calls are kept, because the same certificate may continue without a slack.
         """
         if slack > 0 or self.slack == 0:
             self.certified.clear()
@@ -107,7 +108,7 @@ cdef class GraphSearchMemory:
         graphs : list of (n_nodes, edges, n_labels)
         n_multipliers : list of int, for each graph
 
-        ValueError: it does not belong to these graphs; the message names the field.
+        Raises ValueError, with the name of the field, if the arrays do not fit these graphs.
         """
         n = len(graphs)
         is_searched = kept_array(kept, "is_searched", np.int32, n, least=0, most=1)
@@ -175,7 +176,7 @@ cdef class ExactDecoder(GraphDecoder):
         return self.count(answer)
 
     cdef int count(self, const GraphAnswer* answer) except -1 nogil:
-        """Count the call if it is one of training and not hasty."""
+        """Count the call if it is a training call and not hasty."""
         if self.keeps and self.is_training and not self.is_hasty:
             with gil:
                 self.kept.count(self.block, answer.exact)
@@ -297,7 +298,7 @@ cdef class ExactDecoder(GraphDecoder):
         self.kept.begin_certificate(slack)
 
     def counts(self):
-        """Return the numbers of calls in training without haste, and of proven ones."""
+        """Return the number of training calls that were not hasty, and of those with a proof."""
         return self.kept.counts()
 
     def memory(self, n_graphs):
