@@ -30,7 +30,7 @@ cdef class Storage:
     cdef int grow(self, void** field, Py_ssize_t count, size_t size) except -1 nogil:
         """Allocate memory for `count` items of `size` bytes in a field of this object.
 
-        Previous contents are kept. It grows by at least a quarter, to avoid frequent moves.
+        Previous contents are kept. Memory grows by at least a quarter, to avoid frequent moves.
         """
         cdef int k = 0
         cdef size_t n_bytes = <size_t> max(count, 1) * size
@@ -49,6 +49,6 @@ cdef class Storage:
         if memory == NULL:
             with gil:
                 raise MemoryError(
-                    f"no memory for {count} items of {size} bytes in a {type(self).__name__}")
+                    f"not enough memory for {count} items of {size} bytes in a {type(self).__name__}")
         field[0], self.room[k] = memory, n_bytes
         return 0

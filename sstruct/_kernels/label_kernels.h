@@ -2,8 +2,8 @@
  * with zeros after the features of each label. wide_kernels.h includes this file for each instruction set.
  *
  * Every product of a row and a label's weights has one partial sum for each lane, over the features of
- * each residue, whatever the rows and labels that are computed together. Its bits depend only on the row
- * and on the weights.
+ * each residue, regardless of the rows and labels that are computed together. Its bits therefore depend
+ * only on the row and on the weights.
  */
 /* Rows of a block: with sixteen products, AVX-512's registers hold a sum for each. */
 #if SSTRUCT_LANES == 8

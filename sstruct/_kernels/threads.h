@@ -61,7 +61,7 @@ static inline void sstruct_wait(int64_t turn)
     else sstruct_give_way();
 }
 
-/* The same for an idle thread, which may wait for long. */
+/* The same for an idle thread, which may wait for a long time. */
 static inline void sstruct_rest(int64_t turn)
 {
     if (turn < 3000) sstruct_wait(turn);

@@ -105,7 +105,10 @@ def test_one_score_is_for_both_sequences_and_all_positions():
 
 INVALID = {
     "shape": ((np.zeros(3), -1), r"scores must have shape \(n, m\), found \(3,\)"),
-    "nan": (([[np.nan]], -1), "scores must have magnitudes of at most 1e.100, or be -inf, found nan"),
+    "nan": (
+        ([[np.nan]], -1),
+        "scores must have magnitudes of at most 1e.100, or be -inf, found nan",
+    ),
     "inf": (([[np.inf]], -1), "found inf"),
     "sparse": ((sparse.csr_array((2, 2)), -1), "scores is a csr_array"),
     "gap": (([[1.0]], -np.inf), "gap_open must be a number or a pair of numbers"),

@@ -273,7 +273,7 @@ def test_large_forests_and_hierarchies(rng):
          "code of 1 entries"),
         (lambda: set_score(LabelForest(2, parents=[-1, 0]), [1.0] * 2, [],
                                                           np.array([0, 2], dtype=np.int32)),
-         "label 1 without its ancestor 0"),
+         "label 1 without its parent 0"),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_refused(make, message):

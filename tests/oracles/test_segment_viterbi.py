@@ -213,7 +213,10 @@ def test_chains_without_a_segmentation_are_named():
         ({"max_duration": 2**64}, "max_duration must be at least 1 and at most"),
         ({"split": [0, 0, 0]}, r"split must be a number or have shape \(2,\)"),
         ({"split": np.nan}, "split must be at most"),
-        ({"start": [1e200, 0]}, "contain 1e.200 at position 0, expected magnitudes of at most 1e.100"),
+        (
+            {"start": [1e200, 0]},
+            "contain 1e.200 at position 0, expected magnitudes of at most 1e.100",
+        ),
     ],
 )
 def test_invalid_values(arguments, message):

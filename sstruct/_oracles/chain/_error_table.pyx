@@ -5,8 +5,8 @@
 # (b) M_l(k, d), the best score of positions 0 ... l that ends in label k with d errors:
 #         N(k, d) = max_j M_{l-1}(j, d) + edge(j, k);   M_l(k, d + e_l(k)) = theta_l(k) + N(k, d).
 #     This is a Viterbi step for each d, with the same kernel; each entry of M_l comes from one of N.
-# (c) Origins belong to (l, d, k) of N, so backtracking subtracts the error first. They have 16 bits,
-#     because there are (number of errors + 1) / 2 times as many as in Viterbi.
+# (c) Origins belong to (l, d, k) of N, so backtracking subtracts the error first. They have 16 bits, and
+#     take (number of errors + 1) / 2 times the memory of the origins of Viterbi.
 """Best scores of chains by number of errors."""
 
 from libc.math cimport INFINITY

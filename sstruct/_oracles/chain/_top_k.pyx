@@ -185,7 +185,7 @@ cdef class ChainRanking:
         return j
 
     cdef inline double step_score(self, Py_ssize_t l, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
-        """Score of the transition from entry j of its front to label k at position l; 0 for the end."""
+        """Return the score of entry j's transition to label k at position l; 0 for the end."""
         if l == self.L:
             return 0
         if self.edge == NULL:

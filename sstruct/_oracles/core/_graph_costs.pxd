@@ -24,7 +24,7 @@ cdef struct GraphAnswer:
 
 cdef inline double edge_cost(
         const GraphCosts* costs, Py_ssize_t e, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-    """Cost of edge e with label a at its first and b at its second node.
+    """Return the cost of edge e with label a at its first and b at its second node.
 
     sum_g edge_weights[e, g] tables[g, a, b]; Potts: edge_weights[e] [a != b].
     """

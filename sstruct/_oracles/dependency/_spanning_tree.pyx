@@ -71,7 +71,7 @@ cdef class DependencyDecoder(Storage):
 
 
 cdef class SpanningTreeDecoder(DependencyDecoder):
-    """Finds the best tree of all."""
+    """Finds the best tree, whether projective or not."""
 
     cdef int prepare(
             self, Py_ssize_t n, const double* scores, bint single_root) except -1 nogil:

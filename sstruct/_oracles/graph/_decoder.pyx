@@ -190,7 +190,7 @@ cdef class GraphDecoder:
         return {}
 
     def begin_certificate(self, slack):
-        """Begin a certificate whose bounds may be lower than the costs found by `slack`, or end it.
+        """Begin a certificate whose bounds may be below the costs found by at most `slack`, or end it.
 
         See ``BlockProblem.set_slack``. Only decoders with a bound that may be inexact use it.
         """

@@ -1,7 +1,7 @@
 # Design:
 # (a) A forest move frees nodes that form a forest, and computes their best labels given the fixed
 #     labels of all other nodes exactly, by max-sum. The cost never increases, for any sign of the
-#     edges; if edges are repulsive, fusion moves leave many nodes undetermined.
+#     edges; if edges are repulsive, expansion moves by roof duality leave many nodes undetermined.
 # (b) Nodes are freed in random order unless they would close a cycle with the earlier ones (on a grid
 #     two thirds are free). The search stops when several consecutive moves do not improve the cost.
 # (c) The result depends only on costs, start and seed.
@@ -82,7 +82,7 @@ cdef class ForestMoves:
     cdef int minimize(
             self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double most_work,
             GraphAnswer* answer) except -1 nogil:
-        """Lower the cost of the labels by moves of random forests; they never become worse.
+        """Lower the cost of the labels by moves of random forests; the cost never increases.
 
         most_work : limit on the work, including the work so far in `answer`
         answer : its cost must be set; its work is increased, and `exact` is not changed

@@ -1,7 +1,7 @@
 # Design:
 # (a) Labels that every minimum of a Potts energy has (weights >= 0), by a cut for each label k: k
 #     against the best other label at each node, an energy of two labels with the same edges. The
-#     smallest set of nodes that takes k in a minimum of it takes k in every minimum of the Potts
+#     smallest set of nodes that takes k in a minimum of this energy takes k in every minimum of the Potts
 #     energy: assigning k to the rest of the set changes the energy by at most the change of the
 #     energy of two labels, which is negative (submodularity and minimality of the set).
 # (b) The remainder is a smaller energy of the same kind: edges to determined nodes become node costs.

@@ -28,7 +28,7 @@ cdef class SubGraph:
         return 0
 
     cdef Py_ssize_t fix_hub(self, const GraphCosts* costs) except -2 nogil:
-        """Fix the node with the most edges, to at least half of the others; return it, or -1. O(V + E)."""
+        """Fix the node of highest degree if it has at least V // 2 edges; return it, or -1. O(V + E)."""
         cdef Py_ssize_t V = costs.n_nodes, e, v, hub = 0
         cdef int32_t* degree
         if V <= LEAST_DEGREE or 2 * costs.n_edges < V:

@@ -165,11 +165,11 @@ cdef class LabelDecoder:
         for k in range(K):
             if code[k] != 0 and code[k] != 2 and not (self.relaxed and code[k] == 1):
                 raise ValueError(
-                    f"label {code[k]} at position {k} of a labeling code, expected twice its value")
+                    f"label {k} has the code {code[k]}, expected 0 (off), 2 (on) or, for relaxed decoders, 1")
         for k in range(self.parents.shape[0]):
             if code[k] == 2 and self.parents[k] >= 0 and code[self.parents[k]] == 0:
                 raise ValueError(
-                    f"labeling code has label {k} without its ancestor {self.parents[k]}")
+                    f"labeling code has label {k} without its parent {self.parents[k]}")
         if self.constraints is not None and self.constraints.violated(&code[0]) >= 0:
             raise ValueError(
                 f"labeling code violates constraint {self.constraints.violated(&code[0])}")

@@ -7,9 +7,9 @@ from libc.stdint cimport int32_t, int64_t
 cdef struct SegmentTerms:
     Py_ssize_t L
     bint open_start, open_end        # whether the first and the last segment may continue outside
-    # K x (L + 1) each, or all NULL. `mean` and `contrast` are sums over the nodes before each one: the
-    # mean of the segment counts, and it counts again for each end inside the sequence. `first` has the
-    # scores of segments that start at a node, `last` of those that stop before it.
+    # K x (L + 1) each, or all NULL. `mean` and `contrast` are sums over the nodes before each one. The
+    # score of a segment contains its mean of `mean`, and its mean of `contrast` for each end inside the
+    # sequence. `first` has the scores of segments that start at a node, `last` of those that stop before.
     const double* mean
     const double* contrast
     const double* first

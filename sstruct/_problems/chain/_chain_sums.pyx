@@ -1,6 +1,6 @@
 # Design:
-# (a) The distribution p(y) = exp(scale * score(y)) / Z of all blocks of a ChainProblem. It has the interface
-#     of sums, so that `sum_blocks` of _problems/core runs them in threads. Each thread has a ChainSums,
+# (a) The distribution p(y) = exp(scale * score(y)) / Z of all blocks of a ChainProblem, with the interface
+#     of sums, so that `sum_blocks` of _problems/core runs in threads. Each thread has a ChainSums,
 #     which keeps the exponentials of the transitions between blocks.
 """Log partition functions, marginals, spans and samples of chains."""
 
@@ -49,7 +49,7 @@ cdef class ChainLabelings(WrappedProblem):
             self, Py_ssize_t i, const double* w, double scale, const int32_t* known) except? -1 nogil:
         if known != NULL:
             with gil:
-                raise ValueError("the known labels of chains belong to their problem")
+                raise ValueError("known labels of chains must be passed to ChainProblem")
         self.chains.potentials(i, w, 0.0)
         return self.sums.log_partition(
             &self.chains.theta[0], self.chains.length[i], self.chains.n_labels, self.chains.KP,

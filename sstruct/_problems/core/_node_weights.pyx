@@ -62,7 +62,7 @@ cdef class NodeWeights:
         self.by_label = owner[skip:]
 
     cdef void track(self, const double* w) noexcept nogil:
-        """Say that until the next call, the weights at w are read and changed only by this object."""
+        """Assume that, until the next call, only this object reads and changes the weights at w."""
         if self.changed:
             self.exchange(False)
         self.tracked = <double*> w if self.step > 0 else NULL

@@ -21,7 +21,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
     int64_t sstruct_row_start(const sstruct_rows* rows, int64_t r) noexcept nogil
     int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
     double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
-    # For constant arguments, of which the compiler makes use; otherwise some_potentials.
+    # For calls with constant arguments, which the compiler optimizes; otherwise, use some_potentials.
     void sstruct_some_potentials(
         const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
         int64_t count, double* out) noexcept nogil
@@ -30,7 +30,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
         int64_t count, double* w, int64_t KP) noexcept nogil
 
 
-# Kernels of kernels.h that are compiled only in this module: they have up to 50 kB each.
+# Kernels of kernels.h that are compiled only in this module, since each takes up to 50 kB.
 cdef void row_potentials(
     const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
     const double* bias, const double* cost, const int32_t* truth, double scale,
@@ -89,7 +89,7 @@ cdef inline void add_some_scores(
 cdef inline void collect_scores(
         const sstruct_rows* rows, Py_ssize_t r, const int32_t* label, const double* change,
         Py_ssize_t count, double* out, Py_ssize_t KP) noexcept nogil:
-    """Add the scores of some labels, times changes of these labels' weights, to their weight."""
+    """Add the scores of some labels, times `change`, to the weight that all scores share."""
     cdef Py_ssize_t k
     cdef double total = 0
     for k in range(count):

@@ -27,8 +27,8 @@ cdef extern from "sstruct/_kernels/threads.h":
     void sstruct_wait(int64_t turn) noexcept nogil
     void sstruct_rest(int64_t turn) noexcept nogil
 
-# Waits for another task that are shorter than this many turns are not counted, and such waits yield the
-# processor HASTE times as soon, since that task may have none.
+# Waits for another task are counted from SHORT_WAIT turns on. They yield the processor HASTE times as soon
+# as waits for tickets, since the other task may have no processor.
 cdef int64_t SHORT_WAIT = 32, HASTE = 8
 
 

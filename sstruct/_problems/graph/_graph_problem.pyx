@@ -15,8 +15,8 @@
 #     decoder's labeling. All scores are minus costs.
 # (g) Blocks may share edges and their features: all images of one size have the same.
 # (h) During a fit, expansion moves for Potts costs with more than two labels start from the labeling found
-#     by the block's last training call, if it costs less than the cheapest label of each node. Fusion
-#     moves do not, since they find too few improvements of such a start. Training calls stop early, and
+#     by the block's last training call, if it costs less than the cheapest label of each node. Moves for
+#     other costs do not, since they find too few improvements of such a start. Training calls stop early, and
 #     if they start from such a labeling, they skip the cuts for partial optimality. A labeling found from
 #     the truth is not stored, see `maximize`. Certificates use the stored labelings, but do not replace
 #     them, and make all moves.

@@ -42,7 +42,8 @@ def max_marginals(GraphProblem problem not None, const double[::1] w, is_forest,
     -------
     ndarray of shape (n_nodes, K)
         One row per node, concatenated over graphs. Exact for forests, and for two labels with attractive
-        edges; otherwise scores of the decoder's labeling with the label of the node changed.
+        edges; with constraints, the best scores found by a decoding for each label; otherwise scores of the
+        decoder's labeling with the label of the node changed.
     """
     problem._check_weights(w)
     if problem.has_labels:

@@ -35,7 +35,7 @@ cdef class RayTerms(MapTerms):
         self.n_terms, self.start, self.node, self.sums = len(sums), start, node, sums
         self.begin, self.total, self.n_labels = start, sums, n_labels
         self.constraint = SumConstraint(int(sizes.max(initial=1)), n_labels)
-        # Pairs of the convolutions: n^2 k^2 / 4 in total at the root's children, then half of it.
+        # Pairs of the convolutions: n^2 k^2 / 8 at the root's children; each further level has half of it.
         self.work = 20.0 * sizes + (sizes * (n_labels - 1.0)) ** 2 / 8
 
     cdef int minimize(

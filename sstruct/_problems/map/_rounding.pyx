@@ -3,7 +3,7 @@
 #     tree. Then nodes in turn take the best label given the labels of earlier neighbors and the
 #     messages of later ones, as in TRW-S. The multipliers of a node's own copies cancel in its sum of
 #     messages and costs.
-# (b) It requires trees and multipliers, not just potentials, and therefore is not a decoder.
+# (b) Rounding requires trees and multipliers, not just potentials, and is therefore not a decoder.
 """Labels of models from the multipliers of their trees."""
 
 from libc.math cimport INFINITY

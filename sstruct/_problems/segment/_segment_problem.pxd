@@ -27,7 +27,7 @@ cdef class NodeLabels(Storage):
 
 cdef class SegmentProblem(ChainProblem):
     cdef SegmentDecoder decoder
-    cdef readonly Py_ssize_t n_bins          # with weights, or 0
+    cdef readonly Py_ssize_t n_bins          # number of bins with weights, or 0
     cdef Py_ssize_t duration_at
     cdef const double* duration              # weights that the last `maximize` read
     # Features of whole segments.
@@ -50,7 +50,7 @@ cdef class SegmentProblem(ChainProblem):
     cdef const int64_t[::1] n_true           # of each block
     cdef const int32_t[::1] window, begin_of, stop_of
     # Scratch memory of this object.
-    cdef int32_t[::1] n_differ               # before each position, at how many do labelings differ
+    cdef int32_t[::1] n_differ               # number of positions before each one where labelings differ
     cdef int32_t[::1] bin_count              # K x n_bins, zeros between uses
     cdef SegmentTerms terms                  # scores of whole segments, of the last `potentials`
     cdef double[:, ::1] sums                 # N_KINDS x (K x (L + 1)), see SegmentTerms

@@ -58,7 +58,7 @@ cdef class SubgradientState:
     cdef const double[::1] factor               # n q_i / lam
     cdef const double[:, ::1] bounds
     cdef const double[::1] prior
-    # z; (b), or with bounds sum_t t w_t; clip(z / t)
+    # total: z. weight_moment: the moment of (b) or, if bounded, sum_t t w_t. iterate: w_t if bounded, else z.
     cdef double[::1] total, weight_moment, iterate
 
     def __init__(

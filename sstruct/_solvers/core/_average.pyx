@@ -7,8 +7,8 @@
 # (c) Between passes, a vector operation is cheap. The iterates at the ends of passes are therefore
 #     averaged directly, and with a shorter memory, so that the first passes are forgotten sooner.
 # (d) With many rare features, most weights remain zero, and a vector of all of them may be larger than
-#     everything else in a fit. The average over passes then contains only its nonzeros, and `exchange`
-#     moves it to the memory of the current weights while it is evaluated.
+#     everything else in a fit. The average over passes then contains only its nonzeros, and `evaluate`
+#     writes it to the memory of the current weights, which are restored afterwards.
 """Weighted averages of the iterates of a fit."""
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t

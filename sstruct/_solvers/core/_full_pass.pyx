@@ -103,7 +103,7 @@ def full_pass(
     if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
         raise ValueError("w or block_weight does not fit the problem")
     if not 0 <= first < end <= n:
-        raise ValueError(f"blocks {first} to {end} of {n}")
+        raise ValueError(f"[{first}, {end}) is not a nonempty range of {n} blocks")
     cdef double[::1] hinge = np.empty(n), gap = hinge
     cdef unsigned char[::1] exact = np.empty(pool.n_threads, dtype=np.uint8)
     cdef bint all_exact = True

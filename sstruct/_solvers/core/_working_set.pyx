@@ -15,7 +15,7 @@ from libc.string cimport memcmp, memcpy
 
 
 cdef uint32_t hash_code(const int32_t* code, Py_ssize_t size) noexcept nogil:
-    """Return the high half of FNV-1a over 32-bit words."""
+    """Return the 64-bit FNV-1a hash over 32-bit words, folded to 32 bits by XOR."""
     cdef uint64_t h = <uint64_t> 0xCBF29CE484222325
     cdef Py_ssize_t k
     for k in range(size):

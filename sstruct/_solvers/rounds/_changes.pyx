@@ -23,7 +23,7 @@ def compact_change(const double[::1] v not None, const double[::1] before not No
     Returns
     -------
     index : ndarray of int32 or None
-            None if `value` has all entries, which is then smaller to send.
+        None if `value` has all entries, because this takes fewer bytes.
     value : ndarray
     """
     cdef Py_ssize_t j, n = v.shape[0], count = 0, most
