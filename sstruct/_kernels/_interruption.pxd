@@ -21,7 +21,7 @@ cdef inline int look_after(double work) except -1 nogil:
 
 
 cdef inline int is_over(double deadline, double work) except -1 nogil:
-    """The same; return 1 if a check found that the deadline (of `sstruct_seconds`) has passed."""
+    """As `look_after`; return 1 if a check found that the deadline (of `sstruct_seconds`) has passed."""
     if not sstruct_is_look_due(work):
         return 0
     look()

@@ -7,6 +7,6 @@ cdef inline int grow(void** items, Py_ssize_t count, size_t size) except -1 nogi
     cdef void* memory = realloc(items[0], <size_t> max(count, 1) * size)
     if memory == NULL:
         with gil:
-            raise MemoryError(f"no memory for {count} items of {size} bytes")
+            raise MemoryError(f"not enough memory for {count} items of {size} bytes")
     items[0] = memory
     return 0

@@ -1,4 +1,4 @@
-# Random orders in decoders. Header only; not `_kernels/_random`, since decoders must not use solvers.
+# Random numbers with a state of one word, for orders in decoders and for seeding `_random`. Header only.
 from libc.stdint cimport uint64_t
 
 

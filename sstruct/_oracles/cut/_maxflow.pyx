@@ -49,7 +49,7 @@ cdef class MaxFlow:
     def __cinit__(self):
         self.workspace = calloc(1, sizeof(sstruct_flow))
         if self.workspace == NULL:
-            raise MemoryError("no memory for the workspace of a maximum flow")
+            raise MemoryError("not enough memory for the workspace of a maximum flow")
         (<sstruct_flow*> self.workspace).look = look
 
     def __dealloc__(self):
@@ -79,7 +79,7 @@ cdef class MaxFlow:
                     f"edges[{status - 1}] = ({u}, {v}): expected different nodes from 0 to {n_nodes - 1}")
         if status < 0:
             with gil:
-                raise MemoryError(f"no memory for a graph of {n_nodes} nodes and {n_edges} edges")
+                raise MemoryError(f"not enough memory for a graph of {n_nodes} nodes and {n_edges} edges")
         self.ready()
         return 0
 
@@ -94,7 +94,7 @@ cdef class MaxFlow:
         self.n_nodes = self.n_edges = 0
         if sstruct_flow_set_grid(<sstruct_flow*> self.workspace, height, width, connectivity) != 0:
             with gil:
-                raise MemoryError(f"no memory for a grid of {height} x {width} pixels")
+                raise MemoryError(f"not enough memory for a grid of {height} x {width} pixels")
         self.ready()
         return 0
 

@@ -4,7 +4,7 @@ from libc.math cimport log
 
 cdef enum SegmentCost:
     MEAN        # squared deviations from the mean
-    VARIANCE    # -2 log-likelihood of a Gaussian with mean 0 and the segment's variance, up to a constant
+    VARIANCE    # -2 log-likelihood of a Gaussian of mean 0 with the segment's variance, minus n log(2 pi) + n
     NORMAL      # the same with the segment's mean
     TREND       # squared deviations from the least-squares line
 

@@ -202,8 +202,8 @@ def tree_max_sum(node_scores, parents, edge_scores):
 
     Notes
     -----
-    The time is O(sum over edges of S_parent S_v). This is the exact decoder that
-    :class:`sstruct.TreeSSVM` uses for training and prediction.
+    The time is O(sum over edges of S_parent S_v). :class:`sstruct.TreeSSVM` uses the same exact method
+    for training and prediction; for score maps, :func:`distance_transform` replaces the tables.
 
     References
     ----------

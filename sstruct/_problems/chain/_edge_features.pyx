@@ -77,7 +77,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
 
     @property
     def oracle_is_quick(self):
-        """Whether the oracle skips labels: never, since each transition has scores of its own."""
+        """False: each transition has its own scores, so that the oracle cannot skip labels by bounds."""
         return False
 
     cpdef BlockProblem fork(self):

@@ -147,8 +147,8 @@ cdef class CompiledProblem(CallableProblem):
                     self._forget(n_touched)
                     raise self._failed(self.samples.error(
                         i, "joint_feature", f"wrote index {j} and value {self.entry_value[k]} at "
-                        f"position {k}, expected finite values at 0 to {self.n_weights - 1}, of at most "
-                        f"{MOST:g}"))
+                        f"position {k}, expected indices from 0 to {self.n_weights - 1} and values with "
+                        f"magnitudes of at most {MOST:g}"))
             sums[j] += self.entry_value[k]
             if not self.seen[j]:
                 self.seen[j] = True
@@ -157,7 +157,7 @@ cdef class CompiledProblem(CallableProblem):
         return n_touched
 
     def _forget(self, Py_ssize_t n_touched):
-        """Reset scratch memory to zero after an error."""
+        """Reset the scratch memory of the modified weights to zero."""
         cdef Py_ssize_t k
         for k in range(n_touched):
             j = self.touched[k]

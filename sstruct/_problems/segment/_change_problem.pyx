@@ -107,7 +107,7 @@ cdef class ChangePointProblem(BlockProblem):
         return self.length[i]
 
     def norms(self):
-        """Return upper bounds of |phi|: of the costs of all segments, and the numbers of segments."""
+        """Return upper bounds of |phi|, from the largest costs and the largest numbers of segments."""
         return self.model.largest_costs(self.signals) + np.asarray(self.length) * (
             1 + (self.n_durations > 0))
 
