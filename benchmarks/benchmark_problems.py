@@ -1,7 +1,7 @@
 """The training problems that benchmarks of the solvers share, packed once for many runs.
 
-Scripts that measure solvers hand packed problems to them, as ``fit`` does, so that neither
-validation nor packing is on the clock.
+Scripts that measure solvers pass packed problems to them, as ``fit`` does, so that neither
+validation nor packing is timed.
 """
 
 import os
@@ -17,7 +17,7 @@ from sstruct._estimators.core.training import Samples
 from sstruct.datasets import fetch_conll2000, fetch_ocr_letters, make_sequences
 from sstruct.preprocessing import SequenceVectorizer
 
-# Regularisation of each problem; 0 stands for 1/n.
+# Values of lam of each problem; 0 stands for 1/n.
 LAMS = {
     "ocr-small": (0.01, 0.001, 0.0),
     "ocr-large": (0.01, 0.001, 0.0),
@@ -27,14 +27,14 @@ LAMS = {
     "sequences": (0.01, 0.001),
     "yeast": (0.001, 0.0),
 }
-# Those whose data nothing of this package was chosen on, but for the constants of the averages of
-# passes, which were looked at on all.
+# Problems on which no constant of this package was chosen, except those of the averages of passes,
+# which were chosen on all problems.
 UNTUNED = ("sequences", "yeast")
 
 
 @dataclass
 class Packed:
-    """What ``fit`` hands to the solver."""
+    """A packed problem and other inputs that ``fit`` passes to the solver."""
 
     name: str
     estimator: object
@@ -50,14 +50,14 @@ class Packed:
 
 
 def ocr_letters(small):
-    """Fold 0 of the OCR letters, or folds 1-9."""
+    """Return fold 0 of the OCR letters, or folds 1-9."""
     letters = fetch_ocr_letters()
     chosen = np.flatnonzero((letters.fold == 0) == small)
     return [letters.data[i] for i in chosen], [letters.target[i] for i in chosen]
 
 
 def chunking(n_sentences=None):
-    """CoNLL-2000 with CRFsuite's template, attributes that occur three times and more."""
+    """Return CoNLL-2000 with CRFsuite's template; attributes occur at least three times."""
     from chunking_features import chunking_features
 
     train = fetch_conll2000(subset="train")
@@ -67,21 +67,21 @@ def chunking(n_sentences=None):
 
 
 def shared_file(name):
-    """A file of the folder that SSTRUCT_DATA names."""
+    """Return the path of a file in the folder SSTRUCT_DATA."""
     folder = os.environ.get("SSTRUCT_DATA")
     if not folder:
-        raise SystemExit(f"{name} is read from the folder that SSTRUCT_DATA names")
+        raise SystemExit(f"set SSTRUCT_DATA to the folder that contains {name}")
     return Path(folder) / name
 
 
 def usps():
-    """The training part of USPS, grey values in [-1, 1]."""
+    """Return the training part of USPS, gray values in [-1, 1]."""
     with np.load(shared_file("usps.npz")) as data:
         return data["X_train"] / 1000.0 - 1, data["y_train"].astype(int)
 
 
 def yeast():
-    """Yeast's training part as multiclass: the frequent sets of labels are the classes."""
+    """Return the training part of Yeast; the classes are its frequent label sets."""
     from sklearn.datasets import load_svmlight_file
 
     X, sets = load_svmlight_file(str(shared_file("yeast_train.svm.gz")), multilabel=True)
@@ -95,7 +95,7 @@ def yeast():
 
 
 def digits():
-    """The digits of scikit-learn, grey values in [0, 1]."""
+    """Return the digits of scikit-learn, gray values in [0, 1]."""
     X, y = load_digits(return_X_y=True)
     return X / 16, y
 
@@ -129,7 +129,7 @@ def pack(name, estimator, X, y, lams):
 
 
 def machine():
-    """A line on the machine, for reports."""
+    """Return a description of the machine, for reports."""
     model = next(
         (
             line.split(":")[1].strip()

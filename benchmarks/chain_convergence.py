@@ -4,9 +4,9 @@
     python benchmarks/chain_convergence.py [--lam 0.01 0.001 0] [--seeds 3] [--yardstick PROGRAM]
 
 Trains on the OCR letters (folds 1-9; SSTRUCT_DATA or a download) with each combination of options,
-``certificate_every=1``, one thread, and reports medians over seeds of the seconds and passes to
-given relative gaps; certificate passes are not on the clock. Then the whole fit at default
-settings against its solver time. ``--lam 0`` means 1/n.
+``certificate_every=1`` and one thread, and reports medians over seeds of the seconds and passes to
+given relative gaps; certificate passes are not timed. Then compares the wall-clock time of a whole
+fit with default parameters with its solver time. ``--lam 0`` means 1/n.
 
 PROGRAM is run alternately with the default options in the same session:
 
@@ -72,7 +72,7 @@ def run(X, y, lam, seed, tol, limit, solver):
 
 
 def reach(curve, key):
-    """First value of a column at which each gap is reached, or None."""
+    """Return the first value of a column at which each gap is reached, or None."""
     out = {}
     for gap in GAPS:
         at = np.flatnonzero(curve["gap"] <= gap)
@@ -81,7 +81,7 @@ def reach(curve, key):
 
 
 def median_reach(reaches):
-    """Median over seeds; None where a seed did not get there."""
+    """Return the median over seeds for each gap; None if a seed did not reach it."""
     return {
         gap: None if any(r[gap] is None for r in reaches) else median(r[gap] for r in reaches)
         for gap in GAPS
@@ -99,7 +99,7 @@ def run_yardstick(program, lam, seed, limit):
 
 
 def show(title, rows):
-    """Print a table: one row a method, one column a gap."""
+    """Print a table with a row for each method and a column for each gap."""
     print(f"\n{title}")
     print(f"{'':34s}" + "".join(f"{gap:>9g}" for gap in GAPS))
     for name, row in rows.items():
@@ -126,7 +126,7 @@ def main():
     parser.add_argument("--lam", type=float, nargs="*", default=[0.01, 0.001, 0.0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--tol", type=float, default=0.001)
-    parser.add_argument("--limit", type=float, default=60, help="most seconds of one of our fits")
+    parser.add_argument("--limit", type=float, default=60, help="maximum seconds of a fit")
     parser.add_argument("--options", nargs="*", default=["default"], choices=[*OPTIONS, "all"])
     parser.add_argument("--yardstick", help="a program to run in the same session")
     parser.add_argument("--yardstick-seconds", type=float, default=120)

@@ -107,7 +107,7 @@ def main():
     parser.add_argument("--job")
     parser.add_argument("--min-count", type=int, nargs="*", default=[1, 3])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--skip-search", action="store_true", help="take the values found before")
+    parser.add_argument("--skip-search", action="store_true", help="use the values found earlier")
     add_output(parser)
     arguments = parser.parse_args()
     if arguments.job:

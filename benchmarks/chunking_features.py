@@ -1,10 +1,10 @@
 """CRFsuite's chunking template on CoNLL-2000: the features that benchmarks of taggers share.
 
 A token gets the words and parts of speech in a window of two to both sides, two word bigrams,
-four bigrams and three trigrams of parts of speech. An attribute of which a part lies outside the
-sentence is left out; in its place the first and the last token carry ``__BOS__`` and ``__EOS__``.
-The training part has 335,674 attributes, as many as CRFsuite counts (75,289 that occur at least
-three times): 335,672 by the template, and those two.
+four bigrams and three trigrams of parts of speech. Attributes that extend beyond the sentence are
+omitted; instead, the first and the last token have the attributes ``__BOS__`` and ``__EOS__``. The
+training part has 335,674 attributes, as many as CRFsuite counts (75,289 of them occur at least
+three times): 335,672 by the template, and these two.
 """
 
 import gzip
@@ -12,7 +12,7 @@ from pathlib import Path
 
 BEGINNING, END = "__BOS__", "__EOS__"
 
-# Offsets that an attribute joins, in the order of CRFsuite's own template.
+# Offsets of the tokens whose values an attribute joins, in the order of CRFsuite's own template.
 WORD_WINDOWS = ((-2,), (-1,), (0,), (1,), (2,), (-1, 0), (0, 1))
 POS_WINDOWS = (
     *((-2,), (-1,), (0,), (1,), (2,)),
@@ -27,8 +27,8 @@ def read_conll2000(path):
     Parameters
     ----------
     path : str or path-like
-        Text, gzip-compressed if the name ends with ``.gz``: a token a line, "word POS chunk", and
-        an empty line after each sentence.
+        Text, gzip-compressed if the name ends with ``.gz``: a line "word POS chunk" for each
+        token, and an empty line after each sentence.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def sentence_features(sentence):
     Returns
     -------
     features : list of dicts
-        One dict a token, from the attribute's name to its value.
+        A dict for each token, from names of attributes to values.
     """
     features = [{} for _ in sentence]
     if not features:

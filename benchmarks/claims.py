@@ -27,12 +27,12 @@ YES, NO, PART, NONE = "yes", "no", "in part", "not measured"
 
 @dataclass
 class Finding:
-    """What was measured, and whether it agrees with a claim, in oracle calls and in time."""
+    """A measured result, and whether it agrees with a claim in oracle calls and in time."""
 
     measured: str
     calls: str
     time: str
-    rows: list  # of CSV files: what the finding rests on
+    rows: list  # rows of CSV files from which the finding was computed
 
 
 @dataclass
@@ -66,12 +66,12 @@ def read(name, **wanted):
 
 
 def number(text):
-    """Return the number in a cell, None if it is empty."""
+    """Return the number in a cell, or None if the cell is empty."""
     return float(text) if text else None
 
 
 def verdict(holds):
-    """Return a word for a share of cases, or a bool."""
+    """Return "yes", "no" or "in part" for a fraction of cases or a bool."""
     return YES if holds == 1 else NO if holds == 0 else PART
 
 
@@ -121,7 +121,7 @@ def faster_with_costly_oracles():
     )
     faster = float(ours["seconds"]) < float(theirs["seconds"])
     fewer = float(ours["calls_per_sample"]) < float(theirs["calls_per_sample"])
-    # A run that did not reach the gap has spent its seconds in vain.
+    # The seconds of a run that did not reach the gap are only a lower bound.
     better = bool(mp["calls_per_sample"]) and float(mp["seconds"]) <= float(plain["seconds"])
     time = verdict(faster) if better else PART
     return Finding(text, verdict(fewer), time, [ours, theirs, mp, plain])
@@ -592,7 +592,7 @@ def table():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare with the file only")
+    parser.add_argument("--check", action="store_true", help="only compare with the file")
     arguments = parser.parse_args()
     text = table()
     if arguments.check:

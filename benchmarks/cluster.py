@@ -42,7 +42,7 @@ from sstruct.solvers import MPBCFW
 
 
 class Sleeps:
-    """Classes with sparse features; a call sleeps for a given number of seconds."""
+    """Oracle of classes with sparse features; a call sleeps for some seconds."""
 
     def __init__(self, seconds=0.0, K=4, d=1000):
         self.seconds, self.K, self.d = seconds, K, d
@@ -141,7 +141,7 @@ def shares(B, W, draws=50):
 
 
 def seconds_of_a_pass(n, B, c, W, one):
-    """The model."""
+    """Return the seconds of a pass by the model."""
     asked, most = shares(B, W)
     return n / B * (one["l"] + (one["m"] + one["r"]) * asked + c * most) + one["parent"] * n
 

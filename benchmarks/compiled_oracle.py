@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))  # behind an installed sstruct
+sys.path.append(str(Path(__file__).parents[1]))  # after an installed sstruct
 
 import numpy as np
 

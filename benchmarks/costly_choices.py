@@ -9,8 +9,8 @@ gap sampling, caching). The default options resolve to one of these combinations
 
 The oracles are minimum cuts (Weizmann horses, superpixels, contrast model, attractive weights),
 fusion moves (snakes, directed model), and three cheap oracles: OCR letters (fold 0), digits and
-Yeast (frequent label sets as classes). For each call of a cheap oracle, --wait seconds are added to
-the CPU time without waiting. Calls are made in batches, as in ``fit``.
+Yeast (frequent label sets as classes). --wait seconds are added to the CPU time for each call of a
+cheap oracle; nothing actually waits. Calls are made in batches, as in ``fit``.
 
 The protocol is that of ``observed_fit.py``: one thread, and the time to compute primal values is
 not counted, but the full passes of gap sampling and caching are. Results are medians over seeds; an

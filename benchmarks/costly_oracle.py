@@ -73,7 +73,7 @@ def compare(data, arguments, seed):
     # The last pass of a fit may be cut short by its limit.
     same = min(len(path.dual), len(curve.dual)) - 1
     if not np.array_equal(path.dual[:same], curve.dual[:same]):
-        raise AssertionError("BCFW's path depends on what its oracle costs")
+        raise AssertionError("the iterates of BCFW depend on the time of its oracle")
     if curve.reach(gap) is not None:
         figures["bcfw"] = figure(curve, curve.wall, gap, call)
     else:
@@ -106,7 +106,7 @@ def main():
     )
     parser.add_argument("--plain-limit", type=float, default=120, help="seconds of a plain fit")
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="short waits and limits: does it run?")
+    parser.add_argument("--quick", action="store_true", help="short waits and limits, as a test")
     add_output(parser)
     add_load(parser)
     arguments = parser.parse_args()

@@ -7,11 +7,11 @@ superpixels, pixels: Weizmann horses, figure and ground, contrast model, weights
 attractive; the max-oracle is a minimum cut. labels: synthetic images of eight labels, Potts model,
 lam = 1/n; the max-oracle is alpha-expansion, as for the Stanford backgrounds in the paper on
 MP-BCFW, and the gap refers to the labelings that it finds. Methods: BCFW of its paper (Frank-Wolfe
-steps, average), MP-BCFW of its paper (the same), both with a new permutation each pass; gap
-sampling, caching and corrective steps, without and with approximate passes (Osokin et al.); MP-BCFW
-with pairwise steps; and the package's default. The last four average over passes. Oracle calls and
-CPU seconds to relative gaps 0.1 and 0.01, and the fraction of the time in oracles, measured for
-each call; the papers on costly oracles report 99 % for BCFW and 25 % for MP-BCFW.
+steps, average), MP-BCFW of its paper (the same options), both with a new permutation in each pass;
+gap sampling, caching and corrective steps, without and with approximate passes (Osokin et al.);
+MP-BCFW with pairwise steps; and the package's default. The last four average over passes. Oracle
+calls and CPU seconds to relative gaps 0.1 and 0.01, and the fraction of the time in oracles,
+measured for each call; the papers on costly oracles report 99 % for BCFW and 25 % for MP-BCFW.
 
 Protocol (``observed_fit.py``): one thread, one oracle call at a time; after each pass the primal is
 computed, which is not timed. Refreshing passes of gap sampling and caching are counted. Medians
@@ -125,9 +125,9 @@ def draw(title, curves, n, target):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="*", choices=[*LAMS], default=[*LAMS])
-    parser.add_argument("--limit", type=float, default=60, help="most seconds of one fit")
+    parser.add_argument("--limit", type=float, default=60, help="maximum seconds of a fit")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--images", type=int, help="of the training part; default: all")
+    parser.add_argument("--images", type=int, help="number of training images; default: all")
     add_output(parser)
     add_load(parser)
     arguments = parser.parse_args()

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""Are the defaults good? Every estimator's default fit beside a grid of lam, set by set.
+"""Are the defaults good? Default fits of all estimators compared with grids of lam.
 
     python benchmarks/defaults.py [--data iris "CoNLL-2000" ...] [--output folder]
     python benchmarks/defaults.py --choose [--output folder]
 
-For each set (`defaults_data.py`; training parts alone), the held-out error (share of wrong nodes or
-labels; poses: mean distance loss) of the default fit and of fits at nine values of lam, half a
-decade each from 10 to 0.001 times S / n, S the mean squared norm of a node's features. Printed are
-both errors, by how much the default's is larger (*: a fit at the best lam did not reach its
-tolerance), its CPU seconds over those at the best lam, and passes. Baselines are compared by
-`workloads.py`.
+For each data set (`defaults_data.py`; only the training part is used), the held-out error (fraction
+of wrong nodes or labels; poses: mean distance loss) of the default fit and of fits at nine values
+of lam: 10 to 0.001 times S / n in steps of half a decade, where S is the mean squared norm of the
+features of a node. Prints the error of the default fit and the smallest error of the grid, the
+excess of the former (*: a fit at the best lam did not reach its tolerance), the CPU seconds of the
+default fit divided by those at the best lam, and its passes. `workloads.py` compares with
+baselines.
 
-Every measurement is a row of defaults.csv in --output; those that are there are not made again.
---choose reads them: which constants c, a, b of lam = c V^a m^b / n, m nodes a sample, V the summed
-variance of a node's features (or S), have the smallest excess (cut at 0.5) on the mean of all sets,
-and what each set's is when the constants come from the others; by interpolation in log lam. One
-thread. Needs SSTRUCT_DATA.
+Each measurement is a row of defaults.csv in --output; existing rows are not measured again.
+--choose reads them and selects the constants c, a and b of lam = c V^a m^b / n with the smallest
+excess (limited to 0.5) in the mean over all sets, by interpolation in log lam. m is the number of
+nodes of a sample, and V is the sum of the variances of the features of a node, or S. It also prints
+the excess of each set with constants selected on the other sets. One thread. Needs SSTRUCT_DATA.
 """
 
 import argparse
@@ -40,12 +41,12 @@ COLUMNS = (
     *("data", "what", "n", "nodes", "S", "V", "lam"),
     *("error", "seconds", "converged", "passes"),
 )
-LONGEST = 40  # seconds of a grid's fit
+LONGEST = 40  # maximum seconds of a fit of the grid
 STEPS = tuple(range(2, -7, -1))  # half decades of lam n / S
 
 
 def node_features(trial):
-    """Return the features of all nodes as one matrix, and how many nodes a sample has."""
+    """Return the features of all nodes as one matrix, and the number of nodes per sample."""
     X, y, kind = trial.X, trial.y, type(trial.kind())
     if kind is TreeSSVM:
         rows = [np.reshape(x["features"], (-1, np.shape(x["features"])[-1])) for x in X]
@@ -64,7 +65,7 @@ def node_features(trial):
 
 
 def error_of(model, X, y):
-    """Share of wrong nodes or labels; where states have places, the mean distance loss."""
+    """Return the fraction of wrong nodes or labels; for poses, the mean distance loss."""
     if isinstance(model, MultilabelSSVM):
         return (model.predict(X) != y).sum() / np.prod(y.shape)
     if not (isinstance(model, TreeSSVM) and "scale" in X[0]):
@@ -78,7 +79,7 @@ def error_of(model, X, y):
 
 
 def measured(trial, lam):
-    """Return error, CPU seconds, share of converged fits and passes: means over the folds."""
+    """Return error, CPU seconds, fraction of converged fits and passes: means over folds."""
     rows = []
     for fit, held in trial.folds():
         chosen = {} if lam is None else {"lam": lam, "max_time": LONGEST}
@@ -93,7 +94,7 @@ def measured(trial, lam):
 
 
 class Measurements:
-    """The rows of defaults.csv, to which more are added."""
+    """The rows of defaults.csv; new rows are appended to the file."""
 
     def __init__(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -114,13 +115,13 @@ class Measurements:
         self.rows[row["data"], row["what"]] = row
 
     def grid(self, name):
-        """The rows of a set's grid, from the smallest lam."""
+        """Return the rows of the grid of a set, in the order of lam."""
         found = [self.rows.get((name, str(step))) for step in reversed(STEPS)]
         return [row for row in found if row]
 
 
 def measure(name, found):
-    """Make the measurements of a set that are not there yet."""
+    """Make the missing measurements of a set."""
     wanted = [what for what in ("default", *map(str, STEPS)) if (name, what) not in found.rows]
     if not wanted:
         return
@@ -139,7 +140,7 @@ def measure(name, found):
 
 
 def line(name, found):
-    """Print a set's row of the table; return its excess and its share of the best lam's time."""
+    """Print the row of a set; return its excess and its time relative to that at the best lam."""
     default, best = found.rows[name, "default"], min(found.grid(name), key=lambda r: r["error"])
     excess = default["error"] / best["error"] - 1
     times = default["seconds"] / best["seconds"]
@@ -155,13 +156,13 @@ def line(name, found):
 
 
 def interpolated(rows, lam_n, key="error"):
-    """Value of a grid's rows at a lam n, between them on a straight line over log lam."""
+    """Return the value of a grid at a lam n, by linear interpolation in log lam."""
     x = np.log([row["lam"] * row["n"] for row in rows])
     return np.interp(np.log(lam_n), x, [row[key] for row in rows])
 
 
 def choose(found):
-    """Print which constants are best, and how they do on sets left out."""
+    """Print the best constants, and their excess on sets that were left out."""
     names = [name for name in SETS if len(found.grid(name)) == len(STEPS)]
     strengths = np.geomspace(0.05, 3, 21)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What does it cost to send 20,000 chains to the worker processes of a grid search?
+"""Time to send 20,000 chains to the worker processes of a grid search.
 
     python benchmarks/dispatch.py [--samples 20000] [--repeats 5]
 

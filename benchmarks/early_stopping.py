@@ -45,7 +45,7 @@ from sstruct.preprocessing import SequenceVectorizer
 from sstruct.solvers import BCFW, MPBCFW, PassiveAggressive, Perceptron
 
 SHARES = (1, 1 / 2, 1 / 4, 1 / 6, 1 / 8, 1 / 12, 1 / 24)
-# Seconds to fit; hours, and poses at that, in a run of all sets.
+# Sets whose fits would take hours in a run of all sets.
 LONG = ("poses", "snakes", "horses, pixels")
 DATA = {"ocr": "OCR letters, fold 0", "folds": "OCR letters, ten folds", "conll": "CoNLL-2000"}
 EARLY = {"solver": MPBCFW(early_stopping=True)}
@@ -168,7 +168,7 @@ def on_test_parts(name, seeds):
 
 
 def by_share(names):
-    """Return, for each set, the errors at each share of lam="auto", the default's first."""
+    """Return the errors of each set: of the default fit, then at each fraction of lam="auto"."""
     report = {}
     print(f"{'':24}{'default':>9}" + "".join(f"{f'1/{1 / s:g}':>9}" for s in SHARES))
     for name in names:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exact training of graphs: time, test error and certificates beside other decoders.
+"""Exact training of graphs, compared with other decoders: time, test error and certificates.
 
     python benchmarks/exact_training.py [--data horses regions noisy] [--repeat 3]
         [--decoders expansion exact fwmap]
@@ -9,8 +9,8 @@ Weizmann horses with two labels that may repel each other (``pairwise="full"``);
 of 300 regions with 8 labels, whose features are noisy. The gap of alpha-expansion is not certified.
 Columns: CPU seconds (median), their ratio to alpha-expansion, status, objective and dual objective,
 test error (of nodes), and the share of training samples whose loss-augmented decoding at the final
-weights is proven. One thread.
-Reads weizmann_horses.npz from SSTRUCT_DATA. Writes a table to the screen and a CSV into --output.
+weights is proven. One thread. Reads weizmann_horses.npz from SSTRUCT_DATA. Writes a table to the
+screen and a CSV into --output.
 """
 
 import argparse

@@ -66,7 +66,7 @@ KERNELS = PerNode(Nystroem(gamma=0.05, n_components=1000, random_state=0))
 
 @dataclass
 class Task:
-    """Training data, test data, and two ways to learn: pairs of an estimator and labels."""
+    """Training data, test data, and ways to learn by name: pairs of an estimator and labels."""
 
     X: list
     ways: dict
@@ -92,7 +92,7 @@ def hide(y, share, rng):
 
 
 def partly_labeled(X, y, X_test, y_test, lams, init=None):
-    """The ways for sequences; `init`: another model to begin with."""
+    """Return the ways for sequences; `init`: initial completion of a third way, if given."""
     latent = LatentSSVM(CHAIN, random_state=0)
     ways = {"cut": (CHAIN, y), "latent": (latent, y)}
     if init is not None:
@@ -101,7 +101,7 @@ def partly_labeled(X, y, X_test, y_test, lams, init=None):
 
 
 def by_kernels(X, y):
-    """LatentSSVM of kernel features, with gamma and lam by three folds."""
+    """Return a model of kernel features, with gamma and lam by three folds."""
     model = make_pipeline(KERNELS, LatentSSVM(CHAIN, random_state=0))
     grid = {
         "pernode__transformer__gamma": [0.02, 0.05, 0.1],
@@ -112,7 +112,7 @@ def by_kernels(X, y):
 
 
 def letters(rng, large=False, every_second=False, kernels=None):
-    """`kernels`: "init" for the start of the third method, "both" for the features of both."""
+    """Return a Task; `kernels`: "init" for the init of a third way, "both" for both ways."""
     data = fetch_ocr_letters()
     small = (data.fold == 0) != large
     train, test = np.flatnonzero(small), np.flatnonzero(~small)
@@ -130,7 +130,7 @@ def letters(rng, large=False, every_second=False, kernels=None):
 
 
 def sentences(name, tag=1):
-    """Words and tags; `tag`: 1 for universal ones, 2 for those of Penn."""
+    """Return words and tags; `tag`: 1 for universal tags, 2 for Penn tags."""
     path = Path(os.environ["SSTRUCT_DATA"]) / f"ud_english_ewt_{name}.txt.gz"
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         blocks = lines.read().strip().split("\n\n")
@@ -168,7 +168,7 @@ def yeast(rng):
 
 
 def two_modes(n, rng):
-    """Chains of three labels, each of which looks like one of two opposite things."""
+    """Make chains of three labels; the features of each label have two opposite modes."""
     centers = np.random.default_rng(7).normal(size=(3, 1, 4)) * [[[1], [-1]]]
     X, y = [], []
     for _ in range(n):
@@ -224,7 +224,7 @@ def of_lam(model, lam):
 
 
 def cv_error(model, lam, X, labels, scored):
-    """Mean error over three folds, of the labels known (those of `scored`)."""
+    """Return the mean error over three folds, of the known labels in `scored`."""
     errors = []
     for train, test in FOLDS.split(np.arange(len(labels))):
         fitted = of_lam(model, lam).fit(at(X, train), at(labels, train))

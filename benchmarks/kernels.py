@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How many nanoseconds does a position take, with every instruction set of this machine?
+"""Nanoseconds per position of a chain, for each instruction set of this machine.
 
     python benchmarks/kernels.py [--labels 4 8 16 26 32 64] [--repeats 7]
 
-CPU time a position of a chain of 500 nodes, for each number of labels: potentials from 256 dense
-features and from 30 of 128 indicators (with the best label of each), and what transitions add
-(Viterbi). One process for each instruction set, in turn; the least of the repeats. Prints a table
-and JSON.
+CPU time per position of a chain of 500 nodes, for each number of labels: potentials from 256 dense
+features and from 30 of 128 indicators (and the best label of each node), and the additional time of
+transitions (Viterbi). One process for each instruction set, in turn; the minimum of the repeats.
+Prints a table and JSON.
 """
 
 import argparse
@@ -25,7 +25,7 @@ KINDS = ("dense", "indicators", "viterbi")
 
 
 def nanoseconds(problem, w, repeats):
-    """CPU time a position of one call of the oracle."""
+    """Return the CPU nanoseconds per position of a call of the oracle."""
     problem.best_code(0, w, 0.0)
     least, n_calls = np.inf, 20
     for _ in range(repeats):
@@ -69,7 +69,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--labels", type=int, nargs="+", default=[4, 8, 16, 26, 32, 64])
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--measure", action="store_true", help="this process's set alone, as JSON")
+    parser.add_argument("--measure", action="store_true", help="only this process, as JSON")
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(measure(arguments.labels, arguments.repeats)))

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Which solver should "auto" be for label sets? MP-BCFW beside GDMM, all pairs interacting.
+"""Which solver should "auto" be for label sets? MP-BCFW and GDMM with all pairs of labels.
 
     python benchmarks/label_solvers.py [--data rcv1 ... made-100 few-100 ...] [--samples 2000]
         [--losses hamming hamming-count] [--lams 0.1 1 10] [--limit 40]
 
-Fits of MultilabelSSVM with inference="relaxed", so that both solve the same problem, and with all
-else at its default; lam in units of 1/n. made-K: make_multilabel_pairwise with K labels and
-50 features, a quarter of the labels on; few-K: scikit-learn's make_multilabel_classification, 500
-features, about three on. Rows, but for made-K, are brought to unit length. A fit ends at relative
-gap 0.01, the default tolerance, or with the pass under way after ``--limit`` seconds.
+Fits of MultilabelSSVM with inference="relaxed", so that both solve the same problem, and otherwise
+default parameters; lam in units of 1/n. made-K: make_multilabel_pairwise with K labels and 50
+features, a quarter of the labels on; few-K: make_multilabel_classification of scikit-learn with 500
+features, about three labels on. Rows are scaled to unit length, except for made-K. A fit ends at a
+relative gap of 0.01, the default tolerance, or with the first pass that ends after ``--limit``
+seconds.
 
-Seconds are CPU seconds of the process, one thread, of whole fits: packing and certificates are in
-them. For each fit: seconds to relative gaps of 0.1 and 0.01 ("-": not reached), the last gap and
-when it was certified. Data are read from SSTRUCT_DATA. Writes a table to the screen and
+Seconds are CPU seconds of whole fits in one thread, including packing and certificates. For each
+fit: seconds to relative gaps of 0.1 and 0.01 ("-": not reached), the last gap and the seconds until
+it was certified. Data are read from SSTRUCT_DATA. Writes a table to the screen and
 label_solvers.csv into --output.
 """
 
@@ -38,7 +39,7 @@ METHODS = ("mp-bcfw", "gdmm")
 
 
 def label_sets(name, n):
-    """At most n rows and their sets."""
+    """Return at most n rows and their label sets."""
     if name.startswith("made-"):
         K = int(name.removeprefix("made-"))
         return make_multilabel_pairwise(n, n_labels=K, n_features=50, random_state=0)
@@ -56,7 +57,7 @@ def label_sets(name, n):
 
 
 def certificates(solver, X, Y, loss, lam, limit):
-    """Fit, and return the relative gap of the best bounds so far at each certificate."""
+    """Fit; return the relative gap between the best bounds so far at each certificate."""
     rows, begin = [], time.process_time()
 
     def look(info):
@@ -79,12 +80,12 @@ def certificates(solver, X, Y, loss, lam, limit):
 
 
 def reach(rows, level):
-    """Seconds of the first certificate at a gap, or None."""
+    """Return the seconds until the first certificate of a gap, or None."""
     return next((row["seconds"] for row in rows if row["gap"] <= level), None)
 
 
 def shown(seconds):
-    """Seconds as a cell."""
+    """Format seconds as a cell."""
     return f"{seconds:9.2f}" if seconds is not None else f"{'-':>9}"
 
 

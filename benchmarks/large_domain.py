@@ -17,8 +17,7 @@ After passes, the objective and the test error are computed, and this time is no
 Certificates of gdmm, one in `--every` passes, are part of the method and are counted; other methods
 make none. Seconds are CPU seconds of one thread. A fit ends at relative gap 0.001, or with the
 first pass after ``--limit`` seconds. ``--factor-limit`` is another limit for gdmm and soft-bcfw;
-with
---domain, there may be a ``--limit`` for each K.
+with --domain, there may be a ``--limit`` for each K.
 
 --domain: one model for each number of labels, with the same number of training tokens; gdmm with
 ``--parts`` label parts (1: every label is searched at every visit of a pass with searches). For
@@ -109,7 +108,7 @@ def characters(n, n_labels):
 
 
 def label_sets(fetch, n):
-    """Rows of unit length and label sets of a data set."""
+    """Return rows of unit length and label sets of a data set."""
     X, Y = fetch(subset="all", return_X_y=True)
     chosen = np.random.default_rng(0).permutation(X.shape[0])[: 2 * n]
     X, Y = normalize(X[chosen]), np.asarray(Y[chosen].todense())
@@ -117,7 +116,7 @@ def label_sets(fetch, n):
 
 
 def panel(name, arguments):
-    """Training and test part."""
+    """Return the training and the test part."""
     n = arguments.samples
     if name == "pos":
         return pos(n)
@@ -177,7 +176,7 @@ class Run:
         return FrankWolfeFit(setup)
 
     def error(self, w):
-        """Share of wrong nodes, or labels, of the test part at w."""
+        """Return the fraction of wrong nodes or labels of the test part at w."""
         model = clone(self.estimator)
         fitted = {
             "_w": w, "lam_": self.lam, "solver_": self.method, "status_": "MAX_ITER",
@@ -190,7 +189,7 @@ class Run:
         return float(np.mean(np.asarray(model.predict(self.X_test)) != self.y_test))
 
     def look(self, info, solution):
-        """Record a pass; whether the fit is over."""
+        """Record a pass; return whether the fit has to stop."""
         begin = time.process_time()
         seconds = begin - self.begin - self.aside
         over = seconds >= self.limit
@@ -214,7 +213,7 @@ class Run:
         return over or primal - dual <= LEAST_GAP * primal
 
     def curve(self):
-        """Run, and return the rows."""
+        """Run the solver and return the rows."""
         self.begin = time.process_time()
         self.solver().solve()
         return self.rows
@@ -239,12 +238,12 @@ def meeting(curves, a, b):
 
 
 def shown(seconds):
-    """Seconds as a cell."""
+    """Format seconds as a cell."""
     return f"{seconds:10.2f}" if seconds is not None else f"{'-':>10}"
 
 
 def limit_of(method, limit, arguments):
-    """Seconds of a fit."""
+    """Return the time limit of a fit."""
     return arguments.factor_limit or limit if method in OF_FACTORS else limit
 
 
@@ -254,7 +253,7 @@ def cell(value):
 
 
 def panels(arguments):
-    """All methods on all panels."""
+    """Run all methods on all panels."""
     report = {}
     table = Table(arguments.output / "large_domain.csv", ["panel", "method"])
     for name in arguments.panels:
@@ -293,7 +292,7 @@ def panels(arguments):
 
 
 def domains(arguments):
-    """Seconds against the number of labels."""
+    """Measure seconds by the number of labels."""
     report = {}
     table = Table(arguments.output / "labels.csv", ["labels", "solver"])
     limits = arguments.limit * (len(arguments.domain) if len(arguments.limit) == 1 else 1)
@@ -330,7 +329,7 @@ def domains(arguments):
                 row[f"seconds_to_{100 * share:g}"] = cell(seconds)
             row["least_error"] = cell(min(r["error"] for r in rows))
             row["error"] = cell(rows[-1]["error"])
-            # Seconds to the highest bound that GDMM and this method both reach, and GDMM's to it.
+            # Seconds of this method and of GDMM to the highest bound that both reach.
             both = [
                 found for found in report[K]["meetings"] if found["methods"] == ["gdmm", method]
             ]

@@ -247,7 +247,7 @@ def main():
     parser.add_argument("--methods", nargs="+", default=known)
     parser.add_argument("--instances", nargs="+", help="beginnings of names; all by default")
     parser.add_argument("--lp-entries", type=int, default=40_000)
-    parser.add_argument("--plot", help="write a figure there")
+    parser.add_argument("--plot", help="write a figure to this file")
     add_output(parser)
     add_load(parser)
     arguments = parser.parse_args()

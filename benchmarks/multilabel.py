@@ -4,10 +4,11 @@
     python benchmarks/multilabel.py [--data yeast enron ...] [--edges independent full tree pairs]
     python benchmarks/multilabel.py --rules default asymmetric tree:0.6:0:1.5 ... [--test]
 
-Do interactions between labels pay? The first command tunes C and lam.
+Do interactions between labels improve scores? The first command tunes C and lam.
 
-Each label alone: scikit-learn's OneVsRestClassifier(LinearSVC()). MultilabelSSVM with the losses of
-labels added up ("hamming-count"), so that lam = 1 / (C n) asks for as much, and with edges
+The baseline is OneVsRestClassifier(LinearSVC()) of scikit-learn, a classifier for each label.
+MultilabelSSVM uses the sum of the losses of labels ("hamming-count"), so that lam = 1 / (C n) is
+the same regularization, and edges
 
     independent   none
     full          all pairs of labels
@@ -15,11 +16,11 @@ labels added up ("hamming-count"), so that lam = 1 / (C n) asks for as much, and
     pairs         the `--pairs` pairs of largest mutual information in training
 
 C and lam are chosen from one grid by the same cross-validation on the training part, for the
-highest micro-averaged F1; then both are fitted to all of it and scored on the test part. Sets
-without a split of their own are halved; sparse rows are brought to unit length, for all models.
-Seconds are CPU seconds of that last fit, one thread; the peak is the memory of the process, which
-fits one data set, at its end. Data are read from SSTRUCT_DATA. Writes a table to the screen and
-JSON into --output.
+highest micro-averaged F1; then the models are fitted to the whole training part and scored on the
+test part. Data sets without a published split are halved; sparse rows are scaled to unit length,
+for all models. Seconds are CPU seconds of the last fit, one thread; the peak is the largest memory
+of the process, which fits only one data set. Data are read from SSTRUCT_DATA. Writes a table to the
+screen and JSON into --output.
 
 Which rule for lam, edges and loss is best without tuning? The second command compares rules with
 LinearSVC() per label. A rule is "default", "asymmetric" (the default with that loss), one of these
@@ -117,7 +118,7 @@ def split(name):
 
 
 def edges_of(kind, Y, n_pairs):
-    """What MultilabelSSVM takes as `edges`."""
+    """Return the parameter `edges` of MultilabelSSVM."""
     if kind != "pairs":
         return None if kind == "independent" else kind
     u, v = np.triu_indices(Y.shape[1], 1)
@@ -126,7 +127,7 @@ def edges_of(kind, Y, n_pairs):
 
 
 def scores_of(truth, predicted):
-    """The four scores, in the order of SCORES."""
+    """Return the four scores, in the order of SCORES."""
     return [
         f1_score(truth, predicted, average="micro", zero_division=0),
         f1_score(truth, predicted, average="macro", zero_division=0),
@@ -159,7 +160,7 @@ def models(arguments):
 
 
 def compare(name, arguments):
-    """Rows of one data set: what was chosen, seconds, and scores on the test part."""
+    """Return the rows of a data set: the chosen C, seconds, and scores on the test part."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", message="Label not")  # rare labels, in folds
     X, Y, X_test, Y_test = split(name)
@@ -332,7 +333,7 @@ def main():
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--tol", type=float, default=0.01)
     parser.add_argument("--max-iter", type=int, default=200)
-    parser.add_argument("--rules", nargs="+", metavar="RULE", help="compare these, untuned")
+    parser.add_argument("--rules", nargs="+", metavar="RULE", help="compare these rules")
     parser.add_argument("--test", action="store_true", help="score rules on the test parts")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], help="of rules' splits")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
@@ -348,7 +349,7 @@ def main():
     report = {}
     arguments.output.mkdir(parents=True, exist_ok=True)
     for name in arguments.data:
-        # A process each, so that peaks are its own.
+        # A process for each data set, so that its peak memory is measured.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             report[name] = pool.apply(compare, (name, arguments))
         (arguments.output / "multilabel.json").write_text(json.dumps(report, indent=1))

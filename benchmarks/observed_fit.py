@@ -47,7 +47,7 @@ class Curve:
 
     @property
     def lower(self):
-        """The largest lower bound."""
+        """Return the largest lower bound."""
         return np.nanmax(self.dual) if np.isfinite(self.dual).any() else -math.inf
 
     def gaps(self, lower=None):

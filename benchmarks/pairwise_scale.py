@@ -101,7 +101,7 @@ def scaled(X, s):
 
 
 def root_mean_square_norm(trial):
-    """Of the nodes' features."""
+    """Return the root mean square norm of the features of a node."""
     rows, _ = node_features(trial)
     squares = rows.multiply(rows) if sparse.issparse(rows) else np.square(rows, dtype=float)
     return float(np.sqrt(squares.sum() / rows.shape[0]))

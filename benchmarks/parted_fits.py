@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""ChainSSVM over partitions on a Dask cluster of this machine, against a fit in one place.
+"""ChainSSVM with partitions on a Dask cluster of this machine, compared with a single process.
 
     python benchmarks/parted_fits.py [--problem made conll ocr] [--workers 2] [--repeats 3]
 
-Each fit is to the default gap of 0.01, one thread a worker. Those of the cluster and those in one
-place alternate. Printed: seconds of whole fits, packing and certificates included, and their ratio;
-passes and rounds; bytes that went each way, a round and worker. Samples are shuffled first: a
-partition of other labels than the others' makes worse moves.
+Fits have the default gap of 0.01 and one thread per worker. Fits on the cluster and in this process
+alternate. Columns: seconds of whole fits, including packing and certificates, and their ratio;
+passes and rounds; bytes sent and received per round and worker. Samples are shuffled first, because
+a partition whose labels differ from those of other partitions makes worse moves.
 """
 
 import argparse
@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results" / "parted_fits.csv"
 
 
 def made():
-    """Made sentences: 45 labels, 50 features, a fit takes about a minute, all together 20 GB."""
+    """Return synthetic sentences with 45 labels and 50 features; the script then takes 20 GB."""
     return make_sequences(
         n_samples=460_000, n_labels=45, n_features=50, noise=2.0, min_length=5, max_length=25,
         random_state=0,
@@ -46,7 +46,7 @@ PROBLEMS = {
 
 
 def shuffled(X, y):
-    """The samples as lists, in random order."""
+    """Return the samples as lists, in random order."""
     order = np.random.default_rng(0).permutation(len(y))
     return [X[i] for i in order], [y[i] for i in order]
 
@@ -57,7 +57,7 @@ def parts(X, y, n_parts):
 
 
 def timed(model, X, y):
-    """Seconds of a fit from the start, and the fitted model."""
+    """Return the seconds of a whole fit, and the fitted model."""
     model, begin = clone(model), time.perf_counter()
     model.fit(X, y)
     return time.perf_counter() - begin, model

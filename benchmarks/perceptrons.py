@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Averaged perceptron and passive-aggressive against CRFsuite's, on the same features and epochs.
+"""Averaged perceptron and passive-aggressive compared with CRFsuite: equal features and epochs.
 
     python benchmarks/perceptrons.py [--data ocr conll] [--epochs 10] [--repeats 3]
 
 OCR letters (folds 1-9 to train, 0 to test; an attribute for each pixel that is on) and CoNLL-2000
-(CRFsuite's chunking template). Both programs have weights of attributes and transitions and no
-others, and get the samples in the order of a new shuffle in each repeat; jobs alternate, one thread
-each. Errors are shares of labels, means over the repeats, and for CoNLL-2000 chunk F1 is given too.
-Seconds to train, medians of CPU time, are those of ``Trainer.train`` of CRFsuite, whose data have
-been appended before, and of ``ChainSSVM.fit`` from rows; "from dicts" adds ``append`` and
-SequenceVectorizer.
+(CRFsuite's chunking template). Both programs only have weights of attributes and transitions, and
+receive the samples in a new random order in each repeat; jobs alternate, one thread each. Errors
+are fractions of wrong labels, means over the repeats; for CoNLL-2000 there is also the chunk F1.
+Seconds to train are medians of the CPU time of ``Trainer.train`` of CRFsuite, after the data were
+appended, and of ``ChainSSVM.fit`` from rows; "from dicts" adds ``append`` and SequenceVectorizer.
 Needs sklearn-crfsuite and the data (SSTRUCT_DATA or a download).
 """
 
@@ -71,7 +70,7 @@ def ours(solver, epochs, X, y, X_test):
 
 
 def crfsuite(solver, epochs, X, y, X_test):
-    """The same by CRFsuite."""
+    """Train CRFsuite once; return the same as `ours`."""
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "model")
         begin = time.process_time()

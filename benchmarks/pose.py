@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Does a tree of joints find people's joints better than each joint's detector alone?
+"""Does a tree of joints find the joints of people better than separate detectors?
 
     python benchmarks/pose.py [--splits 8] [--lam 0.001] [--output folder]
 
 On 400 photographs of the extended Leeds sports pose set (SSTRUCT_DATA), 300 to train and 100 to
 test, for several splits (not split 0, on whose test part the settings were chosen); training images
-are mirrored too. Features: histograms of gradients in cells of 6 pixels, windows of 9 x 9 cells,
-and from them one response a joint and cell by ridge regression on Gaussian bumps (responses on
-training images from regressions on the others); and the cell's place in the image. The same
-features go to TreeSSVM with the tree and, "independent", without edges. A state is a cell. What
-counts is the mean distance of annotated joints from the middles of the predicted cells, as a share
-of the image's longest side, and the share of joints nearer than a tenth of it. "mean place" puts
-each joint where it is on average.
-Writes a table to the screen and JSON into --output.
+are also mirrored. Features: the response of a detector for each joint and cell, which is a ridge
+regression on Gaussian bumps from histograms of gradients (cells of 6 pixels, windows of 9 x 9
+cells), and the place of the cell in the image. Responses on training images are those of
+regressions on other training images. A state is a cell. TreeSSVM is trained on the same features
+with the tree and, "independent", without edges. Reported are the mean distance of annotated joints
+from the centers of the predicted cells, relative to the longest side of the image, and the fraction
+of joints closer than a tenth of it. "mean place" predicts the mean location of each joint. Writes a
+table to the screen and JSON into --output.
 """
 
 import argparse
@@ -30,14 +30,14 @@ from sstruct.datasets import fetch_lspet_pose
 
 CELL = 6
 ORIENTATIONS = 9
-REACH = 4  # cells on each side of a window's middle
-SCALE = 0.6  # of the distance loss, as a share of the image's longest side
-# Joints of a mirrored image: right and left change places.
+REACH = 4  # cells on each side of the center of a window
+SCALE = 0.6  # of the distance loss, relative to the longest side of the image
+# Joints of a mirrored image: right and left are exchanged.
 MIRROR = [5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6, 12, 13]
 
 
 def gradient_histograms(image):
-    """Histograms of gradient directions in cells, over the norm of the neighborhood's."""
+    """Return histograms of gradients in cells, divided by the norm of the neighborhood."""
     down, right = np.gradient(np.sqrt(image.astype(np.float64)))
     height, width = (size // CELL for size in image.shape)
     bins = (np.arctan2(down, right) % np.pi * (ORIENTATIONS / np.pi)).astype(int) % ORIENTATIONS
@@ -52,7 +52,7 @@ def gradient_histograms(image):
 
 
 def windows(cells):
-    """Features of the cells around each cell, and a one: (height * width, F)."""
+    """Return the features of the cells around each cell, and a one: (height * width, F)."""
     height, width, _ = cells.shape
     padded = np.pad(cells, ((REACH, REACH), (REACH, REACH), (0, 0)))
     span = range(2 * REACH + 1)
@@ -62,14 +62,14 @@ def windows(cells):
 
 
 def bumps(joints, shape):
-    """What a detector should respond: (height * width, 14); NaN for joints not annotated."""
+    """Return target responses, (height * width, 14); NaN for joints that are not annotated."""
     y, x = np.indices(shape).reshape(2, -1, 1)
     places = joints / CELL - 0.5
     return np.exp(-((x - places[:, 0]) ** 2 + (y - places[:, 1]) ** 2) / 2)
 
 
 def ridge(grams, moments, penalty):
-    """Weights of each joint's detector from sums over images."""
+    """Return the weights of the detector of each joint, from sums over images."""
     F = grams.shape[-1]
     return np.stack([
         np.linalg.solve(gram + penalty * np.eye(F), moment) for gram, moment in zip(grams, moments)
@@ -77,7 +77,7 @@ def ridge(grams, moments, penalty):
 
 
 def responses(rows, targets, train, n_folds=5, penalty=100.0):
-    """Each image's detector responses, by regressions that have not seen it."""
+    """Return the responses on each image, by regressions that were not trained on it."""
     n, P = len(rows), targets[0].shape[1]
     fold = np.full(n, -1)
     fold[train] = np.arange(len(train)) % n_folds
@@ -87,7 +87,7 @@ def responses(rows, targets, train, n_folds=5, penalty=100.0):
         gram = rows[i].T @ rows[i]
         known = np.flatnonzero(~np.isnan(targets[i]).any(axis=0))
         moments[fold[i], known] += (rows[i].T @ targets[i][:, known]).T
-        for j in known:  # one after another: together they would be copied first
+        for j in known:  # one by one, since indexing by all would copy
             grams[fold[i], j] += gram
     out = [None] * n
     for k in range(-1, n_folds):
@@ -99,7 +99,7 @@ def responses(rows, targets, train, n_folds=5, penalty=100.0):
 
 
 def samples(images, joints, train):
-    """Data for TreeSSVM and true states."""
+    """Return the data for TreeSSVM and the true states."""
     cells = [gradient_histograms(image) for image in images]
     rows = [windows(c) for c in cells]
     targets = [bumps(places, c.shape[:2]) for places, c in zip(joints, cells)]
@@ -119,7 +119,7 @@ def samples(images, joints, train):
 
 
 def middles(X, predicted):
-    """Middles of predicted cells in pixels."""
+    """Return the centers of predicted cells in pixels."""
     width = [x["features"].shape[2] for x in X]
     return [
         CELL * (np.column_stack([states % w, states // w]) + 0.5)
@@ -128,7 +128,7 @@ def middles(X, predicted):
 
 
 def distances(images, joints, predicted):
-    """Distances of annotated joints from their predictions over the image's longest side."""
+    """Return distances of annotated joints from predictions, relative to the longest side."""
     off = [
         np.linalg.norm(places - truth, axis=1) / max(image.shape)
         for image, truth, places in zip(images, joints, predicted, strict=True)

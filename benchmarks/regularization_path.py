@@ -5,12 +5,12 @@
 
 Cumulative CPU seconds (of one thread) and passes (n oracle calls each, certificates included) until
 each lambda is reached, down to 2^-15: the certified path and the 31 values 2^15 ... 2^-15, each to
-the same absolute gap, keeping w, keeping dual weights, and from scratch. Then, with --search,
-PathCV against GridSearchCV over the 31 values: seconds, the selected lambda, its cross-validation
-score, the test score of the best estimator, and the test score of a fit with this lambda to a
-relative gap of 0.001 ("refit"), which compares only the lambdas. Test samples of ocr-small are the
-words of the other nine folds. Writes a table to the screen, and regularization_path.csv, JSON and a
-picture into --output. Data from SSTRUCT_DATA.
+the same absolute gap, with warm starts from w, from dual weights, and from scratch. With --search,
+also compares PathCV with GridSearchCV over the 31 values: seconds, the selected lambda, its
+cross-validation score, the test score of the best estimator, and the test score of a fit with this
+lambda to a relative gap of 0.001 ("refit"), which compares only the lambdas. Test samples of
+ocr-small are the words of the other nine folds. Writes a table to the screen, and
+regularization_path.csv, JSON and a picture into --output. Data from SSTRUCT_DATA.
 """
 
 import argparse
@@ -34,7 +34,7 @@ METHODS = ("path", "grid, w kept", "grid, dual kept", "grid, anew")
 
 
 def horses():
-    """Weizmann horses on superpixels, as segmentation.py has them."""
+    """Return the superpixels of Weizmann horses, as in segmentation.py."""
     from segmentation import Pictures
 
     pictures = Pictures("horses-superpixels")
@@ -42,7 +42,7 @@ def horses():
 
 
 def load(name):
-    """Training and test samples, and an estimator."""
+    """Return training and test samples, and an estimator."""
     if name == "horses-superpixels":
         return GraphCRFSSVM(pairwise="contrast", loss="hamming", random_state=0), horses()
     X, y = LOADERS[name]()
@@ -95,7 +95,7 @@ def compare(estimator, X, y, eps, methods):
 
 
 def search(estimator, X, y, X_test, y_test, eps):
-    """PathCV and GridSearchCV, five folds each."""
+    """Run PathCV and GridSearchCV with five folds."""
     searches = {
         "PathCV": PathCV(clone(estimator), eps=eps, lam_min=LAMS[-1]),
         "PathCV, one-se": PathCV(clone(estimator), eps=eps, lam_min=LAMS[-1], rule="one-se"),
@@ -124,7 +124,7 @@ def search(estimator, X, y, X_test, y_test, eps):
 
 
 def picture(report, names, target):
-    """Cumulative passes and seconds against lambda."""
+    """Plot cumulative passes and seconds against lambda."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -337,10 +337,12 @@ def main():
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parts = parser.add_subparsers(required=True)
-    threads = parts.add_parser("threads", help="one and two threads against two processes")
+    threads = parts.add_parser("threads", help="one and two threads, two processes")
     threads.add_argument("--sets", nargs="*", choices=SETS, metavar="SET", help=", ".join(SETS))
     threads.add_argument("--rounds", type=int, default=5)
-    threads.add_argument("--limit", type=float, default=150, help="about the seconds of a set")
+    threads.add_argument(
+        "--limit", type=float, default=150, help="approximate seconds per data set"
+    )
     threads.set_defaults(compare=compare_threads)
     growth = parts.add_parser("growth", help="samples, labels, features, nodes")
     growth.add_argument("--of", nargs="*", choices=SERIES, metavar="WHAT", help=", ".join(SERIES))

@@ -4,13 +4,12 @@
     python benchmarks/segmentation.py [--data horses-superpixels horses-pixels snakes]
 
 Weizmann horses, figure and ground, on superpixels (GraphCRFSSVM) and on pixels (GridCRFSSVM):
-accuracy and intersection over union of the held-out images' pixels, with no pairwise term, a Potts
-and a contrast one. Snakes, 11 labels (GraphCRFSSVM, ``pairwise="directed"``): edge features are the
-direction of the edge times the colours at both ends; decoded by fusion moves, and by FWMAP. lam is
-chosen for each model on the last fifth of the training images, and the model then fitted to all of
-them. One thread; CPU seconds.
-Reads weizmann_horses.npz and snakes.npz from SSTRUCT_DATA. Writes a table to the screen and JSON
-into --output.
+accuracy and intersection over union of the pixels of held-out images, without pairwise terms, with
+Potts terms and with contrast terms. Snakes, 11 labels (GraphCRFSSVM, ``pairwise="directed"``): edge
+features are the direction of the edge times the colors at both ends; decoded by fusion moves, and
+by FWMAP. lam is chosen for each model on the last fifth of the training images, and the model is
+then fitted to all of them. One thread; CPU seconds. Reads weizmann_horses.npz and snakes.npz from
+SSTRUCT_DATA. Writes a table to the screen and JSON into --output.
 """
 
 import argparse
@@ -86,7 +85,7 @@ class Pictures:
             pairwise=pairwise,
             inference=inference,
             loss=loss,
-            # With bounds as those of relaxations, fits seldom reach their tolerance.
+            # With the bounds of relaxations, fits rarely reach their tolerance.
             max_time=60 if inference == "fwmap" else 300,
             random_state=0,
         )
@@ -106,7 +105,7 @@ class Pictures:
 
 
 def compare(pictures):
-    """Choose lam for each model, fit and test it."""
+    """Choose lam for each model; fit the model and test it."""
     cut = len(pictures.X["train"]) * 4 // 5
     rows = []
     for pairwise in PAIRWISE[pictures.name]:

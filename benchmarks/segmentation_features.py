@@ -1,8 +1,8 @@
-"""Features of pictures: of pixels, superpixels and edges.
+"""Features of the pixels, superpixels and edges of images.
 
-Pixels of photographs are described by colour, its mean and spread in two windows, and place; a
-fixed random expansion (Nystroem) of these lets a linear model draw curved borders. Superpixels
-are clusters of pixels alike in colour and near to each other.
+The features of a pixel of a photograph are its color, the mean and standard deviation of colors in
+two windows, and its place. A fixed random expansion (Nystroem) of these features allows a linear
+model to predict curved borders. Superpixels are clusters of neighboring pixels of similar colors.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from sstruct import preprocessing
 from sstruct._problems.graph.grid_edges import grid_edges
 
 WINDOWS = (5, 15)
-# Weight of place against colour in superpixels, in units of their side.
+# Weight of place relative to color in superpixels, in units of their side.
 COMPACTNESS = 0.15
 
 
@@ -73,11 +73,11 @@ def superpixel_graph(image, regions, features):
 def snake_graph(image):
     """Return nodes, edges and edge features of a picture of the snakes.
 
-    Node features: which of five colours; edge features: direction (right, down) times the colours
-    at both ends.
+    Node features: one of five colors; edge features: direction (right, down) times the colors at
+    both ends.
     """
     height, width = image.shape[:2]
-    # Pure colours: the sums of their channels' powers of two tell them apart.
+    # Colors are pure, so that the sum of powers of two for their channels identifies a color.
     codes = (image.reshape(-1, 3) > 127) @ np.array([4, 2, 1])
     colours = (codes[:, None] == np.array([1, 2, 3, 4, 6])).astype(float)
     edges = grid_edges(height, width)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Slack or margin rescaling for sets of labels: which predicts better?
+"""Slack and margin rescaling for label sets: which predicts better?
 
     python benchmarks/slack_margin.py [--data yeast enron rcv1] [--C 0.03 0.1 0.3 1 3] [--folds 3]
 
 As in tables 2 and 3 of Choi, Meshi and Srebro (2015): yeast and the 30 most frequent labels of the
 RCV1 subset with all pairs of labels (exact: enumeration; relaxed: roof duality), and enron, whose
-labels' names are a tree ("A.A1" under "A"), with the potentials of all ancestors. lam = 1 / (C n)
-by cross-validation on the training part, for the highest micro-averaged F1, from one grid for both.
-Accuracy is the mean share of labels right among those predicted or true; the loss is the Hamming
-loss. Data are read from SSTRUCT_DATA. Writes a table to the screen, and slack_margin.csv and JSON
-into --output.
+labels form a tree by their names ("A.A1" below "A"), with the potentials of all ancestors. lam = 1
+/ (C n) is chosen by cross-validation on the training part, for the highest micro-averaged F1, from
+the same grid for both. Accuracy is the mean ratio of the number of labels that are both predicted
+and true to the number of those that are predicted or true; the loss is the Hamming loss. Data are
+read from SSTRUCT_DATA. Writes a table to the screen, and slack_margin.csv and JSON into --output.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def problem(name, n_labels):
 
 
 def scores_of(truth, predicted):
-    """The four scores, in the order of SCORES."""
+    """Return the four scores, in the order of SCORES."""
     return [
         jaccard_score(truth, predicted, average="samples", zero_division=1.0),
         hamming_loss(truth, predicted),
@@ -64,7 +64,7 @@ def scores_of(truth, predicted):
 
 
 def compare(name, arguments):
-    """Rows of one data set."""
+    """Return the rows of a data set."""
     X, Y, X_test, Y_test, edges = problem(name, arguments.labels)
     rows = {}
     for rescaling in ("margin", "slack"):
@@ -118,7 +118,7 @@ def main():
         "--data", nargs="+", choices=("yeast", "enron", "rcv1"), default=["yeast", "enron", "rcv1"]
     )
     parser.add_argument("--C", type=float, nargs="+", default=[0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
-    parser.add_argument("--labels", type=int, default=30, help="most frequent ones of RCV1")
+    parser.add_argument("--labels", type=int, default=30, help="number of labels of RCV1")
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--tol", type=float, default=0.01)
     parser.add_argument("--max-iter", type=int, default=200)

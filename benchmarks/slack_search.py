@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Slack rescaling's searches: how often they find a violating label set, and by how many queries.
+"""Searches of slack rescaling: how often they find a violating label set, and number of queries.
 
     python benchmarks/slack_search.py [--data yeast rcv1] [--n 160] [--passes 8] [--labels 30]
 
 As in table 1 of Choi, Meshi and Srebro (2015). The weights are those of a fit with angular search
-after each of its first passes. At each of them and for each example xi is the largest product of
-loss and score of the labelings that angular search has found for it so far. Where the largest
-product of all is above xi by more than a thousandth of the largest loss, there is a violating
-labeling; a search succeeds if it finds one. Success is given as a share of all searches, as in the
-paper, and of those where there is one. Queries are calls of the lambda-oracle; milliseconds
-are CPU time of a search. Searches:
+after each of its first passes. For each example and these weights, xi is the largest product of
+loss and score of the labelings that angular search has found for the example so far. If the largest
+product of all labelings exceeds xi by more than a thousandth of the largest loss, there is a
+violating labeling; a search succeeds if it finds one. Success is given as a fraction of all
+searches, as in the paper, and of the searches for which there is a violating labeling. Queries are
+calls of the lambda-oracle; milliseconds are CPU time of a search. Searches:
 
     angular     best first, with the constrained lambda-oracle: exact
     bisecting   with the lambda-oracle
@@ -41,7 +41,7 @@ from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
 from sstruct._testing import _problem_access as doors
 from sstruct.datasets import fetch_rcv1_subset, fetch_yeast
 
-# Of the paper: success in percent of all searches, queries.
+# Figures of the paper: success in percent of all searches, and queries.
 PAPER = {
     "yeast": {"angular": (22.4, 3.8), "bisecting": (16.5, 10.3), "sarawagi": (16.4, 43.2)},
     "rcv1": {"angular": (25.6, 4.8), "bisecting": (18.2, 12.7), "sarawagi": (18.0, 49.0)},
@@ -50,7 +50,7 @@ GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 def rows_of(name, n, n_labels):
-    """Rows and label sets."""
+    """Return rows and label sets."""
     if name == "yeast":
         X, Y = fetch_yeast(subset="train", return_X_y=True)
         return X[:n], Y[:n]
@@ -61,7 +61,7 @@ def rows_of(name, n, n_labels):
 
 
 def packed(X, Y, inference):
-    """The problem that a fit rescales, and its block weights."""
+    """Return the problem whose losses a fit rescales, and its block weights."""
     model = MultilabelSSVM(
         loss="hamming-count", edges="full", inference=inference, rescaling="slack"
     )
@@ -108,7 +108,7 @@ class Sarawagi:
 
 
 def trajectory(problem, block_weight, lam, n_passes):
-    """Weights after each of the first passes of a fit with angular search."""
+    """Return the weights after each of the first passes of a fit with angular search."""
     state = DualState(problem, lam, block_weight, 0)
     found = []
 
@@ -122,7 +122,7 @@ def trajectory(problem, block_weight, lam, n_passes):
 
 
 def measure(problem, block_weight, lam, n_passes):
-    """Rows of the table: success, queries and milliseconds of each search."""
+    """Return rows of the table: success, queries and milliseconds of each search."""
     exact = SlackProblem(problem.fork(), "angular")
     searches = {
         name: SlackProblem(problem.fork(), name) for name in ("angular", "bisecting", "binary")
@@ -166,7 +166,7 @@ def main():
     parser.add_argument("--data", nargs="+", choices=PAPER, default=list(PAPER))
     parser.add_argument("--n", type=int, default=160)
     parser.add_argument("--passes", type=int, default=8)
-    parser.add_argument("--labels", type=int, default=30, help="most frequent ones of RCV1")
+    parser.add_argument("--labels", type=int, default=30, help="number of labels of RCV1")
     parser.add_argument("--lam", type=float, default=0.01)
     add_output(parser)
     add_load(parser)

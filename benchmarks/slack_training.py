@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How long does training with slack rescaling take, by which method?
+"""Time of training with slack rescaling by several methods.
 
     python benchmarks/slack_training.py [--data yeast] [--lam 0.01] [--limit 30]
 
 As in figure 4 of Choi, Meshi and Srebro (2015): sets of labels with all pairs interacting. Methods:
 the package's default, the subgradient method with angular search (the paper's best), and cutting
 planes with angular and with bisecting search. CPU seconds to objectives 10 % and 1 % above the
-highest lower bound of all methods; certificates are computed in every pass and on the clock. A fit
-ends at a relative gap of 0.01 or with the pass under way after --limit seconds. Data are read from
+highest lower bound of all methods; certificates are computed in every pass and timed. A fit ends at
+a relative gap of 0.01 or with the first pass that ends after --limit seconds. Data are read from
 SSTRUCT_DATA; needs clarabel. Writes a table to the screen and slack_training.csv into --output.
 """
 
@@ -63,7 +63,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", choices=("yeast", "rcv1"), default=["yeast"])
     parser.add_argument("--n", type=int, default=1500)
-    parser.add_argument("--labels", type=int, default=30, help="most frequent ones of RCV1")
+    parser.add_argument("--labels", type=int, default=30, help="number of labels of RCV1")
     parser.add_argument("--lam", type=float, default=0.01)
     parser.add_argument("--limit", type=float, default=30.0)
     add_output(parser)

@@ -10,22 +10,22 @@ and USPS, multiclass; and two on which nothing was tuned: make_sequences (12 lab
 and Yeast with its frequent sets of labels as classes. USPS and Yeast are read from SSTRUCT_DATA.
 
 Protocol (``observed_fit.py``). One thread; CPU time of the solver, packing not included. Solvers
-run with no certificates; after each pass the primal is computed off the clock. Gap sampling and
-caching need true block gaps every 10 passes: those full passes are part of the method, their n
-oracle calls and their time count. For averaging methods the primal is the better of last and
-averaged iterate (with gap sampling or caching, the refreshing passes then evaluate both, which
-costs up to a tenth too much time, not calls). Batch Frank-Wolfe and the cutting plane certify as
-they go; the subgradient method has no dual, so its gap is taken to the best lower bound of all
-runs. A fit ends at the least gap, after ``--limit`` seconds, or after ``--patience`` times what
-"auto" took; "-" was not reached by then.
+run without certificates; the primal is computed after each pass and not timed. Gap sampling and
+caching require exact block gaps every 10 passes: these full passes are part of the method, so that
+their n oracle calls and their time are counted. For averaging methods the primal is the smaller one
+of the last and the averaged iterate (with gap sampling or caching, refreshing passes evaluate both,
+which takes up to a tenth too much time, but no additional calls). The passes of batch Frank-Wolfe
+and of cutting planes compute certificates; the subgradient method has no dual, so its gap is
+relative to the best lower bound of all runs. A fit ends at the smallest gap, after ``--limit``
+seconds, or after ``--patience`` times the seconds of "auto"; "-" means not reached by then.
 
-All combinations run once. Then the ``--finalists`` that were fastest to 0.01 (or, where none got
-there, nearest) and "auto" run alternately with ``--seeds`` seeds for up to ``--final-limit``
-seconds, and their medians decide whether "auto" is within 1.3 of the best. Finalists that do not
-average run with the default's averages of passes there: "auto" is not compared with less than what
-its users could choose. Writes tables to the screen; the first runs into solver_family.csv, from
-which ``claims.py`` judges the claims of the papers; and the last comparison as JSON, and a plot for
-each problem, into --output.
+All combinations run once. Then the ``--finalists`` combinations that were fastest to 0.01 (or, if
+none reached it, closest to it) and "auto" run alternately with ``--seeds`` seeds for up to
+``--final-limit`` seconds, and their medians decide whether "auto" takes at most 1.3 times as long
+as the best. Finalists that do not average use the averages of passes of the default in this
+comparison, as users could choose, too. Writes tables to the screen; the first runs into
+solver_family.csv, from which ``claims.py`` judges the claims of the papers; and the last comparison
+as JSON, and a plot for each problem, into --output.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def combinations():
 
 
 def baselines():
-    """Names of the baselines that can run here."""
+    """Return the names of the baselines that can run here."""
     try:
         import clarabel  # noqa: F401
     except ImportError:
@@ -86,7 +86,7 @@ def baselines():
 
 
 def reached(curve, n, lower=None):
-    """Calls / n and seconds to each gap (None: not reached); the same, and the gap, at the end."""
+    """Return calls / n and seconds to each gap (None: not reached) and at the end, with the gap."""
     end = [curve.calls[-1] / n, curve.seconds[-1], float(curve.gaps(lower)[-1])]
     row = {"end": end, "status": curve.status}
     for gap in GAPS:
@@ -157,7 +157,7 @@ def as_columns(row):
 
 
 def verdict(race, seeds):
-    """Put "auto" against the best in words."""
+    """Describe the comparison of "auto" with the best combination."""
     if race["ratio"] is None:
         return f"auto did not reach 0.01 in the limit; best: {race['best']}"
     words = "within" if race["ratio"] <= AUTO_RATIO else "NOT WITHIN"
@@ -219,7 +219,7 @@ def parse():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--finalists", type=int, default=5)
     parser.add_argument("--combinations", nargs="*", help="only those with these names")
-    parser.add_argument("--quick", action="store_true", help="few combinations: does it run?")
+    parser.add_argument("--quick", action="store_true", help="few combinations, as a test")
     add_output(parser)
     add_load(parser)
     arguments = parser.parse_args()
@@ -259,7 +259,7 @@ def main():
             )
             picture = arguments.output / f"solver_family_{problem}_{data.lam:.2g}.png"
             draw(title, curves, lower, data.n, race["best"], picture)
-            # After each problem: a run takes hours.
+            # Write after each problem, since a run takes hours.
             target.write_text(json.dumps(report, indent=1))
     print('\n"auto" against the best fixed combination')
     for entry in report["problems"]:

@@ -1,8 +1,9 @@
 """Comparisons of the Frank-Wolfe solvers, from the table of ``solver_family.py``.
 
 Two runs are compared if they differ in one option, on one problem, to one gap. Their ratio of
-oracle calls, or of seconds, is known if both reached the gap. If only one did, what the other had
-spent by its end is a bound, which is used if it decides which of the two needs more.
+oracle calls, or of seconds, is known if both reached the gap. If only one did, the calls or seconds
+of the other until its end are a lower bound, which is used if it decides which of the two needs
+more.
 """
 
 import math

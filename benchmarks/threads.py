@@ -23,8 +23,7 @@ best one, and the passes, oracle calls and CPU seconds of MP-BCFW to relative ga
 
 "costly" is OCR small with a busy wait of ``--wait`` seconds in each call. The script also prints
 whether the results with 1, 2 and 3 threads are bitwise identical. Prints tables, and writes JSON
-into
---output.
+into --output.
 """
 
 import argparse
@@ -339,7 +338,7 @@ def main():
     parser.add_argument("--convergence", type=int, nargs="+", metavar="B", help="batch sizes")
     parser.add_argument("--seeds", type=int, default=3, help="of each fit with --convergence")
     parser.add_argument("--limit", type=float, default=20, help="CPU seconds of such a fit")
-    parser.add_argument("--quick", action="store_true", help="one short round: does it run?")
+    parser.add_argument("--quick", action="store_true", help="one short round, as a test")
     add_output(parser)
     arguments = parser.parse_args()
     if arguments.quick:

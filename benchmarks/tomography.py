@@ -4,12 +4,13 @@
     python benchmarks/tomography.py [--sizes 32 64] [--projections 2 4 6] [--levels 3]
                                     [--seconds 10] [--memory S] [--no-ascent] [--output FOLDER]
 
-Sums along rays of a phantom (ellipses, as of Shepp and Logan) of a few grey levels, to be found
-again by `discrete_tomography`. A row: the phantom's energy, FWMAP's bound and energy after
---seconds of CPU, then the bounds of plain subgradient ascent on the same blocks after the same CPU
-time: with Polyak's steps, which require the phantom's energy, and with steps of STEP / sqrt(k),
-which do not; and the peak memory of the process. The time of the ascent includes only evaluations
-of the bound, at the speed of compiled code, and its vector operations.
+`discrete_tomography` reconstructs a phantom of a few gray levels (ellipses, similar to that of
+Shepp and Logan) from sums along rays. A row has the energy of the phantom, the bound and energy of
+FWMAP after --seconds of CPU time, the bounds of plain subgradient ascent on the same blocks after
+the same CPU time, and the peak memory of the process. "told" is the bound with Polyak's steps,
+which require the energy of the phantom, and "untold" that with steps of STEP / sqrt(k), which do
+not. The time of the ascent includes only evaluations of the bound, at the speed of compiled code,
+and its vector operations.
 "ahead from" is the fraction of the time after which FWMAP's bound stays above the bound of the
 ascent with Polyak's steps. --memory is the interval in CPU seconds of FWMAP at which memory is
 printed. Writes tomography.csv into --output.
@@ -32,7 +33,7 @@ from sstruct.inference._applications.rays import checked_rays
 from sstruct.inference._model.map_result import Record
 from sstruct.inference._model.tree_cover import tree_cover
 
-# Centre, half axes, degrees and level of ellipses, later ones over earlier ones; in [-1, 1].
+# Center, half axes, degrees and level of ellipses in [-1, 1]; later ones cover earlier ones.
 ELLIPSES = [
     (0.0, 0.0, 0.7, 0.9, 0, 2),
     (0.0, 0.0, 0.6, 0.8, 0, 1),
@@ -41,12 +42,12 @@ ELLIPSES = [
     (0.0, 0.4, 0.22, 0.2, 0, 2),
     (0.0, -0.55, 0.12, 0.1, 0, 2),
 ]
-# Of 0.1, 0.3, 1 and 3 the best for 64 x 64 and four directions.
+# The best of 0.1, 0.3, 1 and 3 for 64 x 64 pixels and four directions.
 STEP = 0.3
 
 
 def phantom(size, n_levels):
-    """The image, levels 0, 1 and 2 stretched to those asked for."""
+    """Return the image, with levels 0, 1 and 2 stretched to `n_levels`."""
     y, x = (np.mgrid[:size, :size] + 0.5) / size * 2 - 1
     image = np.zeros((size, size), dtype=np.int64)
     for cx, cy, a, b, degrees, level in ELLIPSES:
@@ -62,7 +63,7 @@ def energy(image):
 
 
 class CPURecord(Record):
-    """Ends by CPU seconds, and prints how much memory there is on the way."""
+    """Record that limits CPU seconds, and prints the memory at intervals."""
 
     limit, memory_every = np.inf, np.inf
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pixels without a label: images trained on labels of which some are unknown.
+"""Training on images in which the labels of some pixels are unknown.
 
     python benchmarks/void_labels.py [--data made horses] [--kinds border ...] [--seeds 0 1 2]
 
@@ -13,7 +13,7 @@ A row in void_labels.csv of --output for each data set, kind of unknown pixels, 
     border      pixels at a border between two labels are unknown
     wide        pixels up to three pixels from a border are unknown
     random      nine of ten pixels are unknown
-    marks       all pixels are unknown, but for a short line within each label
+    marks       all pixels are unknown except a short line within each label
     object      a disc of something else, without a label
     pad         the right quarter, where all features are 0
 
@@ -23,7 +23,7 @@ A row in void_labels.csv of --output for each data set, kind of unknown pixels, 
     latent      LatentSSVM around the default
     all known   GridCRFSSVM of all labels
 
-lam is "auto". Accuracy is that of the pixels of the test images (but for objects and pads).
+lam is "auto". Accuracy is that of the pixels of the test images, except objects and pads.
 """
 
 import argparse
@@ -48,7 +48,7 @@ VOID = 255
 
 
 def made(rng):
-    """Return features, truth, and how many images train."""
+    """Return features, truth, and the number of training images."""
     images, masks = [], []
     for _ in range(24):
         mask = np.zeros((40, 40), int)

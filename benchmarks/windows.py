@@ -15,8 +15,8 @@ training, one thread.
 Images (n x side x labels): images of `make_grids`, and ten more for testing. GridCRFSSVM with tiles
 of the given number of pixels a side, and a Potts model on the log probabilities of logistic
 regression, by minimum cuts or alpha-expansion; its weight, and whether probabilities are divided by
-class frequencies, are chosen by the error on the last four training images. Share lost: how far the
-objective of whole images is above the least one that any of the fits has found.
+class frequencies, are chosen by the error on the last four training images. Share lost: the
+objective of the fit on whole images, relative to the smallest one of all fits, minus 1.
 
 Prints a table, and writes windows.csv into --output.
 """
@@ -120,7 +120,7 @@ def list_of(predict):
 
 
 def images(size):
-    """As `sequences`."""
+    """Return the same as `sequences`."""
     n, side, n_labels = map(int, size.split("x"))
     X, y = make_grids(n + N_IMAGES, shape=(side, side), n_labels=n_labels, random_state=0)
     return X[:n], y[:n], X[n:], y[n:], GridCRFSSVM, "logistic regression, cut", cut
@@ -129,7 +129,7 @@ def images(size):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", nargs="+", default=["5x20000", "50x20000", "1x1000000"])
-    parser.add_argument("--images", nargs="+", help="in place of sequences")
+    parser.add_argument("--images", nargs="+", help="images instead of sequences")
     parser.add_argument("--windows", nargs="+")
     add_output(parser)
     add_load(parser)

@@ -1,4 +1,4 @@
-"""The data of `workloads.py`: for each workload a function from a seed to a Task."""
+"""Data of `workloads.py`: a function from a seed to a Task for each workload."""
 
 import gzip
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ SET_METRICS = ("micro F1", "macro F1", "Hamming loss")
 
 @dataclass
 class Task:
-    """Training and test data, the estimator that is tried, and the metrics of its users.
+    """Training and test data, the evaluated estimator, and the metrics of its users.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Task:
     X, y, X_test, y_test : as in ``fit``
     metrics : sequence of str
     dicts : pair of lists of lists of dicts, or None
-        The features of training and test part as CRFsuite takes them.
+        The features of the training and test part in the format of CRFsuite.
     """
 
     model: Any
@@ -85,7 +85,7 @@ def vectorized(train, test, y, y_test, min_count=1, **more):
 
 
 def conll_sentences(seed, n):
-    """Draw n training sentences; the test part is given."""
+    """Draw n training sentences; the test part is that of CoNLL-2000."""
     parts = [datasets.fetch_conll2000(subset=subset) for subset in ("train", "test")]
     chosen = np.random.default_rng(seed).permutation(len(parts[0].data))[:n]
     chosen = np.sort(chosen)
@@ -210,7 +210,7 @@ def sequences(seed, n, n_test, length, n_labels, n_features, noise):
 
 
 def ocr(seed, small):
-    """Letters of one fold to train on and of the others to test, or the other way round."""
+    """Return letters with one fold for training and the others for testing, or vice versa."""
     letters = datasets.fetch_ocr_letters()
     one = letters.fold == seed % 10
     fit, test = (np.flatnonzero(one == kept) for kept in (small, not small))
@@ -246,7 +246,7 @@ def images(seed, n, side, n_labels, noise=1.5):
 
 
 def void_borders(seed):
-    """Images whose pixels at borders have no label in training."""
+    """Return images whose pixels at borders have no label in training."""
     rng = np.random.default_rng(seed)
     X, masks, n = made(rng)
     partly = [np.where(unknown("border", *pair, rng), VOID, pair[1]) for pair in zip(X, masks)]

@@ -25,12 +25,12 @@ class Comparison:
         Of the default fit; NaN if it was stopped.
     converged : bool
     baseline : str
-        An empty string if all were stopped.
+        Name of the best baseline, or an empty string if all were stopped.
     baseline_value, baseline_seconds : float
         Of the best baseline.
     loss : float
-        By how much the default is worse than the best baseline, relative to that; negative if it
-        is better; NaN if all baselines were stopped.
+        Difference by which the default is worse than the best baseline, relative to the baseline;
+        negative if the default is better; NaN if all baselines were stopped.
     first : bool
         Whether the mean difference over seeds is at most its standard error, or there is none.
     faster : str

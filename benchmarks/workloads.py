@@ -85,7 +85,7 @@ def flat(labels):
 
 
 def missed_joints(task, found):
-    """Share of joints more than a tenth of the longest side of the image from the truth."""
+    """Return the fraction of joints that are wrong by over a tenth of the longest side."""
     missed = []
     for x, states, truth in zip(task.X_test, found, task.y_test):
         known, width = np.asarray(truth) >= 0, np.shape(x["features"])[2]
@@ -205,7 +205,7 @@ class PottsImages(PerNode):
 
 
 class PerJoint:
-    """A classifier of the cells of each joint: is the joint there? The highest score wins."""
+    """A classifier of cells for each joint; predicts the cell with the highest score."""
 
     def __init__(self, classifier):
         self.classifier = classifier
