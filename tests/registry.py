@@ -1,8 +1,8 @@
 """Small data and valid parameters for every public estimator.
 
 The general tests run over ``EXAMPLES``: the problem contract, scikit-learn's checks, pickle and
-skops, damaged states, data frames, odd objects and hostile values. A new estimator enters all of
-them with one entry here; ``tests/package/test_registry.py`` fails if it has none.
+skops, damaged states, data frames, odd objects and hostile values. An entry here adds an
+estimator to all of them; ``tests/package/test_registry.py`` fails if an estimator has no entry.
 """
 
 import itertools
@@ -28,7 +28,7 @@ ANY_SOLVER = ("auto", "auto", "bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane", "
 
 
 def _sound(solver):
-    """Whether the options of a solver go together."""
+    """Whether the options of a solver are compatible."""
     try:
         solver._check()
     except ValueError:
@@ -52,7 +52,7 @@ _SOLVERS = (
     kind(step=step, sampling=sampling, cache=cache, average=average, **constants)
     for kind, step, sampling, cache, average, constants in _OPTIONS
 )
-# A few of all combinations; 97 is prime, so that each value of each option is among them.
+# A part of all combinations; since 97 is prime, it contains each value of each option.
 WITH_OPTIONS = [
     *itertools.islice(filter(_sound, _SOLVERS), 0, None, 97),
     MPBCFW(certificate_every=1),
@@ -98,9 +98,9 @@ SETS = np.array([[0, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
 
 
 class _Careful:
-    """Raises at sparse matrices, which may be damaged: SciPy would follow what they store.
+    """An oracle that raises for sparse matrices, since SciPy reads out of bounds in damaged ones.
 
-    Samples of oracles are the user's own, and not looked at by the package.
+    The package does not validate samples of oracles, which may be any objects.
     """
 
     def __repr__(self):  # without an address, since pytest names tests after it
@@ -132,7 +132,7 @@ class CarefulChoiceByScores(_Careful, ChoiceByScores):
 
 
 def _called(method, *given, **keywords):
-    """Call a method of an oracle; its errors say that a user's code raised them."""
+    """Call a method of an oracle; add a note to errors that a user's code raised them."""
     try:
         return method(*_not_sparse(*given), **keywords)
     except Exception as error:
@@ -221,7 +221,7 @@ class Example:
         return "estimator" in self.required
 
     def sound_parameters(self, random):
-        """Return parameters by name, few of which are not the default."""
+        """Return parameters by name, of which few differ from the default."""
         names = random.sample(list(self.parameters), random.randint(0, 4))
         chosen = {name: random.choice(self.parameters[name]) for name in names}
         fixed = {"max_iter": random.choice(COMMON["max_iter"]), "random_state": 0}
@@ -500,7 +500,7 @@ def dense_or_sparse_rows(rng, n):
 
 
 def partly_labeled_chains(rng, n):
-    """Chains of which every second one has its first label hidden."""
+    """Return chains; the first label of every second chain is hidden."""
     X, y = chains(rng, n)
     return X, [np.r_[-1, labels[1:]] if i % 2 else labels for i, labels in enumerate(y)]
 
@@ -590,7 +590,7 @@ _choice = COMMON | {
     "search": ("auto", "bisecting", "binary"),
 }
 _small_chain = sstruct.ChainSSVM(lam=0.1, max_iter=50, random_state=0)
-# The first example of an estimator is the one that tests use which need a single one.
+# Tests that need a single example of an estimator use the first one.
 EXAMPLES = {
     "chain": Example(
         sstruct.ChainSSVM,
@@ -869,7 +869,7 @@ EXAMPLES = {
         refitted={"cv": 3},
     ),
 }  # fmt: skip
-# What attacks with hostile values fit directly; the others have attacks of their own.
+# Estimators that attacks with hostile values fit directly; others have separate attacks.
 TRAINED = {name: example for name, example in EXAMPLES.items() if not example.is_meta}
 # One example of each public estimator.
 FIRST = {example.estimator: example for example in reversed(EXAMPLES.values())}

@@ -1,4 +1,4 @@
-"""python -m tests.hostile --seconds 600: attack everything, at random; print what was found."""
+"""python -m tests.hostile --seconds 600: run random attacks of all domains; print findings."""
 
 import argparse
 import os

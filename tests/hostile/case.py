@@ -1,4 +1,4 @@
-"""A case: a function of a domain, a seed and a number, and of nothing else."""
+"""A case of an attack, which depends only on a domain, a seed and a number."""
 
 import random
 from collections import Counter
@@ -9,27 +9,27 @@ from sstruct._checks.shown import shortened
 from tests.hostile.judge import judge
 from tests.hostile.values import damaged
 
-# What `attempt` returns where a call was refused.
+# Returned by `attempt` if the call raised an error that is allowed.
 REFUSED = object()
 
 
 class Case:
-    """What an attack draws from, and what it has done.
+    """Random generators of an attack, and a record of its calls.
 
     Parameters
     ----------
     domain : str
     seed, number : int
     without : collection of int
-        Numbers of damages that are left out, to find the ones that matter.
+        Numbers of damages that are left out, to find those that are necessary for a finding.
 
     Attributes
     ----------
     random : random.Random
     log : list of str
-        What was called, and what was damaged.
+        Called functions and damaged values.
     counts : Counter
-        What came of it.
+        Numbers of outcomes by kind.
     """
 
     def __init__(self, domain, seed, number, without=(), log=None):
@@ -39,7 +39,7 @@ class Case:
         self.counts, self.n_damages = Counter(), 0
 
     def generator(self):
-        """Return a NumPy generator of the case's own."""
+        """Return a NumPy generator that depends only on the case."""
         return np.random.default_rng(self.random.getrandbits(32))
 
     def damaged(self, name, value):
@@ -61,7 +61,7 @@ class Case:
         return out
 
     def attempt(self, name, function, *args, **keywords):
-        """Call a function; return what it returns, or REFUSED where it refuses."""
+        """Call a function; return its result, or REFUSED if it raised an allowed error."""
         self.log.append(name)
         try:
             result = function(*args, **keywords)
@@ -75,7 +75,7 @@ class Case:
 
 
 def shown(value, most=160):
-    """Return a short text of anything, hostile objects too."""
+    """Return a short representation of any object, including hostile ones."""
     try:
         text = " ".join(f"{type(value).__name__} {shortened(value)}".split())
     except Exception:

@@ -1,8 +1,8 @@
 """Objectives of fitted models by their definition: every labeling tried, in plain NumPy.
 
-What a model has accepted is read as its documentation says. Data that this reading does not
-cover (weights of nodes, odd containers) are not recomputed; `check_certificate` returns whether
-they were.
+Data that a model has accepted are interpreted as documented. If this module does not support the
+data (weights of nodes, unusual containers), the objective is not recomputed; `check_certificate`
+returns whether it was.
 """
 
 import functools
@@ -18,17 +18,17 @@ from tests.hostile.values import MischiefError
 from tests.reference import alignments, brute_force, changes, dependency_trees, matchings, segments
 from tests.reference.graphs import completed, grid_graph, tiles, without
 
-# Rounding, over the sum of the sizes of all terms.
+# Tolerance for rounding, relative to the sum of the magnitudes of all terms.
 RELATIVE = 1e-9
 MOST_LABELINGS = 5000
 MOST_TOKENS = 4
 
 
 class UnreadError(Exception):
-    """Data that are not recomputed."""
+    """Raised for data whose objective is not recomputed."""
 
 
-# What plain code raises that is given what it does not expect.
+# Exceptions of plain code for unexpected data.
 UNREAD = (
     UnreadError, MischiefError, ValueError, TypeError, KeyError, IndexError, AttributeError,
     ArithmeticError,
@@ -37,7 +37,7 @@ UNREAD = (
 
 @functools.cache
 def labelings(sizes):
-    """All labelings of nodes with so many labels each, (n, V)."""
+    """Return all labelings of nodes whose numbers of labels are `sizes`, (n, V)."""
     if np.prod(sizes) > MOST_LABELINGS:
         raise UnreadError
     return np.indices(sizes).reshape(len(sizes), -1).T
@@ -57,7 +57,7 @@ def place(labels, sizes):
     return int(np.ravel_multi_index(tuple(int(k) for k in labels), sizes))
 
 
-# Reading what was accepted ------------------------------------------------------------------------
+# Reading accepted data ----------------------------------------------------------------------------
 
 
 def dense(x):
@@ -77,7 +77,7 @@ def items(value):
 
 
 def encoded(labels, classes):
-    """Codes of labels, -1 where a label is no class."""
+    """Return the codes of labels, -1 if a label is not a class."""
     known = {label: code for code, label in enumerate(classes)}
     return np.array([known.get(label, -1) for label in labels], dtype=int)
 
@@ -88,8 +88,8 @@ def codes_of(model, y):
     ignored = getattr(model, "ignore_label", None)
     for labels in y:
         if isinstance(labels, list) and any(isinstance(label, tuple) for label in labels):
-            raise UnreadError  # NumPy would take one apart
-        # As objects: NumPy would make strings of the numbers among strings.
+            raise UnreadError  # NumPy would convert it to an array
+        # As objects, since NumPy would convert numbers to strings if there are strings, too.
         labels = np.asarray(labels, dtype=object).ravel().tolist()
         if not all(isinstance(label, str | int | np.integer | np.bool_) for label in labels):
             raise UnreadError
@@ -111,7 +111,7 @@ def sample_weights(given, n):
 
 
 def node_costs(model, codes, weights, sizes):
-    """Cost of each label by true label, their factors, whether losses are divided by nodes."""
+    """Return label costs by true label, factors, and whether losses are divided by nodes."""
     K = len(model.classes_)
     lists = [of_sample.tolist() for of_sample in codes]
     class_weight = getattr(model, "class_weight", None)
@@ -187,7 +187,7 @@ def chain_blocks(model, X, y, weights):
 
 
 def without_spans(y):
-    """The labels of nodes in place of spans, and where a span follows one with the same label."""
+    """Return the labels of nodes of spans, and where a span follows one with the same label."""
     labels, splits = [], []
     for own in y:
         spans = list(own) if len(own) and isinstance(own[0], tuple) else []
@@ -413,7 +413,7 @@ def row_blocks(model, X, y, weights):
     codes = codes_of(model, [[label] for label in items(y)])
     cost, factor, _ = node_costs(model, codes, weights, [np.ones(1)] * len(codes))
     for x, (code,), weight in zip(dense(X), codes, weights, strict=True):
-        # Of one label a sample, class weights are those of the sample's hinge loss.
+        # With one label per sample, class weights are weights of its hinge loss.
         yield model.coef_ @ x + model.intercept_, cost[code], code, weight * factor[code]
 
 
@@ -448,7 +448,7 @@ def set_blocks(model, X, y, weights):
             table = value if np.ndim(value) else np.array([[0, 0], [0, value]])
             scores = scores + table[every[:, u], every[:, v]]
         loss = ((every != truth) * np.where(truth, of_on, of_off)).sum(axis=1)
-        # The truth may be outside of a hierarchy only where that was refused.
+        # Fits reject labelings that violate the hierarchy.
         yield np.where(closed, scores, -np.inf), loss, place(truth, (2,) * K), weight
 
 
@@ -568,7 +568,7 @@ def dependency_blocks(model, X, y, weights):
 
 def choice_blocks(model, X, y, weights):
     for x, label, weight in zip(items(X), items(y), weights, strict=True):
-        # The differences that the oracle takes wrap around in unsigned integers.
+        # Differences of unsigned integers, which the oracle computes, wrap around.
         if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
             raise UnreadError
         if isinstance(label, np.unsignedinteger):
@@ -630,7 +630,7 @@ def objective(name, model, X, y, sample_weight):
     """P(w_), a bound on P(0), and the sum of the sizes of the terms of P(w_)."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weights = sample_weights(sample_weight, n)
-    # A sample without a labeled node is not there; nor is one of weight 0.
+    # Samples without a labeled node or with weight 0 are ignored.
     hinges, losses, sizes = [], [], []
     slack = getattr(model, "rescaling", "margin") == "slack"
     with np.errstate(all="ignore"):
@@ -678,10 +678,10 @@ def total_weight(name, model, y, weights):
 
 
 def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **validation):
-    """Check what a fit says of itself; return whether its objective was recomputed."""
+    """Check the results of a fit; return whether its objective was recomputed."""
     where = f"{type(model).__name__}, {model.inference_}, {model.solver_}"
     found, dual = model.objective_, model.dual_objective_
-    if model.solver_ in ("perceptron", "pa"):  # of no objective
+    if model.solver_ in ("perceptron", "pa"):  # they have no objective
         if not np.isnan([found, dual]).all() or not np.isfinite(model.w_).all():
             raise FindingError("certificate", f"objective_ is {found}, dual {dual}", model.solver_)
         return 0
@@ -691,16 +691,16 @@ def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **valid
         raise FindingError("certificate", f"objective_ is {found}, {model.status_}", where)
     if model.converged_ != (model.status_ == "CONVERGED"):
         raise FindingError("certificate", f"converged_, but {model.status_}", where)
-    # An approximate decoder misses labelings that cached ones are better than.
+    # An approximate decoder may return labelings that are worse than cached ones.
     approximate = "(approximate)" in model.inference_
     try:
         w = model.w_
-    except ValueError as error:  # a fit was accepted, but what it left is not
+    except ValueError as error:  # the fit returned, but its attributes are invalid
         raise FindingError("state", str(error), where) from error
     if not np.isfinite(w).all():
         raise FindingError("certificate", "w_ is not finite", where)
     if "validation_score" in model.history_ and X_val is None:
-        return 0  # which of the samples have trained is not read
+        return 0  # the samples used for training are unknown
     try:
         expected, at_zero, size = objective(name, model, X, y, sample_weight)
     except UNREAD:
@@ -711,7 +711,7 @@ def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **valid
         return 0
     # Sizes that overflow, of labelings far below the best one, excuse no rounding.
     rounding = RELATIVE * (size if size < np.inf else abs(expected))
-    if model.status_ == "ROUNDING":  # which says that rounding may be as large as the gap
+    if model.status_ == "ROUNDING":  # rounding errors may be as large as the gap
         rounding = max(rounding, found - dual)
     low, high = expected - rounding, expected + rounding
     bounded = "(bounded)" in model.inference_ or "relaxation" in model.inference_

@@ -1,4 +1,4 @@
-"""Tampered checkpoints: a fit that goes on from one is refused, or ends with a true certificate."""
+"""Tampered checkpoints: resuming a fit raises, or ends with a valid certificate."""
 
 import functools
 import json
@@ -24,13 +24,13 @@ OPTIONS = (
     {"solver": MPBCFW(average=True)}, {"solver": "bcfw"}, {"rescaling": "slack"},
     {"bounds": "nonnegative"}, {"solver": MPBCFW(early_stopping=True, validation_fraction=0.4)},
 )  # fmt: skip
-# What is put in their place where an array holds numbers.
+# Replacements for numbers in arrays.
 STORED = (0, 1, -1, 2, 2**31 - 1, -(2**31), 2**63 - 1, 2**62, 0.5, 1e300, np.nan)
 
 
 @functools.cache
 def sound(name, number):
-    """Return data, parameters and the bytes of the checkpoint of a fit that was cut short."""
+    """Return data, parameters and the bytes of the checkpoint of an interrupted fit."""
     example = TRAINED[name]
     rng = np.random.default_rng(number)
     X, y = example.varied(rng, 4)
@@ -52,7 +52,7 @@ def sound(name, number):
 
 
 def attack(case):
-    """Go on from a tampered file."""
+    """Resume a fit from a tampered file."""
     name = case.random.choice(NAMES)
     found = sound(name, case.random.randrange(len(OPTIONS)))
     if found is None or found[-1] is None:
@@ -71,7 +71,7 @@ def attack(case):
         return
     case.counts["resumed"] += 1
     if name == "choices" and any("plane" in line for line in case.log):
-        return  # only the oracle could check these: SECURITY.md
+        return  # only the oracle could check these, see SECURITY.md
     case.counts["certificates"] += check_certificate(name, model, X, y)
 
 
@@ -97,7 +97,7 @@ def tampered(case, text):
 
 
 def with_number(case, arrays):
-    """Put a number that its dtype takes into one array."""
+    """Put a number that fits the dtype into one array."""
     name = case.random.choice(list(arrays))
     out = arrays[name].copy()
     if out.size == 0:
@@ -111,7 +111,7 @@ def with_number(case, arrays):
 
 
 def damaged_notes(case, notes):
-    """Change a note to something else that JSON can hold; the fingerprint stays."""
+    """Replace a note by another value that JSON supports; keep the fingerprint."""
     name = case.random.choice([name for name in notes if name not in ("fingerprint", "format")])
     value = case.damaged(name, notes[name])
     try:

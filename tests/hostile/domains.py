@@ -1,4 +1,4 @@
-"""The attacks by the names of their domains."""
+"""Attacks by the names of their domains."""
 
 from tests.hostile import checkpoints, estimators, files, functions, latent, models, stored
 

@@ -9,7 +9,7 @@ from tests.hostile.judge import FindingError, same_attributes
 from tests.options import solver_with
 from tests.registry import TRAINED
 
-# Parameters whose damaged values would only be long work: passes, processes.
+# Parameters whose damaged values would only take long, such as numbers of passes or processes.
 LONG = ("max_iter", "n_jobs")
 # Structures without `y_partial`.
 NOT_PARTIAL = (
@@ -25,7 +25,7 @@ EARLY = {
 def parameters(case, example):
     """Return parameters by name, few of them damaged."""
     sound, known = example.sound_parameters(case.random), example.parameters
-    if case.random.random() < 0.1:  # what takes samples as they come
+    if case.random.random() < 0.1:  # solvers that support partial_fit
         sound |= {"solver": case.random.choice(("perceptron", "pa", "ssg"))}
         sound |= {"lam": 0.1} if sound["solver"] == "ssg" else {"lam": "auto"}
         for name in ("step", "sampling", "cache", "average", "warm_start", "rescaling"):
@@ -52,7 +52,7 @@ def stopping_early(case, solver):
 
 
 def attack(case):
-    """Fit data of which some is damaged; then do with the model what users do."""
+    """Fit data that are partly damaged; then use the model as users do."""
     name = case.random.choice(list(TRAINED))
     example = TRAINED[name]
     rng = case.generator()
@@ -79,13 +79,13 @@ def attack(case):
 
 
 def weights(case, rng, X):
-    """Return no weights, or some of samples."""
+    """Return no weights, or weights of samples."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     return None if case.random.random() < 0.7 else rng.integers(0, 3, n).astype(float)
 
 
 def held_out(case, example, model, rng):
-    """Return nothing, or samples to validate on; rarely where they are refused."""
+    """Return nothing or validation samples; rarely for solvers that do not support them."""
     stops_early = getattr(model.solver, "early_stopping", False) is True
     if case.random.random() < (0.5 if stops_early else 0.98):
         return {}
@@ -94,7 +94,7 @@ def held_out(case, example, model, rng):
 
 
 def fit(case, name, model, arguments):
-    """Fit; what is refused changes nothing, and what is certified is true."""
+    """Fit; check that errors leave the model unchanged, and that certificates are valid."""
     before = dict(vars(model))
     if case.attempt(f"{name}: fit", model.fit, **arguments) is REFUSED:
         if getattr(model, "status_", "") != "INTERRUPTED":
@@ -133,7 +133,7 @@ def _to_frame(case, name, model, X, y, rng):
 
 
 def _partial_fit(case, name, model, X, y, rng):
-    """Learn from one more part; what is refused changes nothing."""
+    """Call partial_fit; check that errors leave the model unchanged."""
     if not hasattr(model, "partial_fit"):
         return
     sound = {"X": X, "y": y, "classes": case.random.choice((None, [0, 1])), "sample_weight": None}
@@ -148,7 +148,7 @@ def _partial_fit(case, name, model, X, y, rng):
 
 
 def _refit(case, name, model, X, y, rng):
-    """Fit again, with more samples, under other parameters: warm, if that is set."""
+    """Fit again, with more samples and other parameters; with a warm start if it is set."""
     more_X, more_y = TRAINED[name].varied(rng, 2)
     if isinstance(X, list) and isinstance(more_X, list) and type(y) is type(more_y):
         X, y = [*X, *more_X], [*y, *more_y]

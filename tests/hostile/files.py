@@ -17,20 +17,20 @@ MOST_ENTRIES = 20_000
 
 @functools.cache
 def texts():
-    """Bytes of sound model files, by reader."""
+    """Return the bytes of valid model files by reader."""
     rng = np.random.default_rng(0)
     return [pair for _ in range(5) for pair in fuzz_files.sources(rng, folder()).items()]
 
 
 def long_words(random, text):
-    """Put in a word, a comment or a line that is much longer than all others."""
+    """Insert a word, a comment or a line that is much longer than all others."""
     at = random.randrange(len(text) + 1)
     piece = random.choice((b"9", b"a", b" ", b"\t", b"c ", b"#", b"1 ", b"-", b"\n", b"\0"))
     return text[:at] + piece * random.choice((1000, 80_000)) + text[at:]
 
 
 def attack(case):
-    """Read a file that was sound."""
+    """Read a damaged file."""
     kind = case.random.random()
     path = folder() / "damaged"
     if kind < 0.6:
@@ -45,7 +45,7 @@ def attack(case):
 
 
 def mapped(case, path):
-    """Map an array or a matrix; use what comes out as a user would."""
+    """Memory-map an array or a matrix, and use the result as a user would."""
     matrix = np.arange(12.0).reshape(4, 3) % 5
     file = io.BytesIO()
     if case.random.random() < 0.3:
@@ -65,13 +65,13 @@ def mapped(case, path):
     path.write_bytes(text)
     found = case.attempt("open_mapped", open_mapped, path)
     if found is not REFUSED and sparse.issparse(found):
-        # What is mapped may be wrong inside; a fit looks at it before anything else does.
+        # The mapped data may be invalid; a fit validates them first.
         labels = np.arange(found.shape[0]) % 2
         case.attempt("fit", MulticlassSSVM(max_iter=2, random_state=0).fit, found, labels)
 
 
 def damaged_arrays(case, arrays):
-    """Return arrays by name as a file may hold them, one of them damaged."""
+    """Return arrays by name as a file may contain them, one of them damaged."""
     name = case.random.choice(list(arrays))
     out = dict(arrays)
     if case.random.random() < 0.1:
@@ -85,7 +85,7 @@ def stored(case, name, sound):
     """Return a damaged array that a file can hold."""
     try:
         new = np.asarray(case.damaged(name, sound))
-    except Exception:  # nothing that becomes an array
+    except Exception:  # not convertible to an array
         return sound
     return sound if new.dtype == object else new
 

@@ -151,7 +151,7 @@ OF_MAPS = SEARCH | {"schedule": "work", "start": "trws"}
 
 
 class Term:
-    """A term of the energy as users write it: a price for equal labels of two nodes."""
+    """A term of the energy as users write it: a cost for equal labels of two nodes."""
 
     def __init__(self, nodes):
         self.nodes = nodes
@@ -658,7 +658,7 @@ FUNCTIONS = [
     (_swept, _sweep),
     (_chosen, _search),
 ]
-# Arguments whose damaged values would only be long work: passes, or graphs of so many nodes.
+# Arguments whose damaged values would only take long, such as numbers of passes or nodes.
 LONG = (
     "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
     "n_shapes", "n_successors", "size", "n_distractors", "max_length", "n_bins",

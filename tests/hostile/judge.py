@@ -17,7 +17,7 @@ from tests.hostile.values import MischiefError
 
 ALLOWED = (ValueError, TypeError, OSError, MemoryError)
 PACKAGE = Path(sstruct.__file__).resolve().parent
-# Errors of these come from odd values that nobody can list; they need no check of ours before.
+# Errors of these packages for unusual values, which cannot be listed; sstruct need not check them.
 LIBRARIES = ("/numpy/", "/scipy/")
 # A user's oracle may raise anything.
 USERS_OWN = ("/tests/estimators/", "/tests/inference/")
@@ -25,7 +25,7 @@ USERS_OWN = ("/tests/estimators/", "/tests/inference/")
 
 @dataclass
 class FindingError(Exception):
-    """Something that must not happen.
+    """A finding: an outcome that must not happen.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class FindingError(Exception):
         crash, hang, exception, certificate, state or result.
     message : str
     where : str
-        The place that findings of one cause share.
+        The place in the code, which is the same for findings with the same cause.
     details : str
     """
 
@@ -52,7 +52,7 @@ class FindingError(Exception):
 
 @cache
 def own_path(path):
-    """Return the path of a file of this package from the folder it is in, or None."""
+    """Return the path of a file of this package relative to its parent folder, or None."""
     if path.startswith("sstruct/"):  # compiled
         return path
     path = Path(path).resolve()
@@ -60,21 +60,21 @@ def own_path(path):
 
 
 def _frames(error):
-    """Files and lines that an exception came through; of a worker process, by what it told."""
+    """Return files and lines of a traceback, or of the text of the traceback of a worker."""
     frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     told = re.findall(r'File "(.+)", line (\d+)', str(error.__cause__ or ""))
     return frames + [(path, int(line)) for path, line in told]
 
 
 def _place(frames):
-    """The innermost line of this package, and what it led to elsewhere."""
+    """Return the innermost line of this package, or of all code if there is none."""
     own = [(own_path(path), line) for path, line in frames if own_path(path)]
     path, line = own[-1] if own else frames[-1]
     return f"{path}:{line}"
 
 
 def judge(error):
-    """Return if an exception is a refusal; raise a FindingError if it is none."""
+    """Return if an exception is allowed; otherwise raise a FindingError."""
     if isinstance(error, MischiefError | FindingError):
         return
     # Noted by the package for functions written in C, and by the oracles of the registry.

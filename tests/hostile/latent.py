@@ -1,4 +1,4 @@
-"""Hostile fits and predictions with labels of which some are hidden."""
+"""Hostile fits and predictions with partly hidden labels."""
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
@@ -13,7 +13,7 @@ PARAMETERS = FIRST[LatentSSVM].parameters
 
 
 def attack(case):
-    """Hide labels, damage some of what is given, and fit; then predict and score."""
+    """Hide labels, damage some arguments, and fit; then predict and score."""
     name = case.random.choice(NAMES)
     example, rng = TRAINED[name], case.generator()
     X, y = example.varied(rng, case.random.randint(1, 5))
@@ -29,7 +29,7 @@ def attack(case):
     if case.random.random() < 0.2:
         key = case.random.choice(list(given))
         value = case.damaged(key, given[key])
-        # More rounds or starts are only long work.
+        # More rounds or starts would only take long.
         if not isinstance(value, (int, float, np.number)) or abs(value) <= 5:
             given[key] = value
     texts = [f"{key}={shown(value, 60)}" for key, value in given.items()]
@@ -67,7 +67,7 @@ def hidden(case, y, rng):
 
 
 def check_rounds(model):
-    """Check that the objective never rises, and is the last of the rounds."""
+    """Check that the objective never increases, and that it is that of the last round."""
     rounds = model.history_["objective"]
     if not np.isfinite(rounds).all() or len(rounds) != model.n_rounds_:
         return _wrong(f"objectives {rounds.tolist()} of {model.n_rounds_} rounds")

@@ -1,4 +1,4 @@
-"""Tampered models, as a skops file brings them: refused, or usable without a crash."""
+"""Tampered models, as loaded from a skops file: an error, or use without a crash."""
 
 import functools
 import io
@@ -14,7 +14,7 @@ from tests.registry import TRAINED
 
 try:
     from skops import io as skops
-except ImportError:  # an extra of the tests
+except ImportError:  # optional for the tests
     skops = None
 
 NAMES = [name for name in TRAINED if TRAINED[name].estimator.__name__ != "StructuredSVM"]
@@ -74,7 +74,7 @@ def attack(case):
 
 
 def _fit(model, X, y):
-    """Fit again, in so many passes as end: some solvers stop for nothing else."""
+    """Fit again with few passes, since some solvers have no other stopping criterion."""
     if isinstance(model.max_iter, int) and model.max_iter > MOST_PASSES:
         model.max_time = 5.0
     if isinstance(model, AlignmentSSVM | MatchingSSVM):  # worker processes take seconds to start
@@ -127,8 +127,8 @@ def from_file(case, model):
     try:
         return skops.loads(changed, trusted=trusted)
     except Exception as error:
-        # What is no model any more is refused by skops in words of its own; a model of ours that is
-        # wrong is refused by us.
+        # skops raises its own errors for files that are not models; sstruct raises the errors for
+        # invalid models of its estimators.
         if any("__setstate__" in str(frame) for frame in _frames(error)):
             return case.attempt("skops.loads", skops.loads, changed, trusted=trusted)
         return REFUSED
@@ -145,7 +145,7 @@ def damaged_array(case, text):
     out = io.BytesIO()
     try:
         np.save(out, np.asarray(case.damaged("array", array)), allow_pickle=False)
-    except Exception:  # hostile objects, and what is no array
+    except Exception:  # hostile objects, and values that are not arrays
         return text
     return out.getvalue()
 

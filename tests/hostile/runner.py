@@ -1,7 +1,7 @@
-"""Cases in child processes: what kills or hangs a child is found, and the next child goes on.
+"""Run cases in child processes, detect crashes and hangs, and continue with the next child.
 
-The parent stays small and free of threads, so that a child is one fork. A child writes the number
-of its case to shared memory before it begins, and sends what it finds through a pipe.
+The parent stays small and has no threads, so that it can fork children. A child writes the number
+of its case to shared memory before the case starts, and sends findings through a pipe.
 """
 
 import faulthandler
@@ -26,15 +26,15 @@ from tests.hostile.judge import FindingError
 
 # Limits of a child: seconds for a case, and bytes of memory. Sanitizers map terabytes.
 MOST_SECONDS, MOST_BYTES = 20, 6 * 2**30
-# A child sends what it has counted each so many seconds.
+# Interval in seconds in which a child sends its counts.
 REPORT_EVERY = 1.0
-# How often one finding is tried again to leave damages out of it.
+# Number of repetitions of a case to leave out damages that are not necessary.
 MOST_TRIALS = 12
 RESULT = "RESULT"
 
 
 def run_case(domain, seed, number, without=(), log=None):
-    """Run one case here; return it, and what it found or None."""
+    """Run a case in this process; return the case, and its finding or None."""
     case = Case(domain, seed, number, without, log)
     try:
         with warnings.catch_warnings():
@@ -56,7 +56,7 @@ def _limit(log):
 
 
 def _fork(work, log):
-    """Run a function in a child with limits, its errors to a log; return the id of the child."""
+    """Run a function in a child with limits and stderr in a log; return the id of the child."""
     process = os.fork()
     if process:
         return process
@@ -73,11 +73,11 @@ def _fork(work, log):
 
 
 def _child(plan, place, send, log):
-    """Run the cases of a plan until its time is over; place: where the number of a case goes."""
+    """Run the cases of a plan until its time limit; `place` receives the number of the case."""
     counts, next_report = Counter(), 0.0
     for number in plan.numbers():
         struct.pack_into("q", place, 0, number)
-        # What is there when the child dies is of its last case.
+        # If the child dies, the log is that of its last case.
         log.seek(0)
         log.truncate()
         faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=log)
@@ -118,7 +118,7 @@ class Plan:
 
 
 class Worker:
-    """A child process, and those that follow it where it dies."""
+    """A child process, and its successors if it dies."""
 
     def __init__(self, plan, report):
         self.plan, self.report = plan, report
@@ -140,7 +140,7 @@ class Worker:
         stream.close()
 
     def read(self):
-        """Take what the child has sent; return False once there is nothing more to do."""
+        """Receive messages of the child; return False if there is nothing more to do."""
         block = os.read(self.pipe, 2**16)
         if block:
             *lines, self.received = (self.received + block).split(b"\n")
@@ -171,7 +171,7 @@ class Worker:
 
 
 def _death(status, text):
-    """Name what ended a child that was not done."""
+    """Return the reason why a child ended before it was done."""
     trace = [line.strip() for line in text.splitlines() if line.strip().startswith("File ")]
     own = next((line for line in trace if "/sstruct/" in line), trace[0] if trace else "?")
     if os.WIFSIGNALED(status):
@@ -183,7 +183,7 @@ def _death(status, text):
 
 
 def _narrowed(plan, first, number):
-    """Name the cases that kill a child at the last of them; halved while they do."""
+    """Return a small range of cases, found by halving, of which the last one kills a child."""
 
     def named(first):
         return f"{plan.domain}:{plan.seed}:{first}-{number}-{plan.step}"
@@ -200,10 +200,10 @@ def _narrowed(plan, first, number):
 
 @dataclass
 class Report:
-    """What all children have found: the first case of each finding, and how many there were.
+    """Findings of all children: the first case of each finding, and the number of its cases.
 
-    ``counts`` and ``seconds`` are of each domain: how many cases, fits, certificates that were
-    recomputed, and so on, and how long they took.
+    ``counts`` and ``seconds`` have the numbers of cases, fits, recomputed certificates and so on
+    of each domain, and their duration.
     """
 
     counts: dict = field(default_factory=lambda: defaultdict(Counter))
@@ -212,12 +212,12 @@ class Report:
     times: Counter = field(default_factory=Counter)
 
     def add(self, plan, number, finding, log, first=None):
-        """Note a finding; first: where a child that died of it began."""
+        """Add a finding; `first` is the first case of the child that died."""
         key = plan.domain, *finding.key
         self.times[key] += 1
         if key not in self.first:
             name = f"{plan.domain}:{plan.seed}:{number}"
-            # Memory may have been damaged by a case before.
+            # An earlier case may have damaged the memory.
             if first not in (None, number) and not Trial(name).key:
                 name = _narrowed(plan, first, number)
             self.first[key] = name, finding, log
@@ -239,7 +239,7 @@ class Report:
 def run(domains, seed, *, cases=None, seconds=None, workers=1):
     """Run cases of domains, one domain after another; return a Report.
 
-    cases, seconds : most for each domain
+    cases, seconds : maximum for each domain
     """
     report = Report()
     for domain in domains:
@@ -258,7 +258,7 @@ def run(domains, seed, *, cases=None, seconds=None, workers=1):
 
 
 class _Printed(list):
-    """A log that is printed as it grows, where its process may die."""
+    """A log that prints entries at once, since its process may die."""
 
     def __init__(self, file):
         super().__init__()
@@ -270,7 +270,7 @@ class _Printed(list):
 
 
 def _told_by(log):
-    """What a child wrote, but for bars of progress and the list of modules in a crash."""
+    """Return the log of a child, without progress bars and the list of modules in a crash."""
     log.seek(0)
     noise = ("Extension modules", "fit (")
     lines = (line.rpartition("\r")[2] for line in log)
@@ -283,11 +283,11 @@ class Trial:
     Attributes
     ----------
     key : tuple or None
-        Names what was found.
+        Identifies the finding.
     log : list of str
-        What was done.
+        Calls and damages.
     text : str
-        What was found.
+        Description of the finding.
     n_damages : int
     """
 
@@ -319,7 +319,7 @@ class Trial:
 
 
 def show(name):
-    """Run a case again; print what it does, with as few damages as find the same."""
+    """Run a case again and print its calls, with as few damages as lead to the same finding."""
     trial, without = Trial(name), set()
     for damage in range(min(trial.n_damages or MOST_TRIALS, MOST_TRIALS) if trial.key else 0):
         if Trial(name, without | {damage}).key == trial.key:

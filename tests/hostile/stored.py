@@ -1,4 +1,4 @@
-"""Tampered states of what files hold beside estimators: containers, transformers, paths, models."""
+"""Tampered states of other objects in files: containers, transformers, paths, models."""
 
 import functools
 import warnings
@@ -73,7 +73,7 @@ KINDS = {
     "PerNode": (
         lambda: [PerNode(StandardScaler()).fit(X), PerNode(StandardScaler())],
         {
-            # What a transformer of another library does is its own affair.
+            # Errors of transformers of other libraries are not findings.
             "transform": lambda it: it.transform(X) if _of_sklearn(it) else None,
             "fit": lambda it: it.fit(X),
             "names": lambda it: getattr(it, "get_feature_names_out", list)(),
@@ -99,7 +99,7 @@ KINDS = {
         {
             # Without a best estimator it has no such method.
             "predict": lambda it: it.predict(X) if hasattr(it, "predict") else None,
-            # What another library's or a user's scorer does is its own affair.
+            # Errors of scorers of other libraries or users are not findings.
             "score": lambda it: it.score(X, Y) if _scored_by_sklearn(it) else None,
             "split_scores": lambda it: it.split_scores(0.1),
             "classes_": lambda it: it.classes_,
@@ -197,7 +197,7 @@ def _damaged_state(case, state):
 
 
 def _damaged_part(case, name, value):
-    """Damage a value; of a small array of numbers mostly one entry."""
+    """Damage a value; in small arrays of numbers, usually one entry."""
     if type(value) is np.ndarray and value.size and value.dtype.kind in "iuf":
         if case.random.random() < 0.6:
             out = value.copy()

@@ -1,4 +1,4 @@
-"""Attacks, always the same ones, in pieces that can run side by side."""
+"""A fixed set of attacks, divided into parts that can run in parallel."""
 
 import subprocess
 import sys

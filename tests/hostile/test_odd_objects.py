@@ -66,7 +66,7 @@ ODD = [
 
 
 def findings(function, **given):
-    """Return in a list what calling a function shows that must not happen."""
+    """Call a function; return a list of its findings."""
     estimator = getattr(function, "__self__", None)
     before = dict(getattr(estimator, "__dict__", {}))
     try:
@@ -82,7 +82,7 @@ def findings(function, **given):
 
 
 def attack(function, sound, names=None):
-    """Give each argument each odd object, whole, and in place of the first item of a list."""
+    """Replace each argument, and the first item of each list, by each odd object."""
     found = []
     for name in sound if names is None else names:
         value = sound.get(name)
@@ -104,7 +104,7 @@ def fitted(kind):
 
 
 def fit_unchanged(model, X, y):
-    """Fit a model, whose attributes a refused fit does not change."""
+    """Fit a model, and check that a fit that raises does not change its attributes."""
     before = dict(vars(model))
     try:
         model.fit(X, y)
@@ -270,7 +270,7 @@ def test_ignore_label_that_is_equal_to_an_integer(kind, label):
 
 
 class _Array(np.ndarray):
-    """An array of a type of its own."""
+    """An array of a subclass."""
 
 
 def test_labels_in_other_kinds_of_arrays():
@@ -344,7 +344,7 @@ def _damaged():
 
 
 class _ComparedByCode:
-    """What a damaged sparse matrix is: no label, and not to be compared."""
+    """An object like a damaged sparse matrix, which is not a label and must not be compared."""
 
     shape = (3, 3)
     __hash__ = None

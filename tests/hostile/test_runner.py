@@ -1,4 +1,4 @@
-"""The attackers themselves: they see what they are for, and repeat it."""
+"""The attackers detect each kind of finding and reproduce it."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Hostile values, and damage to sound ones; every function leaves what it is given as it is.
+"""Hostile values, and functions that return damaged copies of valid values.
 
 All draw from a ``random.Random``, so that a value is a function of its seed.
 """
@@ -17,7 +17,7 @@ from sstruct._checks.compressed import check_compressed
 
 
 class MischiefError(Exception):
-    """What hostile objects raise: a user's own exception, which may pass through."""
+    """Raised by hostile objects; sstruct may let it pass like any exception of a user."""
 
 
 class _Hostile:
@@ -75,7 +75,7 @@ NUMBERS = [
     np.bool_(True), np.array(1.0), np.array([1.0]), np.datetime64("NaT"), np.ma.masked, pd.NA, None,
     "", "1", "a", "auto", "\0", b"1",
 ]  # fmt: skip
-# In place of a whole argument: made when wanted, since some can be used up.
+# Replacements of a whole argument, created when needed, since some can be used only once.
 OBJECTS = [
     lambda: None, lambda: object(), lambda: (), lambda: [], lambda: {}, lambda: set(), lambda: [[]],
     lambda: [[], []], lambda: [None], lambda: [[1, 2], [3]], lambda: {"a": 1}, lambda: {0: 1.0,
@@ -109,7 +109,7 @@ INDICES = (-1, -(2**31), 2, 3, 7, 1000, 2**27, 2**30, 2**31 - 1)
 
 
 def damaged(random, value):
-    """Return a value like another one, wrong in one place or of another kind; or another one."""
+    """Return a copy of a value that is damaged in one place, or a value of another kind."""
     if random.random() < 0.08:
         return random.choice(OBJECTS)()
     if sparse.issparse(value):
@@ -127,11 +127,11 @@ def damaged(random, value):
 
 
 def _pick(random, value, kinds):
-    """Apply one kind of damage; where it does not go with the value, put a number in its place."""
+    """Apply one kind of damage; if that fails, return a number instead."""
     try:
         with np.errstate(all="ignore"):
             return random.choice(kinds)(random, value)
-    except Exception:  # whatever NumPy, SciPy and pandas say to it
+    except Exception:  # any error of NumPy, SciPy or pandas
         return random.choice(NUMBERS)
 
 
@@ -159,7 +159,7 @@ def _damaged_dict(random, value):
 
 
 def _entry(random, array):
-    """Put a number at some places; in an array of objects where the dtype does not take it."""
+    """Replace some entries by a number; the array has dtype object if necessary."""
     number = random.choice(NUMBERS)
     out = array.copy()
     try:
@@ -176,7 +176,7 @@ def _scaled(random, array):
 
 def _one_scaled(random, array):
     """Scale one row, so that sizes differ much."""
-    out = np.array(array, dtype=float)  # astype of a matrix in three dimensions writes anywhere
+    out = np.array(array, dtype=float)  # astype of a 3-D matrix writes out of bounds
     out[random.randrange(len(out))] *= random.choice(FACTORS)
     return out
 
@@ -218,7 +218,7 @@ def _storage(random, array):
 def _dtype(random, array):
     array, dtype = np.asarray(array), random.choice(DTYPES)
     if array.dtype.kind == "S" and dtype == "M8[s]":
-        # NumPy 2.4 raises what it says to more than 500 of them without holding the GIL: SIGSEGV.
+        # For more than 500 of them, NumPy 2.4 raises without holding the GIL, which crashes.
         return array.astype("U").astype(dtype)
     return array.astype(dtype)
 
@@ -257,7 +257,7 @@ def _replaced_part(random, matrix):
 
 
 def _claimed(random, matrix):
-    """Claim order that is not there: indices are reversed or doubled."""
+    """Reverse the indices or repeat the first one, but set the flags of sorted indices."""
     out = matrix.copy()
     if random.random() < 0.5:
         out.indices[:] = out.indices[::-1]
@@ -269,8 +269,8 @@ def _claimed(random, matrix):
     return out
 
 
-# These let SciPy compute, which follows what a matrix stores wherever that leads (it writes there,
-# too): one that was damaged before is not given to it.
+# These call SciPy, which reads and writes out of bounds for damaged matrices, so they are applied
+# only to matrices that are not damaged yet.
 
 
 def _other_format(random, matrix):
@@ -303,7 +303,7 @@ SPARSE = (
 
 
 def _items(random, items):
-    """Drop, double, swap or add items."""
+    """Drop, repeat, swap or add items."""
     items = list(items)
     at = random.randrange(len(items) + 1)
     return random.choice((

@@ -1,4 +1,4 @@
-"""A folder for the files of this process, gone with it."""
+"""A temporary folder for files of this process."""
 
 import os
 import tempfile
@@ -8,7 +8,7 @@ _places = {}
 
 
 def folder():
-    """Return a folder of this process's own; children have others than their parents."""
+    """Return the folder of this process; child processes have their own."""
     process = os.getpid()
     if process not in _places:
         _places[process] = tempfile.TemporaryDirectory(prefix="sstruct-hostile-")

@@ -1,4 +1,4 @@
-"""Alignments of two sequences, all of them, by the definition in AlignmentSSVM."""
+"""Enumeration of all alignments of two sequences, by the definition in AlignmentSSVM."""
 
 import itertools
 

@@ -1,6 +1,6 @@
-"""Weights between bounds: the dual by its definition; the optimum is `dual_qp`'s.
+"""Weights with bounds: the dual by its definition; for the optimum, see `dual_qp`.
 
-`terms` are brute_force.blocks; bounds are (2, d), lower and upper, infinite where free.
+`terms` are brute_force.blocks; bounds are (2, d), lower and upper, infinite for free weights.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ __all__ = ["dual", "dual_value", "optimum"]
 
 
 def dual_value(v, linear, lam, bounds):
-    """D = linear - lam <w, v> + lam/2 |w|^2 with w = clip(v), linear = sum_i q_i sum alpha L."""
+    """Return linear - lam <w, v> + lam/2 |w|^2, w = clip(v), linear = sum_i q_i sum alpha L."""
     w = np.clip(v, *bounds)
     return linear - lam * float(w @ v) + 0.5 * lam * float(w @ w)
 
 
 def dual(alphas, lam, terms, bounds):
-    """D(alpha)."""
+    """Return the dual objective D(alpha)."""
     v = brute_force.weights_of(alphas, lam, terms)
     return dual_value(v, brute_force.linear_part(alphas, terms), lam, bounds)

@@ -1,6 +1,6 @@
-"""Chains by their definition: every labeling enumerated, every vector written out.
+"""Chains by their definition: all labelings are enumerated, all vectors are computed.
 
-Slow and obviously right; shares no code with the package. Labels are integers 0 ... K - 1, and -1
+Slow and obviously correct; shares no code with the package. Labels are integers 0 ... K - 1, and -1
 marks a node without a label, at which a chain is cut.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass
 class Model:
-    """Which weights exist and which labelings are allowed."""
+    """Defines which weights exist and which labelings are allowed."""
 
     n_labels: int
     bias: bool = True
@@ -47,7 +47,7 @@ class Block:
 
 
 def flat(parts, shape):
-    """Join the joint features of labelings, whose number is in `shape`, (M,) or ()."""
+    """Join parts of the joint features of labelings; `shape` is (M,), or () for one labeling."""
     sizes = [math.prod(part.shape[len(shape) :]) for part in parts]
     return np.concatenate([part.reshape(*shape, n) for part, n in zip(parts, sizes)], axis=-1)
 
@@ -56,8 +56,8 @@ def joint_feature(x, y, model, starts=True, ends=True, edge_features=None, copie
     """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K) or by groups; y may
     be a list of labelings.
 
-    Then edge_feature (G, K, K), where there are features of the transitions, (L - 1, G). `copied`:
-    the last node is a copy of another window's first, of which only the transition to it counts.
+    Then edge_feature (G, K, K), if the transitions have features, (L - 1, G). `copied`: the last
+    node is a copy of the first one of another window, so that only the transition to it counts.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y)
     on = np.eye(model.n_labels)[y]
@@ -172,7 +172,7 @@ def blocks(
     weights = [1.0] * len(X) if weights is None else list(weights)
     if node_weights is None:
         node_weights = [np.ones(len(labels)) for labels in y]
-    # Samples of weight 0 are not there; nor one without a labeled node of positive weight.
+    # Samples of weight 0 or without a labeled node of positive weight are ignored.
     weights = [
         weight if sum(f for f, label in zip(factors, labels) if label >= 0) > 0 else 0.0
         for weight, labels, factors in zip(weights, y, node_weights, strict=True)

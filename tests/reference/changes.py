@@ -21,7 +21,7 @@ def cost(kind, x, floor=1e-4):
 
 
 def changes_of(y):
-    """The change points of a code."""
+    """Return the change points of a code."""
     return [t for t, change in enumerate(y) if change]
 
 

@@ -1,4 +1,4 @@
-"""Scores of classes by their definition: features whose weights are all the same, or 0."""
+"""Class scores by their definition: features with one shared weight, or the weight 0."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ import numpy as np
 def embedding(n_weights, n_features, columns):
     """The matrix that turns weights with one weight of class scores into those of all features.
 
-    Without class scores, `n_weights` are coef (K, n_features) and others; with them, they are coef
-    of the other features, the weight of the scores, and the same others.
+    Without class scores, the weights are coef (K, n_features), followed by others. With class
+    scores, they are coef of the other features, the weight of the scores, and the same others.
     """
     K, rest = len(columns), [f for f in range(n_features) if f not in set(columns)]
     n_own, n_others = K * len(rest), n_weights - K * n_features

@@ -1,4 +1,4 @@
-"""Dependency trees by their definition, all of them, and the planes of DependencySSVM."""
+"""Enumeration of dependency trees by their definition, and the planes of DependencySSVM."""
 
 from functools import cache
 from itertools import product

@@ -10,9 +10,9 @@ from tests.reference import brute_force
 def optimum(terms, lam, box=None, prior=None):
     """min lam/2 |w - w0|^2 + sum_i q_i xi_i  subject to  xi_i >= L_i(y) - <w, psi_i(y)> for all y.
 
-    `terms` are brute_force.blocks; `box` (2, d): least and greatest weights, infinite where there
-    is no limit; `prior`: w0, by default 0. Returns the value and w. The test that asks is skipped
-    where clarabel is missing.
+    `terms` are brute_force.blocks; `box` (2, d): smallest and largest weights, infinite for weights
+    without a bound; `prior`: w0, by default 0. Returns the value and w. Skips the calling test if
+    clarabel is not installed.
     """
     clarabel = pytest.importorskip("clarabel")
     d, n = terms[0].phi.shape[1], len(terms)
@@ -47,7 +47,7 @@ def optimum(terms, lam, box=None, prior=None):
 def check_optimum(model, terms, box=None, prior=None):
     """Compare a tight fit with the optimum, and its objective with its definition.
 
-    Returns what `optimum` does.
+    Returns the result of `optimum`.
     """
     assert model.status_ == "CONVERGED"
     assert model.objective_ == pytest.approx(

@@ -1,6 +1,6 @@
-"""Pairwise energies by their definition: every labeling tried.
+"""Pairwise energies by their definition, with enumeration of all labelings.
 
-Slow and obviously right; shares no code with the package. Costs are minimized:
+Slow and obviously correct; shares no code with the package. Costs are minimized:
 E(y) = sum_v node_costs[v, y_v] + sum_e tables[e, y_u, y_v] over edges e = (u, v).
 """
 

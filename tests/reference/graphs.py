@@ -1,4 +1,4 @@
-"""Graphs by their definition: joint features written out, every labeling enumerated.
+"""Graphs by their definition: joint features are computed and all labelings enumerated.
 
 Labels are integers 0 ... K - 1; weights are in the order coef (K, F), intercept, edge.
 """
@@ -11,7 +11,7 @@ from tests.reference.brute_force import Block, flat
 
 
 def random_edges(rng, n_nodes, density=0.6):
-    """Some of all pairs of nodes, in random order and direction; (E, 2)."""
+    """Return some of all pairs of nodes, in random order and direction, (E, 2)."""
     pairs = [(u, v) for u in range(n_nodes) for v in range(u)]
     edges = [pair if rng.random() < 0.5 else pair[::-1] for pair in pairs if rng.random() < density]
     return rng.permutation(np.array(edges, dtype=np.int32).reshape(-1, 2))
@@ -44,7 +44,7 @@ def disagreements(y, edges):
 
 
 def completed(graph, labels, most=5):
-    """Labels completed from the nearest known ones, by the definition."""
+    """Complete unknown labels from the nearest known ones, by the definition."""
     edges = np.asarray(graph[1]).reshape(-1, 2).astype(int)
     known = [(labels[u], labels[v]) for u, v in edges if labels[u] >= 0 <= labels[v]]
     if sum(a != b for a, b in known) >= len(known) / 2:
@@ -88,7 +88,7 @@ def grid_graph(x, pairwise, connectivity):
 
 
 def without(graph, y):
-    """The graph of the nodes with a label that is not -1, and their labels; None: there is none."""
+    """Return the graph of the nodes with a label other than -1, and their labels; None if empty."""
     x, edges, features, sizes = graph
     keep = np.flatnonzero(np.asarray(y) >= 0)
     if len(keep) == 0:
@@ -119,8 +119,9 @@ def tile_sides(height, width, size):
 def tiles(graph, y, shape, size):
     """The graphs of an image's tiles, each with copies of pixels beyond its borders.
 
-    Returns a list of (graph, labels, n_own): of the nodes the first n_own are pixels of the tile,
-    the others a copy for each edge from one of these, its first end, to another tile.
+    Returns a list of (graph, labels, n_own). The first n_own nodes are the pixels of the tile. For
+    each edge whose first end is one of these and whose second end is in another tile, there is a
+    node that is a copy of the second end.
     """
     x, edges, features, sizes = graph
     rows, columns = tile_sides(*shape, size)
@@ -152,7 +153,7 @@ def tiles(graph, y, shape, size):
 
 def tile_blocks(X, y, shapes, size, pairwise, n_labels, cost=None, weights=None, bias=True,
                 divided=False, strength=0.0):  # fmt: skip
-    """As `blocks`, of tiles of images: features and losses are of a tile's own pixels."""
+    """Return `blocks` of the tiles of images; copies have neither features nor losses."""
     weights = [1.0] * len(X) if weights is None else list(weights)
     out, total = [], 0.0
     for i, (graph, labels) in enumerate(zip(X, y, strict=True)):
@@ -181,7 +182,7 @@ def tile_blocks(X, y, shapes, size, pairwise, n_labels, cost=None, weights=None,
 
 def blocks(X, y, pairwise, n_labels, cost=None, weights=None, bias=True, divided=False,
            strength=0.0):  # fmt: skip
-    """The objective's hinge terms, one a sample: graphs (x, edges, features, sizes), labels."""
+    """Return the hinge terms, one per sample; a graph is (x, edges, features, sizes)."""
     K = n_labels
     cost = 1.0 - np.eye(K) if cost is None else np.asarray(cost)
     weights = [1.0] * len(X) if weights is None else list(weights)

@@ -1,4 +1,4 @@
-"""Label sets by their definition: every set enumerated, every vector written out.
+"""Label sets by their definition: all sets are enumerated, all vectors are computed.
 
 A set is a tuple of K zeros and ones. Edges are pairs (u, v), u < v.
 """
@@ -48,7 +48,7 @@ def satisfies(y, constraints):
 
 
 def label_sets(K, parents=None, constraints=None):
-    """All sets, those closed under ancestors, or those that satisfy constraints."""
+    """Return all sets, those that contain all ancestors, or those that satisfy constraints."""
     sets = product((0, 1), repeat=K)
     if constraints is not None:
         return [y for y in sets if satisfies(y, constraints)]
@@ -73,7 +73,7 @@ def joint_feature(x, y, edges=(), pairwise="and", bias=True):
 
 
 def loss(truth, y, cost):
-    """cost (2, K): of an error where a label is off, on."""
+    """Return the loss; cost (2, K): of an error if the true label is off, and if it is on."""
     truth = np.asarray(truth)
     return (truth != y) @ np.asarray(cost)[truth, np.arange(len(truth))]
 

@@ -1,5 +1,5 @@
 """Pairwise scores of label sets by their definition: all sets, and the linear program over the
-local polytope (HiGHS). Slow and obviously right; shares no code with the package.
+local polytope (HiGHS). Slow and obviously correct; shares no code with the package.
 
 f(y) = sum_k node[k] y_k + sum_e tables[e, y_u, y_v] over edges e = (u, v), maximized.
 """

@@ -1,4 +1,4 @@
-"""Matchings of rows and columns, all of them, by the definition in MatchingSSVM."""
+"""Enumeration of all matchings of rows and columns, by the definition in MatchingSSVM."""
 
 import itertools
 

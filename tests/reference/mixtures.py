@@ -1,5 +1,5 @@
 """The polygon of points (h, g) by all pairs of given ones, and the optimum of slack rescaling over
-it. Slow and obviously right."""
+it. Slow and obviously correct."""
 
 import numpy as np
 

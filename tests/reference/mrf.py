@@ -1,5 +1,5 @@
-"""Models of nodes with label sets of their own, by their definition: every labeling tried, and
-the linear program over the local polytope (HiGHS). Slow and obviously right; shares no code with
+"""Models whose nodes have separate label sets, by definition: enumeration of all labelings, and
+the linear program over the local polytope (HiGHS). Slow and obviously correct; shares no code with
 the package.
 
 E(y) = sum_v node[v][y_v] + sum_e weights[e] tables[e][y_u, y_v] + sum_f table_f[y_scope]; costs of

@@ -1,4 +1,4 @@
-"""Images with sums along rays by their definition: every image tried, and the linear program over
+"""Images with sums along rays, by definition: enumeration, and the linear program over
 the convex hulls of the images of each tree and each ray (HiGHS), whose vertices are enumerated.
 """
 
@@ -27,7 +27,7 @@ def has_sums(x, rays, sums):
 
 
 def minimum(sums, rays, shape, n_levels, weight, truncation):
-    """The least energy; +inf where no image has the sums."""
+    """Return the smallest energy; +inf if no image has the sums."""
     return min(
         (
             energy(x, shape, weight, truncation)
@@ -41,7 +41,7 @@ def minimum(sums, rays, shape, n_levels, weight, truncation):
 def relaxation(sums, rays, shape, n_levels, weight, truncation):
     """min sum_t f_t over convex combinations of labelings of each block that agree on pixels.
 
-    +inf where it has no solution.
+    +inf if there is no solution.
     """
     columns, costs, blocks, n_blocks = [], [], [], 0
     chains = [(chain, None) for chain in neighbors(shape) if len(chain) > 1]

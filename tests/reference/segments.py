@@ -65,7 +65,7 @@ def durations_of(y, starts, ends, bins, n_labels):
 
 
 def segment_values(x, start, stop):
-    """The features of a segment that are made of rows, by kind."""
+    """Return the features of a segment that are computed from its rows, by kind."""
     mean = x[start:stop].mean(axis=0)
     return {
         "mean": mean,

@@ -1,8 +1,8 @@
-"""Graphs with several types of nodes by their definition: every labeling enumerated.
+"""Graphs with several types of nodes by their definition: all labelings are enumerated.
 
 A graph is (list of features by type, {(t, u): (edges, edge features)}); labels are a list of lists
-of integers 0 ... K_t - 1 by type, -1 where not known. Weights are in the order of coef (K_t, F_t)
-of each type, intercept (K_t,) of each type, edge (G, K_t, K_u) of each pair.
+of integers 0 ... K_t - 1 by type, -1 for unknown labels. Weights are in the order of coef (K_t,
+F_t) of each type, intercept (K_t,) of each type, edge (G, K_t, K_u) of each pair.
 """
 
 from itertools import product
@@ -45,7 +45,7 @@ def without(graph, y):
 
 
 def labelings(counts, sizes):
-    """All labelings of so many nodes of each type, as lists of tuples."""
+    """Return all labelings of graphs with `counts` nodes of each type, as lists of tuples."""
     return list(product(*[product(range(K), repeat=n) for n, (K, _) in zip(counts, sizes)]))
 
 
