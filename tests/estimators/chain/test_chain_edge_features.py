@@ -1,4 +1,4 @@
-"""ChainSSVM with features of transitions, by definition and by what goes in and out."""
+"""ChainSSVM with features of transitions: comparisons with the definition, input and output."""
 
 import warnings
 from itertools import product
@@ -25,7 +25,7 @@ MASK = np.array([[True, True, False], [True, False, True], [True, True, True]])
 
 @pytest.fixture
 def chains(tiny_chains, rng):
-    """The tiny chains with 2 features of each transition."""
+    """Return the tiny chains with 2 features of each transition."""
     X, y = tiny_chains
     return [(x, rng.standard_normal((len(x) - 1, 2))) for x in X], y
 
@@ -64,7 +64,7 @@ def test_the_optimum_is_that_of_the_qp(chains, switches, masked):
 @pytest.mark.parametrize("loss", ["hamming", "balanced"])
 @pytest.mark.parametrize("lam", [0.02, 0.5])
 def test_unknown_labels_and_weights(chains, rng, lam, loss):
-    # A chain is cut at an unknown label, and with it go the transitions to it and from it.
+    # Chains are cut at unknown labels, which removes the transitions to and from them.
     X, y = chains
     y = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
     y[2], y[5] = np.array([0, -1, 1]), np.array([2, 0, -1])
@@ -325,7 +325,7 @@ def test_gdmm_is_refused(chains, rng):
     X, y = chains
     with pytest.raises(ValueError, match="edge features are not supported by solver='gdmm'"):
         ChainSSVM(solver="gdmm").fit(X, y)
-    # Nor does what decodes with one table of transitions take a problem that has many.
+    # Decoders for one table of transitions reject problems with several, too.
     problem = prepare_training(ChainSSVM()._structure(), Samples(X, y)).problem
     w = np.ones(problem.n_weights)
     assert sparse_hinges(problem, w) is None

@@ -113,7 +113,7 @@ def test_one_group_for_each_transition_is_the_untied_fit(tiny_chains, rng, case)
 
 @pytest.mark.parametrize("n_groups", [1, 3])
 def test_decoding_that_skips_labels(rng, n_groups):
-    # 70 labels: untied transitions are decoded with bounds that are kept.
+    # With 70 labels, decoding of untied transitions uses stored bounds.
     X = [rng.standard_normal((9, 4)) for _ in range(20)]
     y = [rng.integers(0, 70, 9) for _ in X]
     groups = some_groups(rng, 70, n_groups)
@@ -180,7 +180,7 @@ def test_a_function_is_an_array_of_the_classes_found(tiny_chains):
     masked = [np.resize([0, 1, 0], len(labels)) for labels in y]
     model = fit(X, masked, transitions=lambda *pair: asked.append(pair), transition_mask=MASK)
     assert asked == [tuple(pair) for pair in np.argwhere(MASK).tolist()]
-    # No group at all: the model without transitions.
+    # Without groups, this is the model without transitions.
     assert (model.transition_groups_ == -1).all()
     plain = fit(X, masked, transitions=False, transition_mask=MASK)
     np.testing.assert_allclose(model.w_, plain.w_, rtol=0, atol=1e-5)

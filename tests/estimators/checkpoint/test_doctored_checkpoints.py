@@ -1,4 +1,4 @@
-"""Checkpoints from strangers: refused with the file's and the field's name, or harmless."""
+"""Untrusted checkpoints: an error that names the file and the field, or no harm."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def data(rng):
 
 @pytest.fixture
 def kept(data, tmp_path):
-    """A model whose fit has left a file, its path, arrays and notes."""
+    """Return a model whose fit has saved a checkpoint, with its path, arrays and notes."""
     path = tmp_path / "fit.npz"
     model = MulticlassSSVM(
         lam=0.05, tol=0, max_iter=3, random_state=0, solver=MPBCFW(average=True, checkpoint=path)
@@ -55,7 +55,7 @@ def changed(array, at, value):
 def test_counts_that_wrap_around_are_refused(kept, data):
     model, path, arrays, notes = kept
     with np.errstate(over="ignore"):
-        # Their sum modulo 2**64 is what it was.
+        # Their sum modulo 2**64 is unchanged.
         for at, more in ((0, 2**62), (1, 2**62), (2, 2**62), (3, 2**62)):
             arrays["size"][at] += more
     assert arrays["size"].sum() == len(arrays["alpha"])
@@ -311,7 +311,7 @@ def test_a_labeling_that_masks_forbid_is_refused(rng, tmp_path):
 
 def test_places_where_no_file_can_be_are_refused_before_the_fit(data, tmp_path, monkeypatch):
     def fit(path):
-        # Refused before the data are looked at.
+        # The error is raised before the data are validated.
         MulticlassSSVM(solver=MPBCFW(checkpoint=path)).fit(None, None)
 
     with pytest.raises(FileNotFoundError, match="there is no directory"):

@@ -28,7 +28,7 @@ ROUGH = {"max_iter": 1, "tol": 1e6, "random_state": 0}
 
 
 def with_weights(model, rng, signs=None):
-    """Give a fitted model weights of its own, so that scores do not depend on a fit."""
+    """Set random weights of a fitted model, so that scores do not depend on the fit."""
     w = np.zeros_like(model._w)
     model._w = w
     for name, view in {**model._model_of_fit().tables()}.items():
@@ -39,12 +39,12 @@ def with_weights(model, rng, signs=None):
 
 
 def some_known(rng, y, share=0.4, unknown=-1):
-    """y where it is known; and as what marks the rest."""
+    """Return y with a random part of its labels replaced by `unknown`."""
     return np.where(rng.random(np.shape(y)) < share, y, unknown)
 
 
 def best_of(labelings, known, score):
-    """The highest score of the labelings that agree with known labels, -1 where they are not."""
+    """Return the highest score of labelings that agree with known labels; -1: unknown."""
     agree = [z for z in labelings if all(k in (-1, a) for k, a in zip(known, z, strict=True))]
     return max(score(z) for z in agree)
 
@@ -84,7 +84,7 @@ def test_chains_equal_enumeration(seed, terms, masked):
 
 
 def test_chains_of_many_labels_and_few_transitions(rng):
-    """Where `predict` takes the sparse decoder."""
+    """With these numbers, `predict` uses the sparse decoder."""
     K, L = 220, 5
     X, y = [rng.standard_normal((L, 2)) for _ in range(44)], np.arange(K).reshape(44, L)
     model = with_weights(ChainSSVM(**ROUGH).fit(X, list(y)), rng)
@@ -101,7 +101,7 @@ def test_chains_of_many_labels_and_few_transitions(rng):
 
 
 # --------------------------------------------------------------------------------------------------
-# What marks unknown labels, and the forms that y_partial has.
+# Values that mark unknown labels, and forms of y_partial.
 
 
 def test_all_marks_and_containers_of_chains_agree(rng):
@@ -326,7 +326,7 @@ def test_all_known_none_known_and_single_nodes(rng):
 
 
 def test_known_labels_may_leave_a_forest(rng):
-    """A cycle is one no more where a node of it is known."""
+    """If a node of a cycle is known, the remaining nodes do not form a cycle."""
     edges = [[0, 1], [1, 2], [2, 0]]
     tree = (rng.standard_normal((3, 2)), edges[:2])
     model = GraphCRFSSVM(inference="max-sum", **ROUGH).fit([tree], [[0, 1, 2]])
@@ -543,7 +543,7 @@ def test_one_label_a_row(rng):
     found = model.predict(X, ["c", None, None, "a", -1, np.nan])
     best = model.classes_[scores.argmax(axis=1)]
     assert found.tolist() == ["c", best[1], best[2], "a", best[4], best[5]]
-    # Which labels are on and off: (0, 0, unknown) leaves one, and so does one that is on.
+    # (0, 0, unknown) leaves a single class, and so does a label that is on.
     off = np.full((6, 3), -1)
     off[0, :2], off[1, 1], off[2, 0] = 0, 1, 0
     found = model.predict(X, off)
@@ -562,7 +562,7 @@ def test_one_label_a_row(rng):
 
 
 # --------------------------------------------------------------------------------------------------
-# Compiled problems trust nothing.
+# Compiled problems validate known labels.
 
 
 def test_problems_refuse_known_labels_that_are_none(rng):

@@ -1,4 +1,4 @@
-"""Oracles of C functions: the Python oracle's way to the bit, and every result checked."""
+"""Oracles of C functions: bitwise the same fits as in Python, and validation of every result."""
 
 import copy
 import ctypes
@@ -47,7 +47,7 @@ def library(tmp_path_factory):
 
 
 class InOrder(Choice):
-    """Sums in the order of the C function: the same bits."""
+    """An oracle that sums in the order of the C function, for bitwise equal results."""
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         scores = []
@@ -111,13 +111,13 @@ def test_habits_of_estimators(rng, library):
 def test_control_c_in_a_prediction_leaves_the_estimator_as_it_was(rng, tmp_path):
     X, y = make_choices(rng)
     path = compiled("interrupted_choice.c", tmp_path)
-    left = ctypes.c_int32.in_dll(ctypes.CDLL(path), "calls_left")  # below 0 from the first on
+    left = ctypes.c_int32.in_dll(ctypes.CDLL(path), "calls_left")  # negative: no interruption
     model = fit(X, y, compiled_choice(path, 4), tol=1e-3)
     before, w, found = model.__dict__.copy(), model.w_.copy(), model.predict(X)
     left.value = 5
     with pytest.raises(KeyboardInterrupt):
         model.predict(X)
-    # At once: there was no sixth call.
+    # The prediction stopped at once, without a sixth call.
     assert left.value == 0
     assert model.__dict__ == before
     np.testing.assert_array_equal(model.w_, w)
@@ -127,7 +127,7 @@ def test_control_c_in_a_prediction_leaves_the_estimator_as_it_was(rng, tmp_path)
 
 
 class Reloading(CompiledOracle):
-    """One that loads its library again where it is unpickled."""
+    """A CompiledOracle that loads its library again when it is unpickled."""
 
     def __reduce__(self):
         return reloaded, (self.path,)
@@ -241,7 +241,7 @@ def test_functions_of_numba(rng, library):
 
 
 def right_argmax(w, x, shape, y_true, loss_weight, y, data):
-    """A Python function in place of one of C: two features, places 0 and 1."""
+    """A Python function in place of a C function: two features with indices 0 and 1."""
     scores = [w[0] * x[2 * k] + w[1] * x[2 * k + 1] for k in (0, 1)]
     if y_true:
         scores[1 - y_true[0]] += loss_weight
@@ -285,7 +285,7 @@ def test_entries_of_one_index_are_added():
 
 
 def wrong(k):
-    """C functions that go wrong in training, at the second candidate."""
+    """Return C functions that return invalid results in training, for the second candidate."""
 
     def argmax(w, x, shape, y_true, loss_weight, y, data):
         right_argmax(w, x, shape, y_true, loss_weight, y, data)
@@ -401,7 +401,7 @@ def test_numbers_are_not_changed_by_their_conversion():
             fit([wrong, *numbers[1:]], Y, oracle)
     with pytest.raises(TypeError, match=r"X\[1\] has dtype complex128"):
         fit([X[0], X[1] + 1j, *X[2:]], Y, oracle_of())
-    # Of another byte order: the same numbers.
+    # Arrays of another byte order have the same numbers.
     np.testing.assert_array_equal(
         fit([x.astype(">f8") for x in X], Y, oracle_of()).w_, fit(X, Y, oracle_of()).w_
     )

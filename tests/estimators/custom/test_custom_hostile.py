@@ -119,7 +119,7 @@ def test_numbers_of_all_kinds_are_losses(choices):
 
 
 class Raises(Choice):
-    """Raises at its k-th call of a method, and at all later ones if `lasting`."""
+    """An oracle that raises in the k-th call of a method, and in later ones if `lasting`."""
 
     def __init__(self, method, k, lasting=False):
         super().__init__()
@@ -213,7 +213,7 @@ def test_always_the_truth_is_flagged(choices):
 @pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 def test_suboptimal_answers_are_counted_and_replaced(choices):
     class Lazy(Choice):
-        """Exact for the first hundred calls, then the truth more often than not."""
+        """Exact for the first hundred calls; then it mostly returns the truth."""
 
         calls = 0
 
@@ -235,7 +235,7 @@ def test_suboptimal_answers_are_counted_and_replaced(choices):
     assert (np.diff(suboptimal) >= 0).all()
     assert model.inference_ == "oracle (approximate)"
     blocks = terms(*choices)
-    # The dual is a lower bound whatever the oracle does.
+    # The dual is a lower bound for any results of the oracle.
     assert model.dual_objective_ <= brute_force.primal(model.w_, LAM, blocks)
 
 
@@ -277,7 +277,7 @@ def test_an_array_handed_out_again_is_copied(choices):
 
 
 class Changes(Choice):
-    """Writes to an argument of a method, from the k-th call on."""
+    """An oracle that writes to an argument of a method, from the k-th call on."""
 
     def __init__(self, method, what, k=0):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Callbacks: what they are told, what they stop, and what they leave behind."""
+"""Callbacks: their arguments, stopping a fit, and the state of the estimator after it."""
 
 import gc
 import math
@@ -27,7 +27,7 @@ needs_protocol = pytest.mark.skipif(not PROTOCOL, reason="callbacks of scikit-le
 
 
 class Recorder:
-    """An object of scikit-learn's protocol that keeps every call."""
+    """A callback of scikit-learn's protocol that records every call."""
 
     def __init__(self, stop_after=math.inf):
         self.calls, self.stop_after = [], stop_after
@@ -50,7 +50,7 @@ class Recorder:
 
 
 def certify(model, X, y):
-    """Recompute the objective by its definition, and that the gap is one."""
+    """Check the objective by its definition, and the gap."""
     terms = brute_force.blocks(X, y, brute_force.Model(3))
     assert model.objective_ == pytest.approx(brute_force.primal(model.w_, model.lam_, terms))
     assert model.dual_gap_ == model.objective_ - model.dual_objective_ >= 0
@@ -68,7 +68,7 @@ def tight(solver="auto", certificate_every=10, **parameters):
 
 
 @pytest.mark.parametrize("every", [1, 3, 10])
-def test_a_function_is_told_of_every_pass(tiny_chains, every):
+def test_a_function_is_called_after_every_pass(tiny_chains, every):
     rows = []
     model = tight(certificate_every=every)
     assert model.set_callbacks(rows.append) is model
@@ -81,13 +81,13 @@ def test_a_function_is_told_of_every_pass(tiny_chains, every):
     assert all(certified[every - 1 :: every])
     assert all(certified) == (every == 1)
     assert [row["status"] for row in rows] == [None] * (len(rows) - 1) + ["CONVERGED"]
-    # One oracle call a block, and so an upper bound of the gap that the first pass has found.
+    # The first pass calls the oracle once per block, and thus finds an upper bound of the gap.
     assert rows[0]["relative_gap_estimate"] > 0
     assert rows[-1]["relative_gap_estimate"] < 1e-3
 
 
 @pytest.mark.parametrize("verbose", [0, 2])
-def test_callbacks_leave_the_bits_alone(tiny_chains, verbose, caplog):
+def test_callbacks_do_not_change_the_model(tiny_chains, verbose, caplog):
     plain = tight(certificate_every=7).fit(*tiny_chains)
     watched = tight(certificate_every=7, verbose=verbose)
     watched.set_callbacks(Recorder(), GapMonitor(), lambda info: False).fit(*tiny_chains)
@@ -106,7 +106,7 @@ def test_true_stops_with_a_certificate(tiny_chains, hooks, last, recwarn):
     assert not model.converged_
     assert model.n_iter_ == last
     certify(model, X, y)
-    assert not recwarn.list  # no ConvergenceWarning: the user knows
+    assert not recwarn.list  # no ConvergenceWarning, since the user stopped the fit
     if hooks:
         assert callback.info["status"] == "STOPPED_BY_CALLBACK"
         assert callback.info["gap"] == model.dual_gap_
@@ -179,7 +179,7 @@ def test_hooks_get_data_and_a_fitted_estimator(tiny_chains):
         model = tight(max_iter=4, certificate_every=2).set_callbacks(Snapshot())
         with pytest.warns(sklearn.exceptions.ConvergenceWarning) as caught:
             model.fit(X, y, weights if weighted else None)
-        assert caught[0].filename == __file__  # the warning points at the user's line
+        assert caught[0].filename == __file__  # the warning refers to the line of the user
         assert len(snapshots) == 5
         for number, (info, fitted) in enumerate(snapshots[:4], 1):
             # As if the fit had stopped here, whatever it has done since.
@@ -244,7 +244,7 @@ def test_an_exception_before_the_first_pass_leaves_the_estimator_unfitted(tiny_c
     assert refuses.calls == [("setup", "fit", 0), ("teardown", "fit", 0)]
 
 
-def test_bad_data_come_before_callbacks(tiny_chains):
+def test_data_are_validated_before_callbacks_are_called(tiny_chains):
     recorder = Recorder()
     X, y = tiny_chains
     with pytest.raises(ValueError, match="13"):
@@ -252,7 +252,7 @@ def test_bad_data_come_before_callbacks(tiny_chains):
     assert recorder.calls == []
 
 
-def test_teardown_of_all_when_two_fail(tiny_chains):
+def test_all_callbacks_are_torn_down_when_two_fail(tiny_chains):
     class Fails(Recorder):
         def teardown(self, estimator, context):
             super().teardown(estimator, context)
@@ -267,12 +267,12 @@ def test_teardown_of_all_when_two_fail(tiny_chains):
 
 
 @pytest.mark.parametrize("wrong", [None, 3, "gap", Recorder, object()])
-def test_what_is_no_callback(wrong):
+def test_objects_that_are_not_callbacks_are_rejected(wrong):
     with pytest.raises(TypeError, match="callbacks must be"):
         ChainSSVM().set_callbacks(print, wrong)
 
 
-def test_hooks_may_not_ask_for_more(tiny_chains):
+def test_hooks_with_unknown_required_arguments_are_rejected(tiny_chains):
     class Asks(Recorder):
         def on_fit_task_begin(self, estimator, context, *, gap):
             """Never called."""
@@ -449,7 +449,7 @@ def test_the_fit_is_part_of_a_search_of_scikit_learn(tiny_chains):
     assert sum(name == "pass" for _, name, _ in recorder.calls) > 10
 
 
-def test_what_callbacks_are_told_has_all_keys_always_and_is_theirs(tiny_chains):
+def test_the_info_of_callbacks_has_all_keys_and_is_a_copy(tiny_chains):
     seen, monitor = [], GapMonitor()
 
     class Vandal(Recorder):
@@ -476,7 +476,7 @@ def test_what_callbacks_are_told_has_all_keys_always_and_is_theirs(tiny_chains):
     assert stopped.dual_gap_ >= 0
 
 
-def test_what_is_neither_true_nor_false_is_refused_by_name(tiny_chains):
+def test_return_values_without_a_truth_value_are_rejected(tiny_chains):
     model = tight().set_callbacks(lambda info: np.zeros(2))
     with pytest.raises(TypeError, match="a callback returned a ndarray, which has no truth value"):
         model.fit(*tiny_chains)
@@ -484,8 +484,8 @@ def test_what_is_neither_true_nor_false_is_refused_by_name(tiny_chains):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
-def test_a_fit_that_is_left_keeps_nothing_alive(tiny_chains, error):
-    """Not until the collector comes: a loop of failing fits would hold the data of many."""
+def test_a_fit_that_raises_releases_its_memory(tiny_chains, error):
+    """Memory must not wait for the garbage collector: failing fits in a loop would hold much."""
 
     def states():
         return sum(

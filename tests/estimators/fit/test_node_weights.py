@@ -1,4 +1,4 @@
-"""Weights of nodes in the loss: by their true label, and one by one."""
+"""Weights of nodes in the loss, by their true labels (class_weight) or for each node."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def fitted(model, X, y, weights=None, **parameters):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_class_weights_and_losses_that_say_the_same(rng):
-    # To the bit: they are the same costs.
+    # Bitwise equal, since the costs are the same.
     for model, X, y in cases(rng):
         labels = np.unique(np.concatenate([np.ravel(each) for each in y]))
         labels = labels[labels != -1]
@@ -153,7 +153,7 @@ def test_a_warm_start_takes_up_other_class_weights(rng):
 
 
 def node_weights(rng, y):
-    """Many of them 0; one sample has no other."""
+    """Return weights of nodes, many of which are 0; in one sample all of them."""
     weights = [rng.choice([0.0, 0.5, 1.0, 3.0], np.shape(labels)) for labels in y]
     weights[1][...] = 0
     weights[2][0] = 0.7

@@ -1,4 +1,4 @@
-"""Models that learn as data come: parts against the whole, states from files, what is refused."""
+"""partial_fit: parts compared with a single fit, states from files, and invalid input."""
 
 import pickle
 import re
@@ -129,7 +129,7 @@ def parts(X, y, n_parts=PARTS):
 
 
 def learned(model, X, y, classes, n_parts=PARTS):
-    """Return a model that has learned from parts."""
+    """Return a model after partial_fit with each part."""
     given = {} if classes is None else {"classes": classes}
     for X_part, y_part in parts(X, y, n_parts):
         assert model.partial_fit(X_part, y_part, **given) is model
@@ -159,7 +159,7 @@ def test_ten_parts_are_one_fit_in_order(case, solver):
         assert model.n_oracle_calls_ == in_parts.n_oracle_calls_ == N
     np.testing.assert_array_equal(at_once.w_, in_parts.w_)
     np.testing.assert_array_equal(one_by_one.w_, in_parts.w_)
-    if solver != "ssg":  # whose fit may take the last iterate
+    if solver != "ssg":  # fit may return the last iterate
         np.testing.assert_array_equal(whole.w_, in_parts.w_)
     assert np.any(in_parts.w_)
     assert np.isnan([in_parts.objective_, in_parts.dual_objective_, in_parts.dual_gap_]).all()
@@ -222,7 +222,7 @@ def test_classes_come_first(rng):
         first = clone(model).partial_fit(X, y, classes=classes)
         second = clone(model).set_params(classes=list(classes)).partial_fit(X, y)
         np.testing.assert_array_equal(first.w_, second.w_)
-        # Those that the first part lacks have weights, too.
+        # Classes that the first part lacks have weights, too.
         more = clone(model).partial_fit(X, y, [*classes, 9])
         assert more.classes_.tolist() == [*classes, 9]
 
@@ -323,7 +323,7 @@ def test_a_model_of_another_fit_is_refused(rng):
         message = f"the model differs from earlier calls of partial_fit: {name} is False, was True"
         with pytest.raises(ValueError, match=message):
             clone(model).partial_fit(X, y, classes=classes).set_params(**change).partial_fit(X, y)
-    # A fit by another solver takes the state away.
+    # A fit with another solver removes the state.
     model.set_params(solver="auto", max_iter=1000, tol=0.9).fit(X, y)
     assert "_steps" not in vars(model)
 

@@ -134,7 +134,7 @@ def test_gdmm_with_forbidden_transitions(rng, lower):
     exact = ChainSSVM(**parameters, prior=prior, tol=1e-6).fit(X, y)
     assert exact.dual_objective_ <= model.objective_ * (1 + 1e-9)
     assert model.dual_objective_ <= exact.objective_ * (1 + 1e-9)
-    # Transitions that cannot occur keep the weights of the prior.
+    # Forbidden transitions keep the weights of the prior.
     forbidden = ~mask
     start = prior[-9:].reshape(3, 3)
     np.testing.assert_array_equal(model.edge_coef_[forbidden], start[forbidden])

@@ -237,7 +237,7 @@ def test_one_approximate_pass_visits_all_samples_anyway(data):
     fitted(data, options | {"max_approximate_passes": 2})
 
 
-# Other values than the defaults, so that an effect shows.
+# Values other than the defaults, so that they have an effect.
 OTHER = {
     "cache_lifetime": 7,
     "max_working_set": 2,
@@ -370,7 +370,7 @@ def test_refreshed_gaps(data, options):
 
 
 def one_pass(X, y, lam, order):
-    """Frank-Wolfe steps over the samples in an order, each at the weights of now ([LJ13])."""
+    """Make Frank-Wolfe steps over samples in an order, each at the current weights ([LJ13])."""
     n, K = len(X), y.max() + 1
     w, own, losses = np.zeros((K, X.shape[1])), np.zeros((n, K, X.shape[1])), np.zeros(n)
     for i in order:
@@ -389,7 +389,7 @@ def one_pass(X, y, lam, order):
 
 
 def test_sequential_visits_are_those_of_the_definition(rng, monkeypatch):
-    monkeypatch.setattr(visit_order, "LEAST_WORK", 0.0)  # else only larger fits have visits at once
+    monkeypatch.setattr(visit_order, "LEAST_WORK", 0.0)  # allow concurrent visits
     lam, X, y = 0.01, rng.standard_normal((150, 20)), rng.integers(0, 5, 150)
     model = MulticlassSSVM(
         lam=lam, fit_intercept=False, loss="hamming", max_iter=1, random_state=0,
@@ -404,7 +404,7 @@ def test_sequential_visits_are_those_of_the_definition(rng, monkeypatch):
     w = one_pass(X, y, lam, state.permutation(len(X)))
     np.testing.assert_allclose(model.coef_, w, rtol=0, atol=1e-10 * abs(w).max())
     assert abs(at_once.coef_ - w).max() > 1e-3 * abs(w).max()
-    # Threads have nothing to do, and change nothing.
+    # Additional threads do not change the result.
     assert_same_bits(clone(model).set_params(n_jobs=2).fit(X, y), model)
 
 

@@ -1,4 +1,4 @@
-"""GraphCRFSSVM: optimum, boxes, what leaves training, and what is refused."""
+"""GraphCRFSSVM: optimum, bounds, nodes without labels, and invalid input."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def tight(**parameters):
 
 
 def compare(model, terms, bounds):
-    """The certificate by its definition, and the optimum by the independent QP."""
+    """Compare with the certificate by its definition, and the optimum of the independent QP."""
     best, _ = dual_qp.check_optimum(model, terms, bounds)
     assert (model.w_ >= bounds[0]).all()
     assert (model.w_ <= bounds[1]).all()
@@ -153,7 +153,7 @@ def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solve
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("pairwise", ["potts", "full", "directed"])
 def test_approximate_decoders_keep_what_they_can(rng, pairwise):
-    # The dual is a lower bound whatever the decoder; the objective at w_ is not above the primal.
+    # The dual is a lower bound for any decoder; the objective at w_ is at most the primal.
     X, y = make(rng, K=3, n=12, pairwise=pairwise, most=5)
     X[1], y[1] = (rng.standard_normal((3, 2)), CYCLE, rng.standard_normal((3, 2)), None), [0, 1, 2]
     model = tight(pairwise=pairwise, tol=1e-3, max_iter=300).fit(X, y)
@@ -322,7 +322,7 @@ def test_weights_and_containers(rng):
 
 
 def test_planes_of_another_loss_are_not_gone_on_from(rng):
-    # A plane holds its loss; with labelings in their place the loss is computed anew.
+    # A plane contains its loss; for stored labelings, the loss is computed again.
     X, y = make(rng)
     model = tight(warm_start=True).fit(X, y)
     for other in ({"loss": "balanced"}, {"fit_intercept": False}, {"pairwise": "full"}):
@@ -355,7 +355,7 @@ def test_contiguous_features_are_not_copied():
     assert np.shares_memory(packed.nodes.flat, x)
 
 
-# One change to (X, y) each: what must be named.
+# Changes of (X, y), and the error message of each.
 EDGE = np.array([[0, 1]])
 
 
@@ -464,7 +464,7 @@ def test_the_repr_says_that_a_certificate_is_approximate(rng):
 
 
 def with_matrices(X, storage):
-    """The same graphs, and their edges in the order of an adjacency matrix."""
+    """Return the same graphs with adjacency matrices, and edges in the order of the matrices."""
     ordered, matrices = [], []
     for x, edges, features, sizes in X:
         edges = np.sort(edges, axis=1).reshape(-1, 2)
@@ -552,7 +552,7 @@ def test_other_matrices_are_named_and_what_is_to_be_written_works(edges, message
 
 
 class Drawing:
-    """A graph of another package: nodes can be counted and looped over."""
+    """A graph like those of other packages: len() and iteration are over its nodes."""
 
     def __len__(self):
         return 2

@@ -1,4 +1,4 @@
-"""Samples without nodes: nothing is predicted for them, and a fit is one without them."""
+"""Samples without nodes: predictions for them are empty, and fits ignore them."""
 
 import warnings
 
@@ -119,7 +119,7 @@ CASES = [(kind, i) for kind, case in KINDS.items() for i in range(len(case[3]))]
 
 
 def with_empty(values, places, empty):
-    """Values with an empty one before each of some places."""
+    """Return values with an empty one inserted before each of some places."""
     out = []
     for i in range(len(values) + 1):
         out += [empty] * places.count(i)
@@ -128,7 +128,7 @@ def with_empty(values, places, empty):
 
 
 def quiet(function, *arguments, **keywords):
-    """Call; return the result and what was warned of."""
+    """Call a function; return its result and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         out = function(*arguments, **keywords)
@@ -136,7 +136,7 @@ def quiet(function, *arguments, **keywords):
 
 
 def of_nodes(found, places):
-    """Results of the samples that have nodes; the others must be empty."""
+    """Return the results of samples with nodes; check that the others are empty."""
     at = {i + k for k, i in enumerate(sorted(places))}
     for i in at:
         parts = found[i] if isinstance(found[i], list) else [found[i]]
@@ -152,7 +152,7 @@ def check_same(found, expected):
 
 
 @pytest.mark.parametrize("kind, form", CASES)
-def test_fit_and_predictions_are_those_without_them(kind, form):
+def test_empty_samples_change_neither_fits_nor_predictions(kind, form):
     estimator, X, y, forms = KINDS[kind]
     places, empty = [0, 0, 5, N], forms[form]
     if kind == "chain" and sparse.issparse(empty):
@@ -214,7 +214,7 @@ def test_anywhere_among_partly_labeled_chains(places, data, hidden):
     np.testing.assert_array_equal(sequences.w_, expected.w_)
 
 
-def test_masks_hold_beside_empty_sequences():
+def test_transition_masks_hold_with_empty_sequences():
     tags = [["B-x", "I-x"], ["O", "I-x"]]
     X = [np.ones((2, 1))] * 2
     for places in ([0], [1], [2], [0, 0], [2, 2], [0, 1, 2]):
@@ -227,7 +227,7 @@ def test_masks_hold_beside_empty_sequences():
             ChainSSVM(transition_mask=bio_transitions).fit(padded, labels)
 
 
-def test_errors_name_the_sample_among_all():
+def test_errors_have_the_index_among_all_samples():
     padded, labels = with_empty(NODES, [0, 3], []), with_empty(LABELS, [0, 3], [])
     padded[6] = padded[6] * np.nan
     with pytest.raises(ValueError, match=r"X\[6\] contains NaN .* at node 0"):
@@ -310,7 +310,7 @@ def test_early_stopping_holds_out_samples_with_nodes():
         clone(model).fit(NODES, LABELS, X_val=[[], []], y_val=[[], []])
 
 
-def test_warm_starts_take_them_for_samples():
+def test_warm_starts_count_empty_samples():
     places = [0, 4]
     padded, labels = with_empty(NODES, places, []), with_empty(LABELS, places, [])
     model = ChainSSVM(**{**FAST, "warm_start": True, "tol": 0.5})
@@ -323,7 +323,7 @@ def test_warm_starts_take_them_for_samples():
         quiet(model.fit, *other)
 
 
-def test_steps_of_partial_fit_leave_them_out():
+def test_partial_fit_ignores_empty_samples():
     model, expected = (ChainSSVM(solver="perceptron") for _ in range(2))
     expected.partial_fit(NODES, LABELS, classes=[0, 1])
     for part in (slice(0, 5), slice(5, N)):
@@ -336,7 +336,7 @@ def test_steps_of_partial_fit_leave_them_out():
 
 @pytest.mark.parametrize("lams", [None, [1.0, 0.1]])
 @pytest.mark.parametrize("refit", [True, False])
-def test_searches_warn_once_of_all(lams, refit):
+def test_searches_warn_once_of_all_empty_samples(lams, refit):
     places = [0, 3, 3, 9]
     padded, labels = with_empty(NODES, places, []), with_empty(LABELS, places, [])
     search = PathCV(ChainSSVM(**FAST), cv=3, lams=lams, refit=refit, eps=0.5)
@@ -384,7 +384,7 @@ def test_trees_and_own_structures_predict_nothing_for_no_samples():
     assert len(own.predict([])) == 0
 
 
-def test_scalers_before_a_model_pass_them_on():
+def test_scalers_before_a_model_keep_empty_samples():
     model = make_pipeline(PerNode(StandardScaler()), ChainSSVM(**FAST))
     expected = clone(model).fit(NODES, LABELS).predict(NODES)
     padded, labels = with_empty(NODES, [0, N], []), with_empty(LABELS, [0, N], [])
@@ -401,7 +401,7 @@ def test_scalers_before_a_model_pass_them_on():
 
 
 @pytest.mark.parametrize("score", [flat_accuracy_score, flat_f1_score, sequence_accuracy_score])
-def test_metrics_leave_them_out(score):
+def test_metrics_ignore_empty_samples(score):
     true, predicted = [["a", "b"], ["b"]], [["a", "a"], ["b"]]
     padded = with_empty(true, [0, 2], []), with_empty(predicted, [0, 2], np.empty(0))
     assert score(*padded) == score(true, predicted)

@@ -1,4 +1,4 @@
-"""MultilabelSSVM: optimum, certificate, weights, losses, kinds of y, and what it refuses."""
+"""MultilabelSSVM: optimum, certificate, weights, losses, kinds of y, and invalid input."""
 
 import pickle
 from itertools import product
@@ -252,7 +252,7 @@ def test_the_tree_is_that_of_chow_and_liu(rng):
             q *= np.average(Y[:, v] == b, weights=weights)
             expected += p * np.log(p / q)
         assert information[u, v] == pytest.approx(expected)
-    # No information: a tree all the same, by the lowest labels.
+    # Without mutual information there is still a tree, of the lowest labels.
     found, _ = interactions("tree", sparse.csr_matrix(np.ones((4, 4))), np.ones(4))
     assert found.tolist() == [[0, 1], [0, 2], [0, 3]]
 
@@ -359,7 +359,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
     X, Y = make_multilabel_classification(120, 8, n_classes=4, random_state=0)
     inner = MultilabelSSVM(lam=0.03, random_state=0)
     assert is_classifier(inner)
-    # One label after another, or each alone, with this estimator of one label inside.
+    # Chains of labels, or separate labels, with this estimator for single labels.
     for meta in (ClassifierChain(inner), OneVsRestClassifier(inner)):
         assert hamming_loss(Y, make_pipeline(StandardScaler(), meta).fit(X, Y).predict(X)) < 0.3
     names = MultiLabelBinarizer().fit([("a", "b"), ("c",)])
@@ -448,7 +448,7 @@ def half_integral(X, Y, edges, pairwise, bias=True):
 
 
 def repelling(seed):
-    """One or two of three labels: every two would rather differ, which halves all do."""
+    """Make rows with one or two of three labels, which repel each other, so that halves occur."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((16, 2))
     Y = np.eye(3, dtype=int)[rng.permutation(np.arange(16) % 3)]
@@ -458,7 +458,7 @@ def repelling(seed):
 
 @pytest.mark.parametrize("pairwise", ["and", "full"])
 def test_optimum_of_the_relaxation(pairwise):
-    # Always the same data: in others halves may take no part.
+    # Fixed data, since the optimum for other data may not contain halves.
     X, Y = repelling(0)
     model = MultilabelSSVM(inference="relaxed", pairwise=pairwise, lam=0.001, tol=1e-9,
                            max_iter=100_000, random_state=0, warm_start=True)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Models from files: what is wrong with a fitted state is one error that names it, and no crash."""
+"""Models from files: invalid fitted states raise an error that names the attribute."""
 
 import copy
 from fractions import Fraction
@@ -27,7 +27,7 @@ DAMAGED = r"invalid fitted state of \w+: "
 
 
 def changed(model, **attributes):
-    """Return the model with other attributes, as a file may hold them; Ellipsis: without it."""
+    """Return the model with changed attributes, as in a file; Ellipsis removes an attribute."""
     state = {**model.__getstate__(), **attributes}
     other = type(model).__new__(type(model))
     other.__setstate__({name: value for name, value in state.items() if value is not ...})
@@ -78,7 +78,7 @@ def fitted(kind):
 KINDS = ("chain", "graph", "grid", "tree", "sets", "hierarchy", "multiclass", "custom")
 
 
-# A model's attributes, each with something that is wrong there, and what names it.
+# Attributes of models with invalid values, and the error messages.
 WRONG = [
     ("chain", "_bias", lambda v: 1, "_bias is 1, of type int, expected True or"),
     ("chain", "_boundaries", lambda v: -1, "_boundaries is -1"),
@@ -158,7 +158,7 @@ def test_what_is_wrong_is_named(models, kind, name, change, message):
     with pytest.raises(ValueError, match=f"{DAMAGED}.*{name}|{message}") as caught:
         changed(model, **{name: wrong})
     assert caught.match(message)
-    # The same where it is changed after a fit.
+    # The same error is raised if the attribute is changed after a fit.
     other = copy.deepcopy(model)
     if wrong is ...:
         del other.__dict__[name]
@@ -171,7 +171,7 @@ def test_what_is_wrong_is_named(models, kind, name, change, message):
             use()
 
 
-def test_states_that_are_none():
+def test_invalid_states_and_attributes_raise():
     model, X = fitted("chain")
     bare = ChainSSVM.__new__(ChainSSVM)
     with pytest.raises(ValueError, match="in format None; this version"):
@@ -185,13 +185,13 @@ def test_states_that_are_none():
         changed(tree, parents=...)
     with pytest.raises(ValueError, match="parameter parents is missing"):
         TreeSSVM.__new__(TreeSSVM).fit(X, [[0, 1]] * 3)
-    # A mark in the file is none: what was looked at is not kept in the model.
+    # The result of a validation is not stored in the model, so that files cannot forge it.
     state = {**model.__getstate__(), "_validated": True, "_bias": 0}
     with pytest.raises(ValueError, match="_bias"):
         ChainSSVM.__new__(ChainSSVM).__setstate__(state)
 
 
-def test_a_warm_start_looks_at_working_sets():
+def test_a_warm_start_validates_working_sets():
     model, X = fitted("chain")
     model._warm_state = {**model._warm_state, "size": model._warm_state["size"] + 2**62}
     with pytest.raises(ValueError, match=r"_warm_state\['size'\]"):
@@ -286,7 +286,7 @@ def test_transformers():
         changed(words, _column_names=np.array(["b", "a"], dtype=object))
 
 
-def test_models_are_let_go():
+def test_models_are_released():
     import gc
     import weakref
 
@@ -316,7 +316,7 @@ def test_a_hierarchy_may_be_a_column_of_a_table():
 
 
 def bare(kind):
-    """An object that a file without a state makes."""
+    """Return an object as created by a file without a state."""
     return kind.__new__(kind)
 
 
@@ -361,7 +361,7 @@ def test_values_that_cannot_be_compared_are_refused():
     search = PathCV(ChainSSVM(random_state=0), eps=0.5, cv=2).fit(X * 2, y * 2)
     with pytest.raises(ValueError, match="lam_end_ is"):
         changed(search, lam_end_=10**400)
-    # A parameter is refused where it is used.
+    # Invalid parameters raise when they are used.
     odd = changed(search, refit=pd.Series([0, 1]), estimator=3.0)
     with pytest.raises(ValueError, match="refit"):
         odd.fit(X, y)

@@ -1,4 +1,4 @@
-"""TypedGraphCRFSSVM: the optimum by an independent QP, decoding by enumeration, and its doors."""
+"""TypedGraphCRFSSVM: optimum of an independent QP, decoding by enumeration, and validation."""
 
 import re
 
@@ -215,7 +215,7 @@ def test_graphs_without_edges(rng):
 def test_warm_start_refuses_other_classes(rng):
     X, y = make(rng, 12)
     model = tight(warm_start=True).fit(X, y)
-    model.classes_ = list(model.classes_)  # as a file may hold them
+    model.classes_ = list(model.classes_)  # as a file may contain them
     model.fit(X, y)
     other = [[own + 1 for own in labels] for labels in y]
     with pytest.raises(ValueError, match=r"requires its classes, but \[\(0, 3\)"):
@@ -340,7 +340,7 @@ def test_pairs_that_the_fit_had_not_are_refused_in_prediction(rng):
     model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"X\[0\] has edges \(1, 1\), which were not seen in fit"):
         model.predict(of(X, 0, edges={(1, 1): [[0, 1]]}))
-    # Those of the fit may be missing.
+    # Pairs of the fit may be missing in prediction.
     assert len(model.predict(of(X, 0, edges={}))) == len(X)
 
 
