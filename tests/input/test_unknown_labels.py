@@ -206,7 +206,7 @@ def test_pixels_without_a_label_have_no_vote():
     masked = np.ma.masked_equal(labels, 2)
     assert superpixel_labels(segments, masked).tolist() == [0, -1]
     assert superpixel_labels(segments, [[0, None, 2], [None, 2, 2]]).tolist() == [0, 2]
-    with pytest.raises(ValueError, match=r"the label of pixel \(0, 2\) is None or masked"):
+    with pytest.raises(ValueError, match=r"the label of pixel \(0, 2\) is None or a masked entry"):
         superpixel_labels(segments, masked, ignore_label=None)
 
 

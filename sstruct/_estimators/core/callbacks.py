@@ -33,7 +33,7 @@ class Callback:
         estimator : estimator
             The estimator that is being fitted.
         context : object
-            scikit-learn's callback context of the fit.
+            The callback context of scikit-learn for the fit.
         """
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
@@ -44,7 +44,7 @@ class Callback:
         estimator : estimator
             The estimator that is being fitted.
         context : object
-            scikit-learn's callback context of the fit or the pass.
+            The callback context of scikit-learn for the fit or the pass.
         """
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
@@ -55,7 +55,7 @@ class Callback:
         estimator : estimator
             The estimator that is being fitted.
         context : object
-            scikit-learn's callback context of the pass or the fit.
+            The callback context of scikit-learn for the pass or the fit.
 
         Returns
         -------
@@ -71,7 +71,7 @@ class Callback:
         estimator : estimator
             The estimator that is being fitted.
         context : object
-            scikit-learn's callback context of the fit.
+            The callback context of scikit-learn for the fit.
         """
 
 
@@ -89,7 +89,7 @@ class FunctionCallback(Callback):
         estimator : estimator
             The estimator that is being fitted.
         context : object
-            scikit-learn's callback context of the pass or the fit.
+            The callback context of scikit-learn for the pass or the fit.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class GapMonitor(Callback):
         estimator : estimator
             The estimator that is being fitted.
         context : object
-            scikit-learn's callback context of the fit.
+            The callback context of scikit-learn for the fit.
         """
         self._open[id(estimator)] = rows = []
         self._fits.append(rows)
@@ -180,7 +180,7 @@ class GapMonitor(Callback):
         estimator : estimator
             The estimator that is being fitted.
         context : object
-            scikit-learn's callback context of the pass or the fit.
+            The callback context of scikit-learn for the pass or the fit.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class GapMonitor(Callback):
         estimator : estimator
             The estimator that is being fitted.
         context : object
-            scikit-learn's callback context of the fit.
+            The callback context of scikit-learn for the fit.
         """
         del self._open[id(estimator)]
 

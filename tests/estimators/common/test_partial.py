@@ -511,7 +511,10 @@ def test_known_labels_in_a_frame_have_the_names_of_the_classes(rng):
 @pytest.mark.parametrize(
     "known, message",
     [
-        ([[1, -1, -1], [-1, 2, 0]], r"y_partial\[1\] of label 1 is 2, expected 0 or 1 if"),
+        (
+            [[1, -1, -1], [-1, 2, 0]],
+            r"y_partial\[1\] of label 1 is 2, expected 0 or 1, or None, NaN or -1",
+        ),
         ([["a", -1, -1], None], r"y_partial\[0\] of label 0 is 'a', expected 0 or 1"),
         ([[1, -1], None], r"y_partial\[0\] has 2 labels, expected 3"),
         ([[1, -1, -1]], "X has 2 samples but y_partial has 1"),

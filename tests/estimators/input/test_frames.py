@@ -272,7 +272,7 @@ def test_columns_without_names_are_numbers():
     nullable = pd.DataFrame(SETS, columns=TOPICS).astype("boolean")
     model = MultilabelSSVM(**FIT).fit(ROWS, nullable)
     np.testing.assert_array_equal(model.w_, MultilabelSSVM(**FIT).fit(ROWS, SETS).w_)
-    with pytest.raises(ValueError, match="y has more than one column 'a'"):
+    with pytest.raises(ValueError, match="y has several columns 'a'"):
         MultilabelSSVM().fit(ROWS, pd.DataFrame(SETS, columns=["a", "b", "a"]))
     wrong = pd.DataFrame(SETS.copy(), columns=TOPICS)
     wrong.iloc[2, 1] = 2

@@ -139,7 +139,7 @@ def test_files_that_cannot_be_mapped_are_refused(rng, tmp_path):
     for name, message in [
         ("c.npz", "compressed=False"),
         ("csc.npz", "format 'csc', expected 'csr'"),
-        ("a.npz", "not a SciPy sparse matrix: it has no 'data'"),
+        ("a.npz", "not a SciPy sparse matrix: the entry 'data' is missing"),
     ]:
         with pytest.raises(ValueError, match=message):
             open_mapped(tmp_path / name)
