@@ -268,7 +268,7 @@ def test_large_forests_and_hierarchies(rng):
         (lambda: best_product(LabelForest(2), [1.0] * 2, [], OFF, np.ones((2, 2)), 1.0),
          "0 for the true value"),
         (lambda: set_score(LabelForest(2), [1.0] * 2, [], np.array([2, 1], dtype=np.int32)),
-         "label 1 at position 1"),
+         "label 1 has the code 1"),
         (lambda: set_score(LabelForest(2), [1.0] * 2, [], np.array([2], dtype=np.int32)),
          "code of 1 entries"),
         (lambda: set_score(LabelForest(2, parents=[-1, 0]), [1.0] * 2, [],

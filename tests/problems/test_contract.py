@@ -634,7 +634,7 @@ def test_scores_of_labels(rng, storage, dtype, F, G):
 def test_scores_of_other_numbers_of_labels_are_refused():
     rows = scored_rows(np.ones((3, 4)), np.array([0, 1]))
     for columns in ([0, 4], [-1, 0]):
-        with pytest.raises(ValueError, match="of 4 features"):
+        with pytest.raises(ValueError, match="X has 4 features"):
             scored_rows(np.ones((3, 4)), np.array(columns))
     with pytest.raises(ValueError, match="found scores of 2 labels, expected 3"):
         ChainProblem(rows, ChainRanges([0], [3]), ChainModel(3))

@@ -245,8 +245,8 @@ def test_codes_are_checked(rng):
         (mixture(0.5, two, one), "not sorted"),
         (mixture(0.0, one, two), "not sorted"),
         (mixture(0.5, one), "with itself has share 0.5"),
-        (mixture(0.5, one, wrong), "block 0: label 5 at position 0"),
-        (mixture(0.5, wrong, two), "block 0: label 5 at position 0"),
+        (mixture(0.5, one, wrong), "block 0: label 0 has the code 5"),
+        (mixture(0.5, wrong, two), "block 0: label 0 has the code 5"),
         (mixture(0.0, one)[:-1], "expected"),
     ]:
         with pytest.raises(ValueError, match=message):

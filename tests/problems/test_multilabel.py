@@ -268,9 +268,9 @@ def test_the_doors_check_what_comes_in():
     w = np.zeros(problem.n_weights)
     for wrong, message in (
         ([0, 0], "code of 2 entries"),
-        ([0, 1, 0], "label 1 at position 1"),
-        ([0, 0, 4], "label 4 at position 2"),
-        ([-2, 0, 0], "label -2 at position 0"),
+        ([0, 1, 0], "label 1 has the code 1"),
+        ([0, 0, 4], "label 2 has the code 4"),
+        ([-2, 0, 0], "label 0 has the code -2"),
     ):
         with pytest.raises(ValueError, match=f"block 0: .*{message}"):
             doors.scores(problem, 0, w, code([wrong]), 0.0)
@@ -288,7 +288,7 @@ def test_the_doors_check_what_comes_in():
         ([1, 2, 0, 1], "bit of edge 0"),
         ([1, 1, 1, 4], "bit of edge 2"),
         ([1, 1, 1, -1], "bit of edge 2"),
-        ([1, 3, 1, 0], "label 3 at position 1"),
+        ([1, 3, 1, 0], "label 1 has the code 3"),
         ([1, 1, 1], "code of 3 entries"),
     ):
         with pytest.raises(ValueError, match=f"block 0: .*{message}"):
