@@ -325,15 +325,16 @@ cdef class MultilabelProblem(BlockProblem):
             self, const int32_t** codes, Py_ssize_t count, Py_ssize_t* n_labels,
             Py_ssize_t* n_edges) noexcept nogil:
         """List the labels (`label`) and the edges (`edge`) at which labelings differ."""
-        cdef Py_ssize_t k, u, e, K = self.n_labels
-        cdef int32_t v
-        cdef bint either
+        # Both lists are written without branches, which the processor could not predict.
+        cdef Py_ssize_t k, u, e, of_labels = 0, of_edges = 0, K = self.n_labels
+        cdef int32_t v, either
+        cdef bint full = self.full, is_half
         cdef int32_t* differs = &self.differs[0]
         cdef int32_t* occurs = &self.occurs[0]
+        cdef int32_t* label = &self.label[0]
+        cdef int32_t* listed = &self.edge[0]
         cdef const int32_t* code = codes[0]
         cdef const int32_t* edge = &self.decoder.edges[0, 0]
-        cdef bint relaxed = self.decoder.relaxed
-        n_labels[0] = n_edges[0] = 0
         for u in range(K):
             differs[u], occurs[u] = 0, code[u]
         for k in range(1, count):
@@ -341,20 +342,19 @@ cdef class MultilabelProblem(BlockProblem):
                 differs[u] |= codes[k][u] ^ code[u]
                 occurs[u] |= codes[k][u]
         for u in range(K):
-            if differs[u]:
-                self.label[n_labels[0]] = <int32_t> u
-                n_labels[0] += 1
+            label[of_labels] = <int32_t> u
+            of_labels += differs[u] != 0
             # The outcome (1, 1) does not occur if a label is off in all labelings.
-            if not self.full and not occurs[u]:
+            if not full and not occurs[u]:
                 continue
+            # If both labels are halves, labelings may differ only in the edge.
+            is_half = self.decoder.relaxed and code[u] == 1
             for e in range(self.decoder.first[u], self.decoder.first[u + 1]):
                 v = edge[2 * e + 1]
-                either = differs[u] or differs[v]
-                # If both labels are halves, labelings may differ only in the edge.
-                either = either or (relaxed and code[u] == 1 and code[v] == 1)
-                if either and (self.full or occurs[v]):
-                    self.edge[n_edges[0]] = <int32_t> e
-                    n_edges[0] += 1
+                either = differs[u] | differs[v] | (is_half & (code[v] == 1))
+                listed[of_edges] = <int32_t> e
+                of_edges += (either != 0) & (full | (occurs[v] != 0))
+        n_labels[0], n_edges[0] = of_labels, of_edges
 
     cdef int scores(
             self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
