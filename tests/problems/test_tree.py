@@ -103,8 +103,13 @@ def test_the_doors_check_what_comes_in():
     states = TreeStates([[0, 2, 5]], positions=np.zeros((5, 2)))
     problem = TreeProblem(np.ones((5, 2)), states, [-1, 0], [[1, -1]])
     assert problem.code_loss(0, np.array([1, -1], dtype=np.int32)) == 0
-    for wrong in ([2, -1], [-1, -1], [0, 0], [0, 1]):
-        with pytest.raises(ValueError, match=r"block 0: part . has state .*, expected"):
+    for wrong, expected in (
+        ([2, -1], "part 0 has state 2, expected 0 to 1"),
+        ([-1, -1], "part 0 has state -1, expected 0 to 1"),
+        ([0, 0], "part 1 has state 0, expected -1, since the part is not included"),
+        ([0, 1], "part 1 has state 1, expected -1"),
+    ):
+        with pytest.raises(ValueError, match=f"block 0: {expected}"):
             problem.code_loss(0, np.array(wrong, dtype=np.int32))
     with pytest.raises(ValueError, match="code of 1 entries, expected 2"):
         problem.code_loss(0, np.zeros(1, dtype=np.int32))

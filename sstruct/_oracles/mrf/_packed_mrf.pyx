@@ -246,7 +246,7 @@ cdef class JointMoves:
     Parameters
     ----------
     model : PackedMRF
-        Factors of three or four nodes are ignored.
+        Without factors of three or four nodes: both ends of an edge may be in the same factor.
     """
 
     cdef PackedMRF model

@@ -339,7 +339,8 @@ cdef class PlaneTable:
         # The number of a plane is its position in an array, so that it must be limited.
         last = code[np.r_[~same, True]]
         if last.sum() > MANY_PLANES * len(last) + MOST_PLANES:
-            raise ValueError(f"plane_code: {last.max()} exceeds the number of planes of any fit")
+            raise ValueError(
+                f"plane_code: found {last.sum()} planes of {len(last)} blocks, more than any fit keeps")
         whole = dense != 0
         if not np.isin(size[whole], (0, self.n_weights if may_be_dense else 0)).all():
             raise ValueError(f"plane_size: a dense plane must have {self.n_weights} entries, or none")

@@ -405,7 +405,8 @@ cdef class TreeProblem(BlockProblem):
         for p in range(code.shape[0]):
             size = self.start[i, p + 1] - self.start[i, p] if self.active(i, p) else 0
             if not 0 <= code[p] < size and (size > 0 or code[p] != -1):
-                raise ValueError(f"block {i}: part {p} has state {code[p]}, expected 0 to {size - 1}")
+                expected = f"0 to {size - 1}" if size else "-1, since the part is not included"
+                raise ValueError(f"block {i}: part {p} has state {code[p]}, expected {expected}")
         return 0
 
     cdef double potentials(
