@@ -33,7 +33,7 @@ from sstruct._estimators.path.folds import n_samples_of
 from sstruct._input.label_schemes import LETTERS
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import NoNodesError, is_of_nodes
-from sstruct.calibration._held_out import HeldOutPredictor
+from sstruct.calibration._held_out import WITH_DISTRIBUTION, HeldOutPredictor
 from sstruct.chain import ChainSSVM
 from sstruct.segmentation import SegmentSSVM
 from sstruct.spans import Scheme
@@ -72,8 +72,8 @@ class ConformalSSVM(HeldOutPredictor):
         :class:`~sklearn.frozen.FrozenEstimator` is not fitted again: all samples passed to ``fit``
         are then held-out samples, and must not have been used for its training (split conformal
         prediction). Labelings and spans require :class:`ChainSSVM` or
-        :class:`~sstruct.SegmentSSVM`, and nodes any estimator with ``decision_function``. A
-        pipeline contains this estimator as its last step.
+        :class:`~sstruct.SegmentSSVM`; nodes also support graphs, images, rows, label sets and
+        :class:`~sstruct.TreeSSVM`. A pipeline contains this estimator as its last step.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches. Test samples of different splits may overlap, and need not
         cover all samples. Not used for a FrozenEstimator.
@@ -323,15 +323,15 @@ class ConformalSSVM(HeldOutPredictor):
 
     def _is_supported(self, estimator):
         if self.target == "nodes":
-            return isinstance(estimator, BaseSSVM) and hasattr(estimator, "decision_function")
+            return isinstance(estimator, BaseSSVM) and estimator._structure_class.has_distribution
         return isinstance(estimator, (ChainSSVM, SegmentSSVM))
 
     def _supported(self):
         if self.target == "nodes":
-            return "an estimator of sstruct with decision_function"
+            return f"{WITH_DISTRIBUTION} for target='nodes'"
         return (
-            f"a ChainSSVM or SegmentSSVM for target={self.target!r} (others support "
-            "target='nodes' if they have decision_function)"
+            f"a ChainSSVM or SegmentSSVM for target={self.target!r} (target='nodes' supports "
+            f"{WITH_DISTRIBUTION})"
         )
 
     @reads_one_fit

@@ -23,7 +23,7 @@ from sstruct._estimators.core.fitted_state import (
     check_parameters,
     reads_one_fit,
 )
-from sstruct._estimators.core.meta_estimator import MetaSSVM, inner_estimator
+from sstruct._estimators.core.meta_estimator import MetaSSVM, inner_estimator, search_hint
 from sstruct._estimators.path.folds import (
     as_rows,
     check_splits,
@@ -33,6 +33,12 @@ from sstruct._estimators.path.folds import (
 )
 from sstruct._input.ragged import check_target, sliceable_weights
 from sstruct._input.threads import check_n_jobs
+
+# The estimators whose structure has the attribute `has_distribution`, for errors.
+WITH_DISTRIBUTION = (
+    "one of ChainSSVM, SegmentSSVM, GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM, MulticlassSSVM, "
+    "MultilabelSSVM and TreeSSVM"
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,7 +78,10 @@ class HeldOutMetaEstimator(MetaSSVM):
             raise TypeError(f"estimator must be {self._supported()}, found a Pipeline; {advice}")
         if not self._is_supported(estimator):
             kind = ValueError if isinstance(estimator, BaseEstimator) else TypeError
-            raise kind(f"estimator must be {self._supported()}, found {shortened(estimator)}")
+            raise kind(
+                f"estimator must be {self._supported()}, found {shortened(estimator)}"
+                f"{search_hint(estimator)}"
+            )
         if estimator is not self.estimator:
             estimator._fitted()
         elif estimator._structure().solver_option("checkpoint") is not None:

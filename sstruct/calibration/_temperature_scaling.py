@@ -25,13 +25,8 @@ from sstruct._estimators.core.fitted_state import (
 from sstruct._estimators.core.meta_estimator import inner_estimator
 from sstruct._estimators.core.missing_methods import AvailableIf
 from sstruct._input.label_schemes import LabelCodes, spans_in
-from sstruct.calibration._held_out import HeldOutPredictor
+from sstruct.calibration._held_out import WITH_DISTRIBUTION, HeldOutPredictor
 from sstruct.spans import Scheme
-
-SUPPORTED = (
-    "one of ChainSSVM, SegmentSSVM, GraphCRFSSVM, GridCRFSSVM, TypedGraphCRFSSVM, MulticlassSSVM, "
-    "MultilabelSSVM and TreeSSVM"
-)
 
 
 def _has_exact_sums(calibrated):
@@ -229,7 +224,7 @@ class CalibratedSSVM(HeldOutPredictor):
         return isinstance(estimator, BaseSSVM) and estimator._structure_class.has_distribution
 
     def _supported(self):
-        return SUPPORTED
+        return WITH_DISTRIBUTION
 
     @reads_one_fit
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold
 
 from sstruct import ChainSSVM, LatentSSVM, PathCV, StructuredSVM
 from sstruct._input.ragged import NoNodesError
@@ -288,6 +288,11 @@ def test_damaged_states(data, model):
         (StructuredSVM(None), ValueError, "must be one of ChainSSVM, .* found StructuredSVM"),
         (LatentSSVM(chain()), ValueError, "must be one of ChainSSVM"),
         (PathCV(chain()), ValueError, "must be one of ChainSSVM"),
+        (
+            FrozenEstimator(GridSearchCV(chain(), {"lam": [0.1]})),
+            ValueError,
+            "fit the GridSearchCV first, and pass its best_estimator_",
+        ),
         (FrozenEstimator(StructuredSVM(None)), ValueError, "must be one of ChainSSVM"),
         (ChainSSVM, TypeError, "must be one of ChainSSVM"),
     ],

@@ -10,7 +10,15 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    LatentSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    PathCV,
+    TreeSSVM,
+)
 from sstruct.preprocessing import PerNode
 from sstruct.solvers import MPBCFW
 from tests.latent.test_latent import chain, quietly
@@ -120,6 +128,7 @@ def test_damaged_files_are_refused(data, name, value, message):
     [
         (LatentSSVM(None), TypeError, "estimator must be an estimator of this package, found None"),
         (LatentSSVM(ChainSSVM), TypeError, "estimator must be an estimator"),
+        (LatentSSVM(PathCV(chain())), TypeError, "fit the PathCV first, and pass its best_estim"),
         (LatentSSVM(MulticlassSSVM()), TypeError, "no hidden labels for MulticlassSSVM"),
         (
             LatentSSVM(chain(), states_per_label=0),

@@ -7,12 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
 
 import sstruct._solvers.path.path_solver
 from sstruct import (
     ChainSSVM,
     GraphCRFSSVM,
     GridCRFSSVM,
+    LatentSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
     RegularizationPath,
@@ -422,6 +424,11 @@ def test_parameters_are_checked(rng, keywords):
 def test_other_objects_are_refused(rng):
     with pytest.raises(TypeError, match="expected an estimator of this package"):
         ssvm_path("chain", [], [])
+    message = r"LatentSSVM is not supported by paths.*GridSearchCV\(LatentSSVM\(.*estimator__lam"
+    with pytest.raises(TypeError, match=message):
+        ssvm_path(LatentSSVM(ChainSSVM()), [], [])
+    with pytest.raises(TypeError, match="fit the GridSearchCV first, and pass its best_estimator_"):
+        ssvm_path(GridSearchCV(ChainSSVM(), {"lam": [0.1]}), [], [])
 
 
 def test_early_ends_keep_the_guarantee(rng):

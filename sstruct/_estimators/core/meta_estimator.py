@@ -36,6 +36,14 @@ def if_fitted_has(name):
     return available_if(check)
 
 
+def search_hint(value):
+    """Return advice for errors if a search, such as GridSearchCV, is passed as an estimator."""
+    # `refit` is a parameter of PathCV and of all searches of scikit-learn.
+    if isinstance(value, type) or not hasattr(value, "refit"):
+        return ""
+    return f"; fit the {type(value).__name__} first, and pass its best_estimator_"
+
+
 class MetaSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     """Base class of estimators whose parameter `estimator` is an estimator of this package."""
 

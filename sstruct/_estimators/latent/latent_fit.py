@@ -14,7 +14,7 @@ from sstruct._checks.shown import shortened
 from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit_warnings import warn_of_empty
-from sstruct._estimators.core.meta_estimator import MetaSSVM
+from sstruct._estimators.core.meta_estimator import MetaSSVM, search_hint
 from sstruct._estimators.core.preparation import check_given, check_not_set
 from sstruct._estimators.core.training import Samples
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex, row_of_history
@@ -62,10 +62,12 @@ class LatentFit:
     def check(self):
         """Raise if a parameter is invalid."""
         if not isinstance(self.estimator, BaseSSVM):
-            hint = "; put LatentSSVM at the end of the pipeline"
+            hint = search_hint(self.estimator)
+            if isinstance(self.estimator, Pipeline):
+                hint = "; put LatentSSVM at the end of the pipeline"
             raise TypeError(
                 "estimator must be an estimator of this package, found "
-                f"{shortened(self.estimator)}{hint * isinstance(self.estimator, Pipeline)}"
+                f"{shortened(self.estimator)}{hint}"
             )
         check_values(vars(self), VALID_VALUES)
         structure = self.estimator._structure()

@@ -13,6 +13,7 @@ from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fit import chosen_options, fitted_attributes
 from sstruct._estimators.core.fit_warnings import scale_warning
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
+from sstruct._estimators.core.meta_estimator import MetaSSVM, search_hint
 from sstruct._estimators.core.preparation import check_not_set, prepare_training
 from sstruct._estimators.core.training import Quality, Samples
 from sstruct._estimators.path.compact_rows import CompactRows
@@ -38,6 +39,20 @@ COLUMNS = (
 )
 
 
+def _not_supported(estimator):
+    """Return the error for an object that is not an estimator with a path."""
+    found, hint = shortened(estimator), search_hint(estimator)
+    if isinstance(estimator, MetaSSVM) and not hint:
+        name = type(estimator).__name__
+        return (
+            f"{name} is not supported by paths over lam, found {found}; use GridSearchCV("
+            f"{name}(...), {{'estimator__lam': [...]}})"
+        )
+    if isinstance(estimator, Pipeline):
+        hint = "; put PathCV at the end of the pipeline"
+    return f"expected an estimator of this package, found {found}{hint}"
+
+
 class Sweep:
     """The packed data of an estimator, and solvers for them.
 
@@ -49,10 +64,7 @@ class Sweep:
 
     def __init__(self, estimator, X, y, sample_weight):
         if not isinstance(estimator, BaseSSVM):
-            hint = "; put PathCV at the end of the pipeline" * isinstance(estimator, Pipeline)
-            raise TypeError(
-                f"expected an estimator of this package, found {shortened(estimator)}{hint}"
-            )
+            raise TypeError(_not_supported(estimator))
         structure = estimator._structure()
         chosen = structure.chosen_solver
         if chosen.name == "auto":
