@@ -118,6 +118,12 @@ def label_matrix(y, n_rows, n_labels=None):
         else:
             wrong = ~np.isin(array, (0, 1))
         if wrong.any():
+            if array.dtype.kind in "if" and (np.abs(array) == 1).all():
+                raise ValueError(
+                    "Unknown label type: all entries of y are -1 or 1, expected 0 or 1. If -1 "
+                    "means that a sample does not have the label, use y > 0; if it means unknown, "
+                    f"{LATENT[0].lower()}{LATENT[1:]}"
+                )
             row, k = np.argwhere(wrong)[0]
             _raise_not_binary(row, k, array[row, k])
         Y = sparse.csr_matrix(array.astype(bool))

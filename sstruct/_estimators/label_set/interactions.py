@@ -54,8 +54,10 @@ def is_learned(edges, K):
 
 
 def is_hierarchy(edges):
-    """Whether the parameter is an array of parents."""
-    return edges is not None and not isinstance(edges, str) and np.ndim(edges) == 1
+    """Whether the parameter is an array of parents; an empty list is a list of no pairs."""
+    if edges is None or isinstance(edges, str):
+        return False
+    return np.ndim(edges) == 1 and len(edges) > 0
 
 
 def interactions(edges, Y, weights, known=None):
@@ -71,7 +73,7 @@ def interactions(edges, Y, weights, known=None):
         Whether it is known if a sample has a label. If None, all are known.
     """
     K, none = Y.shape[1], np.empty((0, 2), dtype=np.int32)
-    if edges is None:
+    if edges is None or len(edges) == 0:
         return none, None
     if is_hierarchy(edges):
         parents = np.ascontiguousarray(edges, dtype=np.int64)
@@ -82,7 +84,22 @@ def interactions(edges, Y, weights, known=None):
         learned = is_learned(edges, K)
         pairs = tree(Y, weights, known) if learned else np.column_stack(np.triu_indices(K, 1))
         return ordered_edges(pairs, K), None
+    _check_pairs(np.asarray(edges).tolist(), K)
     return ordered_edges(edges, K), None
+
+
+def _check_pairs(edges, K):
+    """Raise ValueError unless edges are different pairs of K labels."""
+    first = {}
+    for e, pair in enumerate(map(tuple, edges)):
+        u, v = pair
+        if not (0 <= u < K and 0 <= v < K):
+            raise ValueError(f"edges[{e}] is {pair}, expected labels 0 to {K - 1}")
+        if u == v:
+            raise ValueError(f"edges[{e}] is {pair}, expected two different labels")
+        same = first.setdefault(frozenset(pair), e)
+        if same != e:
+            raise ValueError(f"edges[{e}] is {pair}, the pair of edges[{same}]; remove one of them")
 
 
 def mutual_information(Y, weights, known=None):

@@ -384,9 +384,11 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"y": [["a", "b"], ["b", "c"]] * 12}, r"y\[0, 0\] is 'a'.*MultiLabelBinarizer\(\)"),
         ({"y": np.arange(24) % 3, "edges": PARENTS}, "a hierarchy requires sets of labels"),
         ({"edges": "all"}, "edges must be"),
-        ({"edges": [[0, 4]]}, "out of range: 4 nodes"),
-        ({"edges": [[1, 1]]}, "self-loop"),
-        ({"edges": [[0, 1], [1, 0]]}, "joins the same nodes"),
+        ({"y": [[-1, 1, 1, -1]] * 24}, "all entries of y are -1 or 1.*, use y > 0"),
+        ({"y": [[0, 1, 1, -1]] * 24}, r"y\[0, 3\] is -1, expected 0 or 1.*Use LatentSSVM"),
+        ({"edges": [[0, 4]]}, r"edges\[0\] is \(0, 4\), expected labels 0 to 3"),
+        ({"edges": [[1, 1]]}, r"edges\[0\] is \(1, 1\), expected two different labels"),
+        ({"edges": [[0, 1], [1, 0]]}, r"edges\[1\] is \(1, 0\), the pair of edges\[0\]; r"),
         ({"edges": [[0, 1, 2]]}, r"found shape \(1, 3\)"),
         ({"edges": [-1, 0]}, "2 parents for 4 labels"),
         ({"edges": [1, 2, 0, -1]}, r"cycle: \[0, 1, 2\] are not connected"),
@@ -424,6 +426,16 @@ def test_bad_input_is_refused_and_leaves_no_trace(rng, change, message):
     with pytest.raises((ValueError, TypeError), match=message):
         model.fit(**data)
     assert vars(model) == before
+
+
+def test_an_empty_list_of_edges_means_no_edges(rng):
+    X, Y = make(rng)
+    expected = MultilabelSSVM(edges=None, lam=0.1, random_state=0).fit(X, Y)
+    for edges in ([], np.empty((0, 2), dtype=int)):
+        model = MultilabelSSVM(edges=edges, lam=0.1, random_state=0).fit(X, Y)
+        assert model.inference_ == expected.inference_
+        np.testing.assert_array_equal(model.w_, expected.w_)
+        np.testing.assert_array_equal(model.predict(X), expected.predict(X))
 
 
 def half_integral(X, Y, edges, pairwise, bias=True):
