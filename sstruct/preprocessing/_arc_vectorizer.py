@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any
 
@@ -363,7 +363,9 @@ def _checked(X):
     for i, sentence in enumerate(listed(items_of(X), "X", "a list of sentences")):
         tokens = []
         for t, token in enumerate(listed(items_of(sentence), f"X[{i}]", "a list of tokens")):
-            pair = list(token) if is_sized(token) and not isinstance(token, str | bytes) else []
+            # Not the keys of a dict, nor a set, which has no order.
+            is_pair = is_sized(token) and not isinstance(token, str | bytes | Mapping | Set)
+            pair = list(token) if is_pair else []
             if len(pair) != 2 or not all(isinstance(part, str) for part in pair):
                 raise TypeError(
                     f"X[{i}][{t}] must be a pair (word, tag) of str, found {shortened(token)}"

@@ -143,6 +143,8 @@ def test_learns_with_an_estimator():
         ([["ab"]], None, {}, r"X\[0\]\[0\] must be a pair \(word, tag\) of str, found 'ab'"),
         ([[("a", 1)]], None, {}, r"X\[0\]\[0\] must be a pair"),
         ([[("a", "b", "c")]], None, {}, r"X\[0\]\[0\] must be a pair"),
+        ([[{"form": "a", "upos": "b"}]], None, {}, r"X\[0\]\[0\] must be a pair"),
+        ([[{"a", "b"}]], None, {}, r"X\[0\]\[0\] must be a pair"),
         ([3], None, {}, r"X\[0\]"),
         ([[("a", "b")]], [[0], [0]], {}, "X has 1 samples but y has 2"),
         ([[("a", "b")]], [[1]], {}, r"y\[0\] has the head 1 of token 1"),
