@@ -1,4 +1,4 @@
-"""Weights for several receivers, each of which is sent only the changes since its last update."""
+"""Weights for several receivers, which receive only the changes since their last updates."""
 
 import numpy as np
 

@@ -1,10 +1,11 @@
-"""Models as ONNX graphs: Viterbi as two Scan loops, forward and backward."""
+"""Write models as ONNX graphs; Viterbi decoding consists of a forward and a backward Scan."""
 
 import os
 
 import numpy as np
 
-# The first versions with all operators used here, so that older runtimes can load the files.
+# The versions of onnx 1.12, so that older runtimes can load the files. Since opset 18, the axes of
+# ReduceMax are an input.
 OPSET, IR_VERSION = 17, 8
 
 
@@ -76,7 +77,7 @@ class _Graph:
         return names[0] if n_outputs == 1 else names
 
     def codes(self, model):
-        """Return the output with the numbers of the labels."""
+        """Add nodes that compute the codes of the labels, and return the name of their output."""
         rows = "X"
         if model.center is not None:
             rows = self.add("Sub", rows, self.constant(model.center))
@@ -96,7 +97,10 @@ class _Graph:
         return getattr(self.onnx.TensorProto, name)
 
     def path(self, scores, model):
-        """Return the labels of the best path; ties: the lowest last label, then predecessor."""
+        """Add Viterbi decoding, and return the name of its output, the codes of the labels.
+
+        Ties are resolved in favor of the lowest last label, and then of the lowest predecessors.
+        """
         K = len(model.classes)
         start, end = (np.array(each, dtype=np.float64) for each in (model.start, model.end))
         if model.allowed_boundaries is not None:
@@ -125,7 +129,10 @@ class _Graph:
         return codes
 
     def _forward(self, edge):
-        """Return the step that extends the best paths by a node, without a transition at first."""
+        """Return the body of the forward Scan: the best scores of paths to each label of a node.
+
+        The first node has no transition.
+        """
         K, body = len(edge), _Graph(self.onnx, "forward_")
         column = body.add("Unsqueeze", "before", body.constant(np.array([1])))
         paths = body.add("Add", column, body.constant(edge))
@@ -139,7 +146,7 @@ class _Graph:
         )
 
     def _backward(self, K):
-        """Return the step from a label to its predecessor."""
+        """Return the body of the backward Scan, which replaces a label by its predecessor."""
         body = _Graph(self.onnx, "backward_")
         before = body.add("Gather", "origin", "label")
         label = body.add("Identity", "label")

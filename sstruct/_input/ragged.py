@@ -815,7 +815,7 @@ def labeled_nodes(structure, nodes, labels, sample_weight, completion=None):
             node_weights = None
     used = labeled & (weights > 0)[sample]
     if not used.any():
-        raise NoNodesError("y has no labeled node in a sample of positive weight", nodes.empty)
+        raise NoNodesError("y has no labeled node in any sample with positive weight", nodes.empty)
     classes = training_classes(structure.classes, labels, used, nodes.sample_of)
     codes = encode(labels, classes)
     if structure.classes is None and completion is None:

@@ -52,7 +52,7 @@ def mean_joint_distance(
     truth = pack_states(y_true, trees, ignore_label)
     weights = check_weights(sample_weight, len(trees))[:, np.newaxis] * (truth >= 0)
     if not weights.any():
-        raise NoNodesError("y_true has no annotated part in a sample of positive weight")
+        raise NoNodesError("y_true has no annotated part in any sample with positive weight")
     predicted = trees.places(pack_states(y_pred, trees, None))
     distance = np.linalg.norm(np.nan_to_num(trees.places(truth)) - predicted, axis=-1)
     return float(np.average(distance / trees.scale[:, np.newaxis], weights=weights))

@@ -61,7 +61,7 @@ ALIGNMENT_STATE = BASE_STATE.extended(
 
 
 class AlignmentStructure(MatchingStructure):
-    """Pairs of sequences with the parameters of an AlignmentSSVM."""
+    """The Structure of AlignmentSSVM."""
 
     state = ALIGNMENT_STATE
     valid_values = Structure.valid_values | {

@@ -43,7 +43,7 @@ AUTO_WINDOW = 200
 
 
 class ChainStructure(Windowed, NodeStructure):
-    """Sequences of nodes with the parameters of a ChainSSVM."""
+    """The Structure of ChainSSVM."""
 
     state = CHAIN_STATE
     solvers = CHAIN_SOLVERS

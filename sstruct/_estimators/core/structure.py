@@ -408,5 +408,5 @@ class Windowed:
 def weighted_accuracy(right, weights):
     """Return the weighted accuracy, given which labels are correct."""
     if not weights.any():
-        raise NoNodesError("y has no labeled node in a sample of positive weight")
+        raise NoNodesError("y has no labeled node in any sample with positive weight")
     return float(np.average(right, weights=weights))

@@ -18,7 +18,7 @@ from sstruct._problems.custom.oracle_calls import decoded, frozen, samples_of
 
 
 class CustomStructure(Structure):
-    """Samples of a user-defined structure, with the parameters of a StructuredSVM."""
+    """The Structure of StructuredSVM."""
 
     valid_values = Structure.valid_values | {
         "batch_size": Range(least=1, whole=True, other=("auto",))

@@ -57,7 +57,7 @@ DEPENDENCY_STATE = BASE_STATE.extended(
 
 
 class DependencyStructure(Structure):
-    """Sentences with the parameters of a DependencySSVM."""
+    """The Structure of DependencySSVM."""
 
     state = DEPENDENCY_STATE
     valid_values = Structure.valid_values | {
@@ -136,7 +136,9 @@ class DependencyStructure(Structure):
         trees = pack_trees(y, packed, self.labeled, self.ignore_label)
         weights = check_weights(sample_weight, len(packed))
         if not (np.repeat(weights, packed.n_tokens) * (trees.heads != UNKNOWN)).any():
-            raise NoNodesError("y has no token with a known head in a sample of positive weight")
+            raise NoNodesError(
+                "y has no token with a known head in any sample with positive weight"
+            )
         classes = trees.classes(weights > 0, packed)
         return classes, trees.codes(classes), weights
 

@@ -33,7 +33,7 @@ MODELS = PAIRWISE[1:]
 
 
 class GraphStructure(NodeStructure):
-    """Nodes of graphs with the parameters of a GraphCRFSSVM."""
+    """The Structure of GraphCRFSSVM."""
 
     state = GRAPH_STATE
     valid_values = Structure.valid_values | {

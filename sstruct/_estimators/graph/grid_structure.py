@@ -22,7 +22,7 @@ AUTO_TILE = 64**2
 
 
 class GridStructure(Windowed, GraphStructure):
-    """Pixels of images with the parameters of a GridCRFSSVM."""
+    """The Structure of GridCRFSSVM."""
 
     state = GRID_STATE
     one_sample = "images: one image is a list of one array (height, width, channels), [X]"

@@ -47,7 +47,7 @@ LOSSES = ("hamming", "hamming-count", "balanced")
 
 
 class TypedGraphStructure(Structure):
-    """Graphs with several types of nodes, with the parameters of a TypedGraphCRFSSVM."""
+    """The Structure of TypedGraphCRFSSVM."""
 
     state = TYPED_STATE
     valid_values = Structure.valid_values | {

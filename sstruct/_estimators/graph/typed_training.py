@@ -50,7 +50,7 @@ class LabeledTypedGraphs(LabeledGraphs):
             used[at] = ~is_label(own, structure.ignore_label) & (weights[sample[at]] > 0)
         if not used.any():
             empty = typed.graphs.nodes.empty
-            raise NoNodesError("y has no labeled node in a sample of positive weight", empty)
+            raise NoNodesError("y has no labeled node in any sample with positive weight", empty)
         codes, classes = np.full(len(types), -1, dtype=np.int32), []
         for t, own in enumerate(labels):
             at = np.flatnonzero(types == t)
@@ -127,7 +127,7 @@ class LabeledTypedGraphs(LabeledGraphs):
 def no_label_of(t):
     """Return the error message for a type of nodes without any label."""
     return (
-        f"y has no labeled node of type {t} in a sample of positive weight; pass its labels in "
+        f"y has no labeled node of type {t} in any sample with positive weight; pass its labels in "
         "classes"
     )
 

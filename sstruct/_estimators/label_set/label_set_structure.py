@@ -69,7 +69,7 @@ from sstruct._problems.label_set._multilabel import label_marginals
 
 
 class ClassStructure(NodeStructure):
-    """Rows with one label each, with the parameters of a MulticlassSSVM."""
+    """The Structure of MulticlassSSVM."""
 
     scaling = "{}"
     fits_partitions = samples_are_rows = has_distribution = True
@@ -114,7 +114,7 @@ class ClassStructure(NodeStructure):
 
 
 class LabelSetStructure(ClassStructure):
-    """Rows with sets of labels, or with one label each, with the parameters of a MultilabelSSVM."""
+    """The Structure of MultilabelSSVM."""
 
     state = LABEL_SET_STATE
     solvers = LABEL_SET_SOLVERS

@@ -1,4 +1,4 @@
-"""Valid fitted attributes of LatentSSVM."""
+"""Validation of the fitted attributes of LatentSSVM."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def rounds_agree(state):
 
 
 def states_agree(state):
-    """Raise Unexpected unless the classes of the estimator are n_states states of each label."""
+    """Raise Unexpected unless the classes of the estimator are `n_states` states per label."""
     classes, n_states = getattr(state["estimator_"], "classes_", None), state["_n_states"]
     if n_states == 1:
         return

@@ -73,7 +73,7 @@ def named_sample(i):
 
 
 class MatchingStructure(Structure):
-    """Rows and columns with the parameters of a MatchingSSVM."""
+    """The Structure of MatchingSSVM."""
 
     state = MATCHING_STATE
     valid_values = Structure.valid_values | {
@@ -93,7 +93,9 @@ class MatchingStructure(Structure):
         n_known = np.array([(own >= 0).sum() for own in packed.split(known)])
         used = (weights > 0) & (n_known > 0)
         if not used.any():
-            raise NoNodesError("y has no row with a known column in a sample of positive weight")
+            raise NoNodesError(
+                "y has no row with a known column in any sample with positive weight"
+            )
         weights = weights * used
         packed = self._prepared(packed, used)
         in_loss = known >= 0
@@ -204,7 +206,9 @@ class MatchingStructure(Structure):
     def score(self, model, samples, truth):
         codes, weights = truth
         if not weights.any():
-            raise NoNodesError("y has no row with a known column in a sample of positive weight")
+            raise NoNodesError(
+                "y has no row with a known column in any sample with positive weight"
+            )
         return float(np.average(self.decode(model, samples) == codes, weights=weights))
 
     def hidden(self, X, y, sample_weight):

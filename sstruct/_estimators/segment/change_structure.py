@@ -38,7 +38,7 @@ QUANTILES = (0, 0.1, 0.25, 0.5)
 
 
 class ChangePointStructure(Structure):
-    """Signals with change points, with the parameters of a ChangePointSSVM."""
+    """The Structure of ChangePointSSVM."""
 
     state = CHANGE_STATE
     valid_values = Structure.valid_values | {
@@ -114,7 +114,7 @@ class ChangePointStructure(Structure):
         _check_durations(changes, lengths, limits)
         used = (weights > 0) & (lengths > 0)
         if not used.any():
-            raise NoNodesError("X has no nodes in a sample of positive weight", nodes.empty)
+            raise NoNodesError("X has no nodes in any sample with positive weight", nodes.empty)
         bins = self.chosen_bins(annotated, lengths, weights * used, model)
         attributes = {
             "n_features_in_": nodes.n_features,

@@ -30,7 +30,7 @@ from sstruct._problems.segment.segment_arguments import SegmentModel, known_boun
 
 
 class SegmentStructure(ChainStructure):
-    """Sequences of segments with the parameters of a SegmentSSVM."""
+    """The Structure of SegmentSSVM."""
 
     state = SEGMENT_STATE
     solvers = SOLVERS

@@ -1,4 +1,4 @@
-"""TreeStructure: body parts that are connected by the edges of a tree."""
+"""TreeStructure: the Structure of TreeSSVM, for body parts connected by the edges of a tree."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 
 
 class TreeStructure(Structure):
-    """Parts of a tree with the parameters of a TreeSSVM."""
+    """The Structure of TreeSSVM."""
 
     state = TREE_STATE
     valid_values = Structure.valid_values | {"loss": ("distance", "hamming", "hamming-count")}
@@ -57,7 +57,7 @@ class TreeStructure(Structure):
         if completion is not None:
             in_loss = completion.in_loss[used]
         if not used.any():
-            raise NoNodesError("y has no annotated part in a sample of positive weight")
+            raise NoNodesError("y has no annotated part in any sample with positive weight")
         total = float(weights[used].sum())
         problem = trees.problem(
             parents,
@@ -76,14 +76,14 @@ class TreeStructure(Structure):
             1.0 if self.loss == "hamming-count" else total / (weights @ n_annotated),
             tree_model.fit_intercept,
         )
-        maps = trees.positions is None
+        has_score_maps = trees.positions is None
         return Training(
             problem,
             weights[used],
             total,
             trained,
             trees.data(known, used, parents),
-            Inference("distance transform" if maps else "max-sum"),
+            Inference("distance transform" if has_score_maps else "max-sum"),
             {
                 "n_features_in_": tree_model.n_features,
                 "n_types_": tree_model.n_types,
@@ -122,7 +122,7 @@ class TreeStructure(Structure):
         return pack_known_states(y_partial, samples, self.ignore_label)
 
     def max_marginals(self, model, trees):
-        """Return, for each part and state, the score of the best labeling with it."""
+        """Return, for each part and state, the best score of a labeling with this state."""
         return max_marginals(trees.problem(model.parents_, model._bias), model._w)
 
     def predict(self, model, X, y_partial=None):

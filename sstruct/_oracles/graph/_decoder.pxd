@@ -12,13 +12,13 @@ cdef class GraphDecoder:
     cdef readonly str method
     cdef readonly uint64_t random_state
     cdef int kind                       # index of the method in METHODS
-    cdef AlphaExpansion moves           # of "cut" and "expansion"
-    cdef PartialOptimality partial      # of "expansion"
-    cdef bint has_partial               # of "expansion"; may be set before each `decode`
-    cdef bint stops_early               # of "expansion", likewise: stop moves once they gain little
-    cdef ForestMoves trees              # of "expansion"
-    cdef SubGraph rest                  # of "expansion": all nodes but a hub
-    cdef Forest forest                  # of "max-sum"
+    cdef AlphaExpansion moves           # used by "cut" and "expansion"
+    cdef PartialOptimality partial      # used by "expansion"
+    cdef bint has_partial               # whether "expansion" uses `partial`; may change between calls
+    cdef bint stops_early               # whether "expansion" stops early if gains are small; likewise
+    cdef ForestMoves trees              # used by "expansion"
+    cdef SubGraph rest                  # all nodes except a hub, for "expansion"
+    cdef Forest forest                  # used by "max-sum"
     cdef readonly bint bounded          # whether answers are exact or have a bound
     cdef readonly bint is_constrained   # whether only some labelings are allowed
     cdef readonly bint may_be_hasty     # whether `is_hasty` has an effect

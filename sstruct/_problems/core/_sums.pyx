@@ -1,6 +1,7 @@
 # Design:
-# (a) The distribution p(y) = exp(scale * score(y)) / Z of all blocks of a problem, in threads.
-# (b) Each block has its own random numbers, and writes to its own entries of the results, so that they do
+# (a) The distribution of the labelings of a block is p(y) = exp(scale * score(y)) / Z. Blocks are processed
+#     by several threads.
+# (b) Each block has a separate random generator and separate entries of the results, which therefore do
 #     not depend on the number of threads.
 """Log partition functions, marginals and samples of all blocks."""
 
@@ -55,7 +56,7 @@ def sum_blocks(
     Parameters
     ----------
     problem : BlockProblem
-        With exact sums, and without labels.
+        A problem without labels, whose decoder computes exact sums.
     w : ndarray of shape (n_weights,)
     scale : float
         Factor of the scores, the inverse temperature.
@@ -72,8 +73,9 @@ def sum_blocks(
     -------
     log_partition : ndarray of shape (n_blocks,)
         -inf if no labeling agrees with the known labels; the other results of such a block are undefined.
-    result : None, or as requested
-        Marginals, concatenated over blocks; or codes, concatenated over blocks, of n_draws labelings each.
+    result : ndarray or None
+        The marginals of all blocks, concatenated, if `marginals` is true; otherwise the codes of `n_draws`
+        labelings of each block, concatenated; or None if `n_draws` is None.
     """
     problem._check_weights(w)
     if problem.has_labels:

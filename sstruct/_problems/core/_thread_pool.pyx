@@ -3,13 +3,12 @@
 #     depends only on its ticket and is written to the entry of the ticket, so that results do not depend
 #     on the assignment or the number of threads.
 # (b) Threads live from `open` to `close`, for one pass, or for all passes of a `with` block. They are
-#     Python threads, so that a task may raise.
-#     The caller processes tickets too, and checks for signals. With one thread all this is a plain loop.
-#     If a pass ends early, the tasks of other threads end too at their next check (`_interruption`).
-#     The memory that tasks use belongs to the caller and is freed after the pass. `close` therefore
-#     waits until all threads have left, and signals do not interrupt this wait, unlike
-#     `threading.Thread.join`.
-# (c) No OpenMP: its runtimes do not survive a fork of the process, which joblib may do.
+#     Python threads, so that a task may raise. The caller processes tickets too, and checks for
+#     signals. With one thread, it only executes a loop. If a pass ends early, the tasks of other
+#     threads also end, at their next check (`_interruption`). The memory that tasks use belongs to the
+#     caller and is freed after the pass. `close` therefore waits until all threads have finished, and
+#     signals do not interrupt this wait, unlike `threading.Thread.join`.
+# (c) OpenMP is not used: its runtimes do not support a fork of the process, which joblib may make.
 """Threads that share the oracle calls of a problem."""
 
 from _thread import start_new_thread
@@ -27,8 +26,8 @@ cdef extern from "sstruct/_kernels/threads.h":
     void sstruct_wait(int64_t turn) noexcept nogil
     void sstruct_rest(int64_t turn) noexcept nogil
 
-# Waits for another task are counted from SHORT_WAIT turns on. They yield the processor HASTE times as soon
-# as waits for tickets, since the other task may have no processor.
+# `wait` measures its duration from SHORT_WAIT turns on. It yields the processor after 1 / HASTE of the turns
+# of a wait for tickets, since the task that it waits for may have no processor.
 cdef int64_t SHORT_WAIT = 32, HASTE = 8
 
 
@@ -83,7 +82,7 @@ cdef class ThreadPool:
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1:
         """Start the threads, which wait for `run`; `close` must always be called afterwards.
 
-        most : largest number of tickets of a run; no more threads are started than that
+        most : maximum number of tickets of a run, and therefore of threads
         """
         self.task, self.context = task, context
         if self.n_started == 0:
@@ -122,7 +121,7 @@ cdef class ThreadPool:
         return -1
 
     cdef int process_tickets(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil:
-        """Process tickets between `open` and `close`, in a thread."""
+        """Process tickets until the pool is closed; the loop of a started thread."""
         cdef int64_t turn = 0
         cdef Py_ssize_t ticket
         while not sstruct_load(&self.closed):

@@ -45,7 +45,7 @@ STEP = 1.0
 
 
 class Coupled(FrankWolfeFit):
-    """Frank-Wolfe over windows, with multipliers on the nodes that they share.
+    """Frank-Wolfe solver for windows, with multipliers on the nodes that they share.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class Coupled(FrankWolfeFit):
         super().__init__(
             replace(setup, problem=coupled, options=options, bounds=bounds, prior=prior)
         )
-        # lam * |d| * of_disagreement is half the difference of marginals times the cost of a wrong
-        # label.
-        self.of_disagreement = self.lam * shared.cost / (2 * scale)
+        # Multiplied by |d|, this is q_c u_c |p' - p| / 2: half the difference of the marginals,
+        # times the weight of the block and the cost of a wrong label.
+        self.disagreement_scale = self.lam * shared.cost / (2 * scale)
 
     @property
     def n_model_weights(self):
@@ -100,10 +100,10 @@ class Coupled(FrankWolfeFit):
     def disagreement(self):
         """Distance between the marginals of copies and nodes, in units of the objective."""
         moved = np.abs(self._moved()).reshape(-1, self.problem.n_labels)
-        return float(self.of_disagreement @ moved.sum(axis=1))
+        return float(self.disagreement_scale @ moved.sum(axis=1))
 
     def _moved(self):
-        """Return the multipliers relative to the center, which are weights of the problem."""
+        """Return d = (m - mu) / size, the weights of the problem that determine the multipliers."""
         return self.state.live_w[self.n_model_weights :]
 
     def _iterate(self):

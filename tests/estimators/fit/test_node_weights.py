@@ -336,7 +336,7 @@ def test_where_nodes_have_no_weights(rng):
     images, masks = [np.zeros((2, 3, 1))], [np.array([[0, 1, 0], [1, 0, 1]])]
     with pytest.raises(ValueError, match=r"has shape \(6,\), expected \(2, 3\): a weight for each"):
         GridCRFSSVM().fit(images, masks, [np.ones(6)])
-    with pytest.raises(ValueError, match="no labeled node in a sample of positive weight"):
+    with pytest.raises(ValueError, match="no labeled node in any sample with positive weight"):
         GridCRFSSVM(ignore_label=1).fit(images, masks, [1.0 * masks[0]])
     rows, labels = rng.standard_normal((6, 2)), np.arange(6) % 2
     for model in (ChainSSVM(), MulticlassSSVM(), MultilabelSSVM()):

@@ -165,13 +165,13 @@ CASES = {
         {"ignore_label": "z"},
         {"y": [["z"] * len(x) for x in X]},
         ValueError,
-        "y has no labeled node in a sample of positive weight",
+        "y has no labeled node in any sample with positive weight",
     ),
     "labeled but of weight 0": (
         {"ignore_label": "z"},
         {"y": [*[["z"] * len(x) for x in X[:3]], Y[3]], "sample_weight": [1, 1, 1, 0]},
         ValueError,
-        "y has no labeled node in a sample of positive weight",
+        "y has no labeled node in any sample with positive weight",
     ),
 }
 for argument, values in ARGUMENTS.items():
