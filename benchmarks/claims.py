@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The papers' claims, judged by the CSV files in benchmarks/results.
+"""Compare the claims of the papers with the measurements in benchmarks/results.
 
     python benchmarks/claims.py [--check]
 
-Writes the table of the manual's page on the claims, doc/explanation/claims_table.inc; --check
-exits with 1 if the file differs from what the CSV files give. To measure a row again, run the
+Writes the table of the manual's page on the claims, doc/explanation/claims_table.inc. --check only
+checks whether the file agrees with the CSV files, and exits with 1 if not. To repeat a row, run the
 command in its last column, which replaces the rows of the CSV file, and then this script.
 """
 
@@ -39,18 +39,18 @@ class Finding:
 class Claim:
     text: str
     source: str
-    judge: Callable[[], Finding]
+    evaluate: Callable[[], Finding]
 
 
 CLAIMS = []
 
 
 def claim(text, source):
-    """Register a function that returns a Finding as the judge of a claim."""
+    """Register a function that compares a claim with the measurements and returns a Finding."""
 
-    def register(judge):
-        CLAIMS.append(Claim(text, source, judge))
-        return judge
+    def register(evaluate):
+        CLAIMS.append(Claim(text, source, evaluate))
+        return evaluate
 
     return register
 
@@ -75,13 +75,13 @@ def verdict(holds):
     return YES if holds == 1 else NO if holds == 0 else PART
 
 
-def shown(value):
-    """Return seconds or a ratio with three digits."""
+def format_number(value):
+    """Format seconds or a ratio with three significant digits, or without decimals."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def more(values):
-    """Return in how many comparisons a ratio is above 1, as text."""
+def above_one(values):
+    """Return the number of ratios above 1 as text, "k of n"."""
     return f"{sum(value > 1 for value in values)} of {len(values)}"
 
 
@@ -97,9 +97,9 @@ def never_more_calls():
     )
     plain = family.ratios(problems, SOLVER, "mp-bcfw", "bcfw", cache=False)
     text = (
-        f"more calls in {more(calls)} comparisons, at most {max(calls):.2f} times as many; without "
-        f"caching in {more(plain)}. More time in {more(seconds)}; median ratio of calls "
-        f"{median(calls):.2f}, of time {median(seconds):.2f}"
+        f"more calls in {above_one(calls)} comparisons, at most {max(calls):.2f} times as many; "
+        f"without caching in {above_one(plain)}. More time in {above_one(seconds)}; median ratio "
+        f"of calls {median(calls):.2f}, of time {median(seconds):.2f}"
     )
     return Finding(text, verdict(max(calls) <= 1), verdict(max(seconds) <= 1), table)
 
@@ -115,9 +115,9 @@ def faster_with_costly_oracles():
     mp, plain = (next(row for row in cuts if row["method"] == name) for name in ("mp-bcfw", "bcfw"))
     text = (
         f"OCR letters with calls of 1 ms, to a gap of {ours['gap']}: the default "
-        f"{shown(float(ours['seconds']))} s, BCFW {shown(float(theirs['seconds']))} s (computed "
-        f"from its calls). Horses, graph cuts, to 0.1: MP-BCFW as published {of_limit(mp)}, BCFW "
-        f"{of_limit(plain)}"
+        f"{format_number(float(ours['seconds']))} s, BCFW "
+        f"{format_number(float(theirs['seconds']))} s (computed from its calls). Horses, graph "
+        f"cuts, to 0.1: MP-BCFW as published {format_seconds(mp)}, BCFW {format_seconds(plain)}"
     )
     faster = float(ours["seconds"]) < float(theirs["seconds"])
     fewer = float(ours["calls_per_sample"]) < float(theirs["calls_per_sample"])
@@ -127,9 +127,9 @@ def faster_with_costly_oracles():
     return Finding(text, verdict(fewer), time, [ours, theirs, mp, plain])
 
 
-def of_limit(row):
+def format_seconds(row):
     """Return the seconds of a row of costly_oracles.csv as text."""
-    seconds = shown(float(row["seconds"]))
+    seconds = format_number(float(row["seconds"]))
     return f"{seconds} s" if row["how"] == "measured" else f"not in {seconds} s"
 
 
@@ -139,9 +139,9 @@ def faster_with_expansion():
     methods = {row["method"]: row for row in rows}
     plain, mp, ours = (methods[name] for name in ("bcfw", "mp-bcfw", "default"))
     text = (
-        f"made images of eight labels, lambda = 1/n, to a gap of 0.1 of the labelings found: BCFW "
-        f"{of_limit(plain)} (gap {plain['gap_at_end']} at the end), MP-BCFW as published "
-        f"{of_limit(mp)} ({mp['gap_at_end']}), the default {of_limit(ours)}"
+        f"generated images with eight labels, lambda = 1/n, to a gap of 0.1 for the labelings "
+        f"found: BCFW {format_seconds(plain)} (gap {plain['gap_at_end']} at the end), MP-BCFW as "
+        f"published {format_seconds(mp)} ({mp['gap_at_end']}), the default {format_seconds(ours)}"
     )
     reached = [bool(row["calls_per_sample"]) for row in (plain, mp)]
     ahead = reached[1] and (not reached[0] or float(mp["seconds"]) < float(plain["seconds"]))
@@ -202,9 +202,9 @@ def gap_sampling_pays():
         for unit in (CALLS, SECONDS)
     ]  # fmt: skip
     text = (
-        f"with gap sampling instead of permutations, BCFW: more calls in {more(single[0])} "
-        f"comparisons, more time in {more(single[1])}; MP-BCFW: {more(multi[0])} and "
-        f"{more(multi[1])}. Oracles are cheap here"
+        f"with gap sampling instead of permutations, BCFW: more calls in {above_one(single[0])} "
+        f"comparisons, more time in {above_one(single[1])}; MP-BCFW: {above_one(multi[0])} and "
+        f"{above_one(multi[1])}. These oracles are cheap"
     )
     shares = [sum(v < 1 for v in a + b) / len(a + b) for a, b in zip(single, multi)]
     return Finding(text, verdict(shares[0]), verdict(shares[1]), table)
@@ -244,7 +244,7 @@ def pairwise_at_large_lam():
     problems = family.group_by_problem(table)
     found = [family.gain_by_lam(problems, unit) for unit in (CALLS, SECONDS)]
     parts = [f"{name} {least:.2f} and {most:.2f}" for name, (least, most) in found[0].items()]
-    text = "the same ratio of calls at the least and the greatest lambda: " + ", ".join(parts)
+    text = "the same ratio of calls for the smallest and the largest lambda: " + ", ".join(parts)
     shares = [
         sum(most > least for least, most in gains.values()) / max(len(gains), 1) for gains in found
     ]
@@ -257,8 +257,9 @@ def caching():
     problems = family.group_by_problem(table)
     calls, seconds = (family.cache_ratios(problems, unit) for unit in (CALLS, SECONDS))
     text = (
-        f"more calls in {more(calls)} comparisons, median ratio {median(calls):.2f}; more time in "
-        f"{more(seconds)}, median ratio {median(seconds):.2f} (oracles are cheap here)"
+        f"more calls in {above_one(calls)} comparisons, median ratio {median(calls):.2f}; more "
+        f"time in {above_one(seconds)}, median ratio {median(seconds):.2f} (these oracles are "
+        f"cheap)"
     )
     shares = [sum(v <= 1 for v in values) / len(values) for values in (calls, seconds)]
     return Finding(text, verdict(shares[0]), verdict(shares[1]), table)
@@ -348,8 +349,8 @@ def gdmm_search():
         return f"{reached} s" if reached else f"not in {row['stopped_after']} s"
 
     text = (
-        f"made sequences of 300 labels, to 10 % above the best objective: {seconds(ours)}, with "
-        f"full searches {seconds(full)}"
+        f"generated sequences with 300 labels, to an objective 10 % above the best one: "
+        f"{seconds(ours)}, with full searches {seconds(full)}"
     )
     mine = number(ours["seconds_to_10"])
     theirs = number(full["seconds_to_10"]) or float(full["stopped_after"])
@@ -373,8 +374,8 @@ def gdmm_on_label_sets():
             won[key] = (ends["gdmm"] or 1e9) < (ends["mp-bcfw"] or 1e9)
     lost = [f"{key[0]} ({key[2]} labels, lambda {key[4]}/n)" for key in won if not won[key]]
     text = (
-        f"ahead at a gap of 0.01, or by the gap at the limit, in {sum(won.values())} of "
-        f"{len(won)} cases" + (f"; behind on {', '.join(lost)}" if lost else "")
+        f"first to a gap of 0.01, or with a smaller gap at the time limit, in {sum(won.values())} "
+        f"of {len(won)} cases" + (f"; slower on {', '.join(lost)}" if lost else "")
     )
     return Finding(text, NONE, verdict(sum(won.values()) / len(won)), rows)
 
@@ -395,12 +396,12 @@ def fwmap_against_trws():
     models = {n: m for n, m in map_methods().items() if {"trws", "fwmap", "fwmap-zero"} <= m.keys()}
 
     def count(method):
-        outcome = {"higher": 0, "level": 0, "lower": 0}
+        outcome = {"higher": 0, "equal": 0, "lower": 0}
         for rows in models.values():
             ours, theirs = (float(rows[name]["bound"]) for name in (method, "trws"))
             slack = 1e-5 * (1 + abs(theirs))
             key = (
-                "higher" if ours > theirs + slack else "lower" if ours < theirs - slack else "level"
+                "higher" if ours > theirs + slack else "lower" if ours < theirs - slack else "equal"
             )
             outcome[key] += 1
         return outcome
@@ -408,8 +409,8 @@ def fwmap_against_trws():
     started, zero = count("fwmap"), count("fwmap-zero")
     text = (
         f"{len(models)} models, at most six seconds each. Started by TRW-S: higher on "
-        f"{started['higher']}, level on {started['level']}, lower on {started['lower']}; "
-        f"started at zero: {zero['higher']}, {zero['level']} and {zero['lower']}"
+        f"{started['higher']}, equal on {started['equal']}, lower on {started['lower']}; "
+        f"started at zero: {zero['higher']}, {zero['equal']} and {zero['lower']}"
     )
     holds = 1 if zero["lower"] == 0 and zero["higher"] else 0.5
     used = [rows[name] for rows in models.values() for name in ("trws", "fwmap", "fwmap-zero")]
@@ -427,8 +428,8 @@ def tomography():
         if row["ahead_from"]
     ]
     text = (
-        f"higher bound at equal time in {sum(won)} of {len(won)} cases. It is ahead for good after "
-        f"this share of the time: {', '.join(late)}"
+        f"higher bound at equal time in {sum(won)} of {len(won)} cases. The bound remains higher "
+        f"from this fraction of the time on: {', '.join(late)}"
     )
     early = all(row["ahead_from"] and float(row["ahead_from"]) <= 0.1 for row in rows)
     return Finding(text, NONE, verdict(1 if all(won) and early else 0.5 * any(won)), rows)
@@ -452,8 +453,8 @@ def matching():
     )
     text = (
         f"``graph_matching`` finds the minimum in {least} of {len(known)} problems whose minimum "
-        f"is known; {open_gaps} of {len(models)} keep a gap. Its bound is at least that of TRW-S "
-        f"in {higher} of {len(models)}; other decompositions were not run"
+        f"is known; in {open_gaps} of {len(models)}, a gap remains. Its bound is at least that of "
+        f"TRW-S in {higher} of {len(models)}; other decompositions were not measured"
     )
     used = [rows[name] for rows in models.values() for name in ("matching", "trws")]
     return Finding(text, NONE, PART if higher else NO, used)
@@ -477,8 +478,8 @@ def fewer_queries():
             f"{float(bisecting['queries']):.1f} queries, {ratio:.1f} times the time"
         )
     text = (
-        f"angular and bisecting: {'; '.join(parts)}. Golden section, which stands for Sarawagi's "
-        "search, makes a number of queries that its stopping rule fixes, so it is not compared"
+        f"angular and bisecting: {'; '.join(parts)}. Golden section search, in place of Sarawagi's "
+        "search, makes a fixed number of queries and is not compared"
     )
     shares = [sum(values) / len(values) for values in (fewer, faster)]
     return Finding(text, verdict(shares[0]), verdict(shares[1]), used)
@@ -524,7 +525,7 @@ def slack_predicts_better():
         )
     text = (
         f"micro F1, slack and margin: {'; '.join(parts)}. The paper's largest gain is on "
-        "SWIKI-2011, which is not among our data"
+        "SWIKI-2011, which was not measured"
     )
     return Finding(text, f"{verdict(sum(better) / len(better))} (accuracy)", NONE, rows)
 
@@ -551,7 +552,7 @@ def slack_training():
 
     planes = min(seconds("cutting plane, angular"), seconds("cutting plane, bisecting"))
     if seconds("sstruct") < seconds("subgradient, angular"):
-        text += ". Our default is faster still"
+        text += ". The default solver of sstruct is faster than the subgradient method"
     return Finding(text, NONE, verdict(seconds("subgradient, angular") < planes), used)
 
 
@@ -581,7 +582,7 @@ def table():
     ]
     cells = [("Claim", "Measured", "In calls", "In time", "Script, commit, date")]
     for each in CLAIMS:
-        found = each.judge()
+        found = each.evaluate()
         text = f"{each.text} {each.source}"
         cells.append((text, found.measured, found.calls, found.time, sources(found.rows)))
     for row in cells:

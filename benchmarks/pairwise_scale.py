@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Held-out error against the size of pairwise features relative to node features.
+"""Measure the held-out error for several sizes of pairwise features relative to node features.
 
     python benchmarks/pairwise_scale.py [--data "OCR letters, large" ...] [--shares]
         [--seeds 1] [--output folder]
@@ -10,8 +10,8 @@ edges, biases) of size 1: the same model as with ``pairwise_scale=1 / s`` and un
 ``defaults_data.py`` with pairwise features, and some additional sets of chains, prints the error at
 each s divided by the error at s = 1, and CPU seconds. Rows are appended to pairwise_scale.csv in
 --output; existing rows are not measured again. With --shares, the size of pairwise features is a
-fraction of "norm": s is 1 / (share * norm). --seeds: number of random seeds, whose mean is
-reported. One thread. Needs SSTRUCT_DATA.
+fraction of "norm": s is 1 / (share * norm). Results are means over --seeds random seeds. Fits use
+one thread. Requires SSTRUCT_DATA.
 """
 
 import argparse
@@ -40,7 +40,7 @@ SHARES = (0.35, 0.5, 0.6, 0.7, 0.85, 1.0, 1.4)
 
 
 def ocr_folds(small):
-    """Return OCR letters, with fold 0 for training or for testing and the others for the rest."""
+    """Return OCR letters, trained on fold 0 and tested on the others if `small`, or vice versa."""
     bunch = fetch_ocr_letters()
     first, others = np.flatnonzero(bunch.fold == 0), np.flatnonzero(bunch.fold != 0)
     held_out = [(first, others) if small else (others, first)]
@@ -48,7 +48,7 @@ def ocr_folds(small):
 
 
 def many_labels(n_labels=200, n_tokens=12_000, n_features=40, length=20):
-    """Return chains whose labels have five likely successors each, for training and for testing."""
+    """Return chains in which each label has five likely successors."""
     rng = np.random.default_rng(0)
     successors = rng.integers(n_labels, size=(n_labels, 5))
     centers = rng.normal(size=(n_labels, n_features))
@@ -64,7 +64,7 @@ def many_labels(n_labels=200, n_tokens=12_000, n_features=40, length=20):
 
 
 def ewt_vectors(n_sentences=3000):
-    """Return universal tags, with word vectors of norm 4 as the only features."""
+    """Return sentences with universal tags; the only features are word vectors of norm 4."""
     with np.load(shared_file("word_vectors_256.npz")) as file:
         place = {word: i for i, word in enumerate(file["words"].tolist())}
         vectors = file["vectors"].astype(np.float32)
@@ -87,8 +87,9 @@ CHAINS = {
     "200 labels": many_labels,
     "EWT tags, vectors": ewt_vectors,
 }
-ALONE = ("iris", "wine", "breast", "digits", "USPS")  # no pairwise part
-UNSCALED = ("poses", "stick figures")  # places among their features
+# Sets that are excluded: without pairwise features, and with positions as features.
+WITHOUT_PAIRS = ("iris", "wine", "breast", "digits", "USPS")
+WITH_POSITIONS = ("poses", "stick figures")
 
 
 def scaled(X, s):
@@ -123,8 +124,8 @@ def measure(trial, X, n_seeds):
 
 
 def main():
-    sets = {name: make for name, make in SETS.items() if not name.startswith((*ALONE, *UNSCALED))}
-    sets |= CHAINS
+    excluded = (*WITHOUT_PAIRS, *WITH_POSITIONS)
+    sets = {name: make for name, make in SETS.items() if not name.startswith(excluded)} | CHAINS
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="*", choices=[*sets], default=[*sets])
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Train chunkers on word vectors: one classifier for all words, and chains of labels.
+"""Chunking with word vectors: LogisticRegression for single words, and ChainSSVM.
 
     python examples/embeddings.py VECTORS.npz [--sentences 3000]
 
-VECTORS.npz has the arrays ``words``, (n_words,), and ``vectors``, (n_words, n_features). The texts
-are those of CoNLL-2000, which `sstruct.datasets.fetch_conll2000` downloads. The manual explains
-the steps under "Embeddings of BERT and other encoders".
+VECTORS.npz contains the arrays ``words``, (n_words,), and ``vectors``, (n_words, n_features). The
+sentences are those of CoNLL-2000, which `sstruct.datasets.fetch_conll2000` downloads. The steps are
+explained in the manual, in "Embeddings of BERT and other encoders".
 """
 
 import argparse
@@ -21,7 +21,7 @@ from sstruct.metrics import chunk_f1_score
 
 
 class WordVectors:
-    """An encoder without context: each word has a fixed vector, unknown words have zeros."""
+    """An encoder without context: each word has a fixed vector, which is zero for unknown words."""
 
     def __init__(self, file, unit_norm=True):
         with np.load(file) as data:
@@ -31,7 +31,7 @@ class WordVectors:
         self.vectors = np.vstack([normalize(vectors) if unit_norm else vectors, zeros])
 
     def encode(self, sentences):
-        """Return the vectors of all words, and their number in each sentence."""
+        """Return the vectors of the words of each sentence as Sequences."""
         lengths = [len(sentence) for sentence in sentences]
         rows = [self.rows.get(word, -1) for sentence in sentences for word in sentence]
         return Sequences.from_lengths(self.vectors[rows], lengths)
