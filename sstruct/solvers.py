@@ -61,7 +61,7 @@ class BaseSolver(DocumentationLink, BaseEstimator, metaclass=ListedType):
         """Raise TypeError or ValueError if an option is out of range or has no effect."""
         check_values(vars(self), self._valid_values, f" of {type(self).__name__}")
 
-    def _refused_for_partitions(self):
+    def _unsupported_for_partitions(self):
         """Yield an option and advice for each option that partitions do not support."""
         return iter(())
 
@@ -176,7 +176,7 @@ class BlockCoordinate(StopsEarly):
             return "cache=False", "cache=True"
         return None, None
 
-    def _refused_for_partitions(self):
+    def _unsupported_for_partitions(self):
         for option, values in (
             ("sampling", ("auto", *EACH_ONCE)),
             ("cache", ("auto", False)),
@@ -351,10 +351,10 @@ class MPBCFW(BlockCoordinate):
             return reason, "max_approximate_passes to 2 or more"
         return super()._without_effect(option)
 
-    def _refused_for_partitions(self):
+    def _unsupported_for_partitions(self):
         if self.schedule != "work":
             yield "schedule", "use schedule='work'"
-        yield from super()._refused_for_partitions()
+        yield from super()._unsupported_for_partitions()
 
     def _options(self, problem):
         found = super()._options(problem)

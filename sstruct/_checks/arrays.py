@@ -414,7 +414,7 @@ def type_name(value):
     return type(value).__name__
 
 
-def check_listed(values, name, kind, shown=shortened, refused=(str, bytes, dict)):
+def check_listed(values, name, kind, shown=shortened, rejected=(str, bytes, dict)):
     """Raise TypeError unless values have a length, such as lists.
 
     Parameters
@@ -424,10 +424,10 @@ def check_listed(values, name, kind, shown=shortened, refused=(str, bytes, dict)
         Name and expected items in the message.
     shown : callable
         Returns the description of invalid values.
-    refused : tuple of types
+    rejected : tuple of types
         Types with a length that are invalid.
     """
-    if isinstance(values, refused) or not is_sized(values):
+    if isinstance(values, rejected) or not is_sized(values):
         raise TypeError(f"{name} must be a list of {kind}, found {shown(values)}")
 
 

@@ -34,7 +34,7 @@ def is_indicator(y):
     return array.shape[1] > 1 or (array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all())
 
 
-def refuse_label_lists(y):
+def reject_label_lists(y):
     """Raise an error with instructions if y contains lists or sets of labels."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if sparse.issparse(y) or not is_sized(y) or kind != "O" or isinstance(y, range | memoryview):

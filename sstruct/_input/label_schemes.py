@@ -34,7 +34,7 @@ class LabelCodes(dict):
             check_choice("scheme", scheme, tuple(LETTERS))
             self["O"] = 0
         else:
-            check_listed(background, "background", "labels", refused=(str, bytes))
+            check_listed(background, "background", "labels", rejected=(str, bytes))
         self.update(dict.fromkeys(ordered(background), 0))
 
     def __missing__(self, label):

@@ -26,8 +26,8 @@ from sstruct._estimators.core.fitted_state import (
     FittedState,
     Number,
     Of,
+    raise_unexpected,
     reads_one_fit,
-    refuse,
 )
 from sstruct._estimators.path.folds import n_samples_of
 from sstruct._input.label_schemes import LETTERS
@@ -52,7 +52,7 @@ def _check_scores(state):
     """Raise Unexpected unless the scores are sorted, without NaN."""
     scores = state["conformity_scores_"]
     if np.isnan(scores).any() or (scores[:-1] > scores[1:]).any():
-        refuse("conformity_scores_", scores, "ascending numbers")
+        raise_unexpected("conformity_scores_", scores, "ascending numbers")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -36,7 +36,7 @@ from sstruct._input.indicator import (
     check_label_names,
     is_indicator,
     label_matrix,
-    refuse_label_lists,
+    reject_label_lists,
 )
 from sstruct._input.ragged import check_weights
 from sstruct.calibration._held_out import HeldOutMetaEstimator
@@ -201,7 +201,7 @@ class TunedThresholdSSVM(ClassifierMixin, HeldOutMetaEstimator):
             rows have weight 0. The object remains unchanged.
         """
         self._check()
-        refuse_label_lists(y)
+        reject_label_lists(y)
         if not is_indicator(y):
             raise ValueError(
                 "Unknown label type: TunedThresholdSSVM requires sets of labels, an (n, K) array y "

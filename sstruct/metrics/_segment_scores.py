@@ -165,7 +165,7 @@ def _segments(y_true, y_pred, background, sample_weight, ignore_label):
 
     Segments are tuples (start, stop, label code), with frames counted over all sequences.
     """
-    check_listed(background, "background", "labels", refused=(str, bytes))
+    check_listed(background, "background", "labels", rejected=(str, bytes))
     y_true, true_splits = labels_and_splits(y_true, "y_true")
     y_pred, found_splits = labels_and_splits(y_pred, "y_pred")
     flat = FlatLabels(y_true, y_pred, sample_weight, ignore_label)

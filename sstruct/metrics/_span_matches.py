@@ -314,11 +314,11 @@ def error_of(true, found):
 
 def checked_tokens(tokens, offsets):
     """Return the tokens of all sequences as one list, after checking their numbers."""
-    check_listed(tokens, "tokens", "sequences", refused=(str, bytes))
+    check_listed(tokens, "tokens", "sequences", rejected=(str, bytes))
     if len(tokens) != len(offsets) - 1:
         raise ValueError(f"tokens has {len(tokens)} sequences, expected {len(offsets) - 1}")
     for i, words in enumerate(tokens):
-        check_listed(words, f"tokens[{i}]", "tokens", refused=(str, bytes))
+        check_listed(words, f"tokens[{i}]", "tokens", rejected=(str, bytes))
         if len(words) != offsets[i + 1] - offsets[i]:
             raise ValueError(
                 f"tokens[{i}] has {len(words)} tokens, expected {offsets[i + 1] - offsets[i]}"

@@ -242,5 +242,5 @@ class SpanDisplay:
 
 
 def _listed(values, name):
-    check_listed(values, name, "sequences", refused=(str, bytes))
+    check_listed(values, name, "sequences", rejected=(str, bytes))
     return list(values)

@@ -73,7 +73,7 @@ def hierarchical_labels(
         sets = real_array(sets, "Y")
     if sets.dtype.kind not in "biuf":
         raise TypeError(f"Y must contain 0 and 1, found dtype {sets.dtype}")
-    check_listed(names, "names", "strings", refused=str)
+    check_listed(names, "names", "strings", rejected=str)
     values = sets.data if is_sparse else sets
     wrong = (values != 0) & (values != 1)
     if wrong.any():

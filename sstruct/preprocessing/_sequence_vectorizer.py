@@ -29,8 +29,8 @@ from sstruct._estimators.core.fitted_state import (
     Field,
     FittedState,
     check_parameters,
+    raise_unexpected,
     reads_one_fit,
-    refuse,
 )
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import is_missing, object_array
@@ -67,7 +67,7 @@ class Vocabulary(Field):
         right = columns is not None and set(map(type, columns)) <= {int}
         right = right and columns == list(range(len(columns)))
         if not right or not all(isinstance(key, str) for key in value):
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +80,13 @@ class ColumnNames(Field):
     def check(self, value, name, sizes):
         right = type(value) is np.ndarray and value.ndim == 1 and value.dtype == object
         if not right or not all(isinstance(each, str) for each in value):
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
 
 
 def names_agree(state):
     """Check that the column names match the vocabulary."""
     if state["_column_names"].tolist() != list(state["vocabulary_"]):
-        refuse("_column_names", state["_column_names"], "the names in vocabulary_")
+        raise_unexpected("_column_names", state["_column_names"], "the names in vocabulary_")
 
 
 # No output wrapping, because set_output would try to make one data frame of ragged data.

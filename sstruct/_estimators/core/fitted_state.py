@@ -38,7 +38,7 @@ class Unexpected(Exception):
         super().__init__(f"{name} is {found}, expected {expected}")
 
 
-def refuse(name, value, expected):
+def raise_unexpected(name, value, expected):
     """Raise Unexpected for a part of a state, with a description of its value."""
     raise Unexpected(name, described(value), expected)
 
@@ -106,7 +106,7 @@ class Number(Field):
             right = self.least <= value <= self.most and abs(value) <= largest
             right = right and (value > 0 or not self.positive)
         if not right:
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         if self.size is not None:
             sizes[self.size] = int(value)
 
@@ -120,7 +120,7 @@ class Flag(Field):
 
     def check(self, value, name, sizes):
         if not isinstance(value, bool | np.bool_):
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +134,7 @@ class Text(Field):
 
     def check(self, value, name, sizes):
         if not isinstance(value, str) or (self.choices and value not in self.choices):
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +163,7 @@ class Array(Field):
     def check(self, value, name, sizes):
         check_array(value, name, self.expected())
         if value.dtype != self.dtype or not value.flags.c_contiguous:
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         check_shape(value, name, self.shape, sizes)
         if value.size == 0 or value.dtype == bool or self.any_float:
             return
@@ -189,19 +189,19 @@ class Labels(Field):
         check_array(value, name, self.expected())
         known = value.dtype.kind in "iubfUSO" and value.dtype.itemsize > 0
         if value.ndim != 1 or len(value) == 0 or not known:
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         check_shape(value, name, (self.size,), sizes)
         labels = value.tolist()
         if self.strings:
             if not all(isinstance(label, str) for label in labels):
-                refuse(name, value, self.expected())
+                raise_unexpected(name, value, self.expected())
             return
         try:
             distinct = len(set(labels)) == len(labels) and all(label == label for label in labels)
         except Exception:  # comparing objects from files may raise anything
             distinct = False
         if not distinct:
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +215,7 @@ class Each(Field):
 
     def check(self, value, name, sizes):
         if not isinstance(value, tuple) or not is_sized(value) or len(value) != len(self.of):
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         for k, each in enumerate(self.of):
             each.check_item({f"[{k}]": value[k]}, f"[{k}]", sizes, name)
 
@@ -234,9 +234,9 @@ class ListOf(Field):
     def check(self, value, name, sizes):
         listed = isinstance(value, list | tuple) and is_sized(value)
         if not listed or len(value) < self.least:
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         if self.size is not None and sizes.setdefault(self.size, len(value)) != len(value):
-            refuse(name, value, f"{sizes[self.size]} values")
+            raise_unexpected(name, value, f"{sizes[self.size]} values")
         for k, item in enumerate(value):
             self.of.check_item({f"[{k}]": item}, f"[{k}]", sizes, name)
 
@@ -252,7 +252,7 @@ class DictOf(Field):
 
     def check(self, value, name, sizes):
         if not isinstance(value, dict):
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         own = dict(sizes)
         for key, each in self.of.items():
             each.check_item({f"[{key!r}]": value.get(key)}, f"[{key!r}]", own, name)
@@ -267,12 +267,12 @@ class Columns(Field):
 
     def check(self, value, name, sizes):
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         rows = {}
         for key, column in value.items():
             check_array(column, f"{name}[{key!r}]", self.expected())
             if column.dtype.kind not in "iuf" or column.dtype.itemsize == 0:
-                refuse(f"{name}[{key!r}]", column, self.expected())
+                raise_unexpected(f"{name}[{key!r}]", column, self.expected())
             check_shape(column, f"{name}[{key!r}]", ("rows",), rows)
 
 
@@ -290,7 +290,7 @@ class Of(Field):
     def check(self, value, name, sizes):
         right = isinstance(value, self.type) and not isinstance(value, type)
         if not right or not all(callable(getattr(value, each, None)) for each in self.methods):
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         if isinstance(value, CheckedState) and value._is_fitted():
             value._check_state()
 
@@ -299,7 +299,7 @@ def check_array(value, name, expected):
     """Raise Unexpected unless a value is an ndarray or a memmap."""
     # Other subclasses are rejected: masked arrays and matrices have other indexing rules.
     if type(value) not in (np.ndarray, np.memmap):
-        refuse(name, value, expected)
+        raise_unexpected(name, value, expected)
 
 
 def check_shape(value, name, shape, sizes):

@@ -314,7 +314,7 @@ def _check_supports_partitions(structure):
     chosen = structure.chosen_solver
     if chosen.name not in ("auto", "mp-bcfw", "bcfw"):
         raise ValueError(f"solver={chosen.name!r} is not supported for {name}; use solver='auto'")
-    for option, advice in chosen._refused_for_partitions():
+    for option, advice in chosen._unsupported_for_partitions():
         raise ValueError(
             f"{option}={getattr(chosen, option)!r} of {type(chosen).__name__} is not supported for "
             f"{name}; {advice}"

@@ -10,7 +10,7 @@ from sstruct._estimators.core.fitted_state import (
     Number,
     Text,
     Unexpected,
-    refuse,
+    raise_unexpected,
 )
 from sstruct._estimators.graph.graph_samples import n_grid_features
 from sstruct._problems.graph.graph_arguments import PAIRWISE, WITH_FEATURES, graph_layout
@@ -35,9 +35,11 @@ def edges_agree(state):
     G, names = model["n_edge_features"], model.get("edge_names")
     if (G > 0) != (model["pairwise"] in WITH_FEATURES):
         expected = f"the value of a model with pairwise={model['pairwise']!r}"
-        refuse("_model['n_edge_features']", G, expected)
+        raise_unexpected("_model['n_edge_features']", G, expected)
     if names is not None and len(names) != G:
-        refuse("_model['edge_names']", names, f"None or a name for each of {G} edge features")
+        raise_unexpected(
+            "_model['edge_names']", names, f"None or a name for each of {G} edge features"
+        )
     if model["inference"] == "cut" and (K > 2 or not model["attractive"]):
         found = f"'cut' for {K} labels{'' if model['attractive'] else ' that may repel each other'}"
         raise Unexpected("_model['inference']", found, "two labels that attract each other")
@@ -47,10 +49,12 @@ def grid_agrees(state):
     """Raise Unexpected unless edge features match the grid."""
     model = state["_model"]
     if model["connectivity"] not in (4, 8):
-        refuse("_model['connectivity']", model["connectivity"], "4 or 8")
+        raise_unexpected("_model['connectivity']", model["connectivity"], "4 or 8")
     expected = n_grid_features(model["pairwise"], model["connectivity"])
     if model["pairwise"] in WITH_FEATURES and model["n_edge_features"] != expected:
-        refuse("_model['n_edge_features']", model["n_edge_features"], f"{expected} for grids")
+        raise_unexpected(
+            "_model['n_edge_features']", model["n_edge_features"], f"{expected} for grids"
+        )
 
 
 def layout_of_graphs(state):

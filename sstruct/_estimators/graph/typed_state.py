@@ -13,7 +13,7 @@ from sstruct._estimators.core.fitted_state import (
     Number,
     Text,
     Unexpected,
-    refuse,
+    raise_unexpected,
 )
 from sstruct._estimators.graph.typed_constraints import FIRST, KINDS, N_COLUMNS, SECOND
 from sstruct._problems.graph.typed_model import TypedModel
@@ -31,10 +31,10 @@ def types_agree(state):
     """Raise Unexpected unless each type has features and labels, and pairs are valid and sorted."""
     T, pairs = len(state["n_features_in_"]), state["_pairs"]
     if len(state["classes_"]) != T:
-        refuse("classes_", state["classes_"], f"the labels of {T} types")
+        raise_unexpected("classes_", state["classes_"], f"the labels of {T} types")
     names = [tuple(pair[:2]) for pair in pairs]
     if names != sorted(set(names)) or any(max(pair) >= T for pair in names):
-        refuse("_pairs", pairs, f"sorted pairs of types 0 to {T - 1} without duplicates")
+        raise_unexpected("_pairs", pairs, f"sorted pairs of types 0 to {T - 1} without duplicates")
 
 
 def constraints_agree(state):

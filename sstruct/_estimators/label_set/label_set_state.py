@@ -10,7 +10,7 @@ from sstruct._estimators.core.fitted_state import (
     Number,
     Text,
     Unexpected,
-    refuse,
+    raise_unexpected,
 )
 from sstruct._estimators.label_set.interactions import DECODERS, label_decoder
 from sstruct._oracles.tree._max_sum import parents_first
@@ -53,9 +53,9 @@ def model_agrees(state):
         if name not in model:
             raise Unexpected(f"_model[{name!r}]", "missing", "an array, or None")
     if model["K"] != K:
-        refuse("_model['K']", model["K"], f"{K}, the number of classes_")
+        raise_unexpected("_model['K']", model["K"], f"{K}, the number of classes_")
     if parents is not None and method != "tree":
-        refuse("_model['method']", method, "'tree' for a hierarchy")
+        raise_unexpected("_model['method']", method, "'tree' for a hierarchy")
     if constraints is not None and (parents is not None or constraints.shape[1] != K + 2):
         found = f"shape {constraints.shape}" if parents is None else "both constraints and parents"
         raise Unexpected("_model['constraints']", found, f"shape (n, {K + 2}), without parents")

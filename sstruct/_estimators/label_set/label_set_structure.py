@@ -57,7 +57,7 @@ from sstruct._input.indicator import (
     is_indicator,
     known_indicator,
     label_matrix,
-    refuse_label_lists,
+    reject_label_lists,
 )
 from sstruct._input.label_constraints import check_constraints_parameter, constraint_rows
 from sstruct._input.labels import find_classes, object_array
@@ -159,7 +159,7 @@ class LabelSetStructure(ClassStructure):
             )
 
     def train(self, X, y, sample_weight, completion=None, model=None):
-        refuse_label_lists(y)
+        reject_label_lists(y)
         rows = self.pack(X, model)
         if completion is not None or is_indicator(y):
             edges = None if model is None else model.edges_
@@ -300,7 +300,7 @@ class LabelSetStructure(ClassStructure):
         return self.output(model, rows, codes)
 
     def hidden(self, X, y, sample_weight):
-        refuse_label_lists(y)
+        reject_label_lists(y)
         rows = self.pack(X)
         weights = check_weights(sample_weight, len(rows))
         if not is_indicator(y):  # with one label per row, nothing is hidden
@@ -365,7 +365,7 @@ class LabelSetStructure(ClassStructure):
             raise ValueError(f"edges={self.edges!r} requires all labels in one place")
 
     def distinct_labels(self, y):
-        refuse_label_lists(y)
+        reject_label_lists(y)
         return None if is_indicator(y) else super().distinct_labels(y)
 
     def describe(self, attributes):

@@ -158,8 +158,8 @@ class LatentFit:
         for start in range(int(self.n_init)):
             model = clone(template)
             codes = self._first_codes(model, latent, start > 0, random)
-            refuses = "the completion by init is invalid for estimator"
-            with nullcontext() if self.init is None else errors_of(refuses):
+            message = "the completion by init is invalid for estimator"
+            with nullcontext() if self.init is None else errors_of(message):
                 training = latent.training(model, codes)
             found = concave_convex(model, latent, codes, training)
             if best is None or found.objective < best.objective:

@@ -10,7 +10,7 @@ from sstruct._estimators.core.fitted_state import (
     Number,
     Of,
     Unexpected,
-    refuse,
+    raise_unexpected,
 )
 from sstruct._estimators.latent.rounds import COLUMNS
 
@@ -20,7 +20,9 @@ def rounds_agree(state):
     for name in COLUMNS:
         column = state["history_"].get(name)
         if column is None or len(column) != state["n_rounds_"]:
-            refuse(f"history_[{name!r}]", column, f"a column of {state['n_rounds_']} numbers")
+            raise_unexpected(
+                f"history_[{name!r}]", column, f"a column of {state['n_rounds_']} numbers"
+            )
 
 
 def states_agree(state):
@@ -29,7 +31,7 @@ def states_agree(state):
     if n_states == 1:
         return
     if classes is None or len(classes) % n_states:
-        refuse("estimator_.classes_", classes, f"{n_states} states for each label")
+        raise_unexpected("estimator_.classes_", classes, f"{n_states} states for each label")
     for k, pair in enumerate(classes.tolist()):
         right = isinstance(pair, tuple) and len(pair) == 2 and pair[1] == k % n_states
         if not right or pair[0] != classes[k - k % n_states][0]:

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, refuse
+from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, raise_unexpected
 
 # Maximum number of differences between two whole rows, so that access to any row remains fast.
 WHOLE_EVERY = 32
@@ -25,14 +25,14 @@ class StoredRows(Field):
         # Subclasses are rejected, since their length may differ from their content.
         right = type(value) is list and not (value and isinstance(value[0], tuple))
         if not right:
-            refuse(name, value, self.expected())
+            raise_unexpected(name, value, self.expected())
         for k, row in enumerate(value):
             if isinstance(row, tuple):
                 right = len(row) == 2 and _are_changes(*row, len(value[0]))
             else:
                 right = _is_vector(row, np.float64) and row.shape == value[0].shape
             if not right:
-                refuse(f"{name}[{k}]", row, self.expected())
+                raise_unexpected(f"{name}[{k}]", row, self.expected())
 
 
 def _is_vector(value, *dtypes):
@@ -54,7 +54,7 @@ def last_is_kept(state):
         last is None if not rows else _is_vector(last, np.float64) and last.shape == rows[0].shape
     )
     if not right:
-        refuse("_last", last, f"the last of {len(rows)} rows")
+        raise_unexpected("_last", last, f"the last of {len(rows)} rows")
 
 
 class CompactRows(CheckedState):

@@ -18,7 +18,7 @@ from sstruct._estimators.core.fitted_state import (
     Text,
     Unexpected,
     check_names,
-    refuse,
+    raise_unexpected,
 )
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._solvers.core.status import Status
@@ -37,7 +37,7 @@ def rows_agree(state):
     for name in NEEDED if J else ():
         column = history.get(name)
         if column is None or len(column) != J or not np.isfinite(column).all():
-            refuse(f"history_[{name!r}]", column, f"a column of {J} finite numbers")
+            raise_unexpected(f"history_[{name!r}]", column, f"a column of {J} finite numbers")
     if J and not np.array_equal(history["lam"], lams):
         raise Unexpected("history_['lam']", "different from lams_", "the same values")
 
@@ -52,7 +52,7 @@ def model_agrees(state):
         raise Unexpected("_prior", f"of {len(prior)} weights", f"{width}, as each of ws_")
     # Rows are stored without padding, which increases their length at most fourfold.
     if not width <= n <= 4 * width:
-        refuse("_n_weights", n, f"{width} to {4 * width}, for rows of {width}")
+        raise_unexpected("_n_weights", n, f"{width} to {4 * width}, for rows of {width}")
     check_names(template, vars(template) | state["_attributes"])
     known = {name: value for name, value in state["_attributes"].items() if value is not None}
     made = {**SOLVED, **known, "_w": np.zeros(n)}
@@ -102,18 +102,22 @@ def folds_agree(state):
         if not len(fold["lams"]) or (np.diff(fold["lams"]) > 0).any():
             raise Unexpected(f"_folds[{k}]['lams']", "not decreasing", "decreasing values")
     if state["n_splits_"] != len(state["_folds"]):
-        refuse("n_splits_", state["n_splits_"], f"{len(state['_folds'])}, one for each of _folds")
+        raise_unexpected(
+            "n_splits_", state["n_splits_"], f"{len(state['_folds'])}, one for each of _folds"
+        )
     for name, column in state["cv_results_"].items():
         if not isinstance(column, list | np.ndarray) or getattr(column, "ndim", 1) != 1:
-            refuse(f"cv_results_[{name!r}]", column, "a column")
+            raise_unexpected(f"cv_results_[{name!r}]", column, "a column")
         if len(column) <= state["best_index_"]:
-            refuse("best_index_", state["best_index_"], f"a row of {name!r}, of {len(column)}")
+            raise_unexpected(
+                "best_index_", state["best_index_"], f"a row of {name!r}, of {len(column)}"
+            )
 
 
 def best_is_there(state):
     """Raise Unexpected if best_estimator_ is None; with refit=False it is missing."""
     if "best_estimator_" in state and state["best_estimator_"] is None:
-        refuse("best_estimator_", None, "a fitted estimator, or a missing attribute")
+        raise_unexpected("best_estimator_", None, "a fitted estimator, or a missing attribute")
 
 
 SEARCH_STATE = FittedState(
