@@ -101,7 +101,7 @@ endef
 # one requires equal rounding of two kernels, which -O1 changes; one measures memory, which the
 # sanitizer frees with a delay.
 ASAN_TESTS = kernels checks oracles problems solvers inference $(notdir $(wildcard tests/hostile)) \
-  $(patsubst %,estimators/%.py,input/test_bad_input input/test_compressed_doors custom/test_custom_hostile \
+  $(patsubst %,estimators/%.py,input/test_bad_input input/test_corrupt_matrices custom/test_custom_hostile \
     checkpoint/test_doctored_checkpoints state/test_fitted_state) \
   -k "not way_is_that_of_chains and not no_memory_behind"
 test-asan: INSTALLED = SSTRUCT_SANITIZE=address,undefined

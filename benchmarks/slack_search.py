@@ -38,7 +38,7 @@ from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct.datasets import fetch_rcv1_subset, fetch_yeast
 
 # Figures of the paper: success in percent of all searches, and queries.
@@ -84,7 +84,7 @@ class Sarawagi:
             nonlocal best, count
             count += 1
             code, *_ = problem.best_code(i, w, lam)
-            pair = doors.scores(problem, i, w, np.stack([code, truth]), 0.0)
+            pair = access.scores(problem, i, w, np.stack([code, truth]), 0.0)
             h, g = 1 + pair[0] - pair[1], problem.code_loss(i, code)
             if h > 0:
                 best = max(best, h * g)
@@ -134,13 +134,13 @@ def measure(problem, block_weight, lam, n_passes):
     tally = {name: [] for name in (*searches, "sarawagi")}
     for w in trajectory(SlackProblem(problem.fork(), "angular"), block_weight, lam, n_passes):
         for i in range(problem.n_blocks):
-            code, best, *_ = doors.search(exact, i, w)
-            xi = max(0.0, max(doors.scores(exact, i, w, np.array(known[i][-64:]))))
+            code, best, *_ = access.search(exact, i, w)
+            xi = max(0.0, max(access.scores(exact, i, w, np.array(known[i][-64:]))))
             least = xi + 1e-3 * largest[i]
             violates = best > least
             for name, search in searches.items():
                 begin = time.thread_time()
-                _, value, _, _, queries = doors.search(search, i, w)
+                _, value, _, _, queries = access.search(search, i, w)
                 spent = time.thread_time() - begin
                 tally[name].append((violates, value > least, queries, spent))
             begin = time.thread_time()

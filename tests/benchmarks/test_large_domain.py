@@ -23,11 +23,11 @@ def run(monkeypatch, tmp_path):
         large_domain.main()
         assert figure.read_bytes().startswith(b"\x89PNG")
 
-        def refuse(constant):
+        def fail(constant):
             raise AssertionError(f"{constant} is not JSON")
 
         text = (tmp_path / f"{name}.json").read_text()
-        return json.loads(text, parse_constant=refuse)["report"]
+        return json.loads(text, parse_constant=fail)["report"]
 
     return run
 

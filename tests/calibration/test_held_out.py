@@ -145,7 +145,7 @@ def test_invalid_parameters(kind, options, error, message):
 
 
 @kinds
-def test_pipelines_inside_are_refused(kind):
+def test_nested_pipelines_raise(kind):
     model = kind.make(make_pipeline(kind.inner()))
     with pytest.raises(TypeError, match=f"make {type(model).__name__} the last step"):
         model.fit(*kind.data())

@@ -372,7 +372,7 @@ def test_unknown_labels_are_summed_over():
     assert model.log_proba(X[:1], partly[:1]) == pytest.approx(logsumexp(total), rel=1e-10)
 
 
-def test_an_exact_model_refuses_what_is_not_exact():
+def test_exact_model_raises_for_cycles():
     model, X, _ = made("forests")
     rng = np.random.default_rng(0)
     loops, labels = cyclic(rng, 1, K=3)

@@ -92,7 +92,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("form, change, message", WRONG, ids=range(len(WRONG)))
-def test_wrong_ones_are_refused(form, change, message):
+def test_invalid_arrays(form, change, message):
     X = make(form)
     change(X)
     with pytest.raises((ValueError, TypeError), match=message):

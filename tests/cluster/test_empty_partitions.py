@@ -137,7 +137,7 @@ def test_a_fit_needs_a_labeled_node(client, kind):
         y = [np.full(len(labels), -1) for labels in y]
         X, y = without(X, range(6), []), without(y, range(6), [])
         for X_given, y_given in ((X, y), (partitions(X), partitions(y))):
-            with pytest.raises(ValueError, match="^y has no labeled node in any sample"):
+            with pytest.raises(ValueError, match=r"^y has no labeled node in any sample"):
                 clone(model).fit(X_given, y_given)
 
 

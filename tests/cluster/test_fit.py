@@ -356,7 +356,7 @@ def test_what_is_wrong_with_the_truths_is_found_first(client, rng):
         remote([*X[:5], X[5][:, :3], *X[6:]], y)
 
 
-def test_partitions_that_are_none_are_refused(client, rng):
+def test_invalid_partitions(client, rng):
     import dask.array
 
     X, y = make_choices(rng, n=8)

@@ -632,7 +632,7 @@ def test_a_warm_start_needs_its_partitions(client, data):
 
 
 @pytest.mark.parametrize("field", ["parts_alpha", "parts_rounds", "length_code", "parts_code"])
-def test_a_doctored_file_is_refused(client, data, tmp_path, field):
+def test_modified_file_raises(client, data, tmp_path, field):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
     model = ChainSSVM(**PARAMETERS, tol=1e-4, max_iter=2, solver=MPBCFW(checkpoint=file))
@@ -759,7 +759,7 @@ def test_errors_name_partition_and_sample(client, data):
     ],
     ids=str,
 )
-def test_what_needs_all_samples_is_refused_before_any_work(parameter):
+def test_unsupported_parameters_raise_before_the_fit(parameter):
     part = [dask.delayed([])]
     model = ChainSSVM(**{**PARAMETERS, **parameter})
     with pytest.raises(ValueError, match=r"\w+=.* is not supported for partitions"):

@@ -70,6 +70,6 @@ def test_features_tell_labels_apart():
         ({"noise": np.nan}, "noise must be finite"),
     ],
 )
-def test_bad_arguments_are_refused(argument, message):
+def test_invalid_arguments(argument, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make_large_domain_sequences(**argument)

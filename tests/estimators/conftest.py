@@ -1,4 +1,4 @@
-"""Graphs decoded by enumeration, and without completion of unknown labels."""
+"""Fixtures for tests of graph estimators."""
 
 import pytest
 
@@ -8,11 +8,11 @@ from sstruct._testing._graph_enumeration import graph_enumeration
 
 @pytest.fixture
 def enumerated(monkeypatch):
-    """Decoding by enumeration, whatever the model: every certificate is exact."""
+    """Decode all graphs by enumeration, so that every certificate is exact."""
     monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
 
 
 @pytest.fixture
 def without_completion(monkeypatch):
-    """Unknown nodes are all too far from known labels to be completed."""
+    """Do not complete unknown labels from known labels of other nodes."""
     monkeypatch.setattr(nearest_labels, "MOST_EDGES", 0)

@@ -10,7 +10,7 @@ from tests.hostile.judge import judge
 from tests.hostile.values import damaged
 
 # Returned by `attempt` if the call raised an error that is allowed.
-REFUSED = object()
+REJECTED = object()
 
 
 class Case:
@@ -61,15 +61,15 @@ class Case:
         return out
 
     def attempt(self, name, function, *args, **keywords):
-        """Call a function; return its result, or REFUSED if it raised an allowed error."""
+        """Call a function; return its result, or REJECTED if it raised an allowed error."""
         self.log.append(name)
         try:
             result = function(*args, **keywords)
         except Exception as error:
             judge(error)
-            self.log.append(f"  refused: {shown(error, 170)}")
-            self.counts["refused"] += 1
-            return REFUSED
+            self.log.append(f"  rejected: {shown(error, 170)}")
+            self.counts["rejected"] += 1
+            return REJECTED
         self.counts["accepted"] += 1
         return result
 

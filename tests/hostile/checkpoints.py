@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from sstruct.solvers import MPBCFW
-from tests.hostile.case import REFUSED
+from tests.hostile.case import REJECTED
 from tests.hostile.certificates import check_certificate
 from tests.hostile.files import damaged_arrays, damaged_bytes
 from tests.hostile.judge import same_attributes
@@ -65,7 +65,7 @@ def attack(case):
     model = TRAINED[name].estimator(**{**given, "solver": solver, "max_iter": most})
     before = dict(vars(model))
     case.log.append(f"{name} {given}")
-    if case.attempt("fit", model.fit, X, y) is REFUSED:
+    if case.attempt("fit", model.fit, X, y) is REJECTED:
         if getattr(model, "status_", "") != "INTERRUPTED":
             same_attributes(before, model, f"{type(model).__name__}.fit, checkpoint")
         return

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sstruct.solvers import BaseSolver
-from tests.hostile.case import REFUSED, shown
+from tests.hostile.case import REJECTED, shown
 from tests.hostile.certificates import check_certificate, check_finite_results
 from tests.hostile.judge import FindingError, same_attributes
 from tests.options import solver_with
@@ -63,7 +63,7 @@ def attack(case):
         f"{example.estimator.__name__}({', '.join(texts)})",
         lambda: example.estimator(**given),
     )
-    if model is REFUSED:
+    if model is REJECTED:
         return
     least = 1 if case.random.random() < 0.8 else 0
     if hasattr(model, "partial_fit") and case.random.random() < 0.3:
@@ -96,7 +96,7 @@ def held_out(case, example, model, rng):
 def fit(case, name, model, arguments):
     """Fit; check that errors leave the model unchanged, and that certificates are valid."""
     before = dict(vars(model))
-    if case.attempt(f"{name}: fit", model.fit, **arguments) is REFUSED:
+    if case.attempt(f"{name}: fit", model.fit, **arguments) is REJECTED:
         if getattr(model, "status_", "") != "INTERRUPTED":
             same_attributes(before, model, f"{type(model).__name__}.fit")
         return
@@ -111,7 +111,7 @@ def _predict(case, name, model, X, y, rng):
     arguments = {"X": X} | ({"k": 2} if method == "predict_top_k" else {})
     arguments = case.arguments(arguments)
     result = case.attempt(method, getattr(model, method), **arguments)
-    if result is not REFUSED and arguments["X"] is X:
+    if result is not REJECTED and arguments["X"] is X:
         check_finite_results(name, model, method, result)
 
 
@@ -138,7 +138,7 @@ def _partial_fit(case, name, model, X, y, rng):
         return
     sound = {"X": X, "y": y, "classes": case.random.choice((None, [0, 1])), "sample_weight": None}
     arguments, before = case.arguments(sound), dict(vars(model))
-    if case.attempt(f"{name}: partial_fit", model.partial_fit, **arguments) is REFUSED:
+    if case.attempt(f"{name}: partial_fit", model.partial_fit, **arguments) is REJECTED:
         if getattr(model, "status_", "") != "INTERRUPTED":
             same_attributes(before, model, f"{type(model).__name__}.partial_fit")
         return
@@ -154,7 +154,7 @@ def _refit(case, name, model, X, y, rng):
         X, y = [*X, *more_X], [*y, *more_y]
     if case.random.random() < 0.5:
         changed = parameters(case, TRAINED[name])
-        if case.attempt("set_params", model.set_params, **changed) is REFUSED:
+        if case.attempt("set_params", model.set_params, **changed) is REJECTED:
             return
     fit(case, name, model, case.arguments({"X": X, "y": y, "sample_weight": None}))
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sstruct import MulticlassSSVM
 from sstruct.mapped import open_mapped
-from tests.hostile.case import REFUSED
+from tests.hostile.case import REJECTED
 from tests.hostile.workplace import folder
 from tests.inference import fuzz_files
 
@@ -64,7 +64,7 @@ def mapped(case, path):
         text = damaged_bytes(case.random, text)
     path.write_bytes(text)
     found = case.attempt("open_mapped", open_mapped, path)
-    if found is not REFUSED and sparse.issparse(found):
+    if found is not REJECTED and sparse.issparse(found):
         # The mapped data may be invalid; a fit validates them first.
         labels = np.arange(found.shape[0]) % 2
         case.attempt("fit", MulticlassSSVM(max_iter=2, random_state=0).fit, found, labels)

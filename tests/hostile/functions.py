@@ -15,7 +15,7 @@ from sstruct import (
     preprocessing,
     spans,
 )
-from tests.hostile.case import REFUSED
+from tests.hostile.case import REJECTED
 from tests.hostile.judge import FindingError
 from tests.reference import graphs
 from tests.reference.mrf import random_model
@@ -678,7 +678,7 @@ def attack(case):
     if isinstance(given.get("shape"), list | tuple | np.ndarray) and _many(given["shape"]):
         given["shape"] = sound["shape"]
     result = case.attempt(function.__qualname__, function, **given)
-    if result is REFUSED or any(given[name] is not sound[name] for name in given):
+    if result is REJECTED or any(given[name] is not sound[name] for name in given):
         return
     if has_nan(result):
         raise FindingError("result", "NaN from sound arguments", function.__qualname__)

@@ -100,4 +100,4 @@ def same_attributes(before, estimator, where):
     changed = sorted(before.keys() ^ after.keys())
     changed += [name for name in before.keys() & after.keys() if before[name] is not after[name]]
     if changed:
-        raise FindingError("state", f"a refused call changed {', '.join(changed)}", where)
+        raise FindingError("state", f"a rejected call changed {', '.join(changed)}", where)

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from sstruct import LatentSSVM
-from tests.hostile.case import REFUSED, shown
+from tests.hostile.case import REJECTED, shown
 from tests.hostile.judge import FindingError, same_attributes
 from tests.registry import FIRST, TRAINED
 
@@ -34,12 +34,12 @@ def attack(case):
             given[key] = value
     texts = [f"{key}={shown(value, 60)}" for key, value in given.items()]
     model = case.attempt(f"LatentSSVM({', '.join(texts)})", lambda: LatentSSVM(**given))
-    if model is REFUSED:
+    if model is REJECTED:
         return
     partly = hidden(case, y, rng)
     sound = {"X": X, "y": partly, "sample_weight": None}
     before = dict(vars(model))
-    if case.attempt("fit", model.fit, **case.arguments(sound)) is REFUSED:
+    if case.attempt("fit", model.fit, **case.arguments(sound)) is REJECTED:
         same_attributes(before, model, "LatentSSVM.fit")
         return
     case.counts["fits"] += 1

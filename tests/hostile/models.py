@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 
 from sstruct import AlignmentSSVM, MatchingSSVM
-from tests.hostile.case import REFUSED
+from tests.hostile.case import REJECTED
 from tests.hostile.files import damaged_bytes
 from tests.registry import TRAINED
 
@@ -52,7 +52,7 @@ def attack(case):
     case.log.append(f"{name}: {model!r}"[:300])
     load = from_file if skops is not None and case.random.random() < 0.15 else from_state
     tampered = load(case, model)
-    if tampered is REFUSED:
+    if tampered is REJECTED:
         return
     tables = [k for k in ("coef_", "intercept_", "edge_coef_") if hasattr(type(model), k)]
     uses = [
@@ -131,7 +131,7 @@ def from_file(case, model):
         # invalid models of its estimators.
         if any("__setstate__" in str(frame) for frame in _frames(error)):
             return case.attempt("skops.loads", skops.loads, changed, trusted=trusted)
-        return REFUSED
+        return REJECTED
 
 
 def _frames(error):

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sstruct import ChainSSVM, PathCV, Sequences, inference, ssvm_path
 from sstruct.path import CompactRows
 from sstruct.preprocessing import ArcVectorizer, PerNode, SequenceVectorizer
-from tests.hostile.case import REFUSED
+from tests.hostile.case import REJECTED
 
 RNG = np.random.default_rng(0)
 X = [RNG.standard_normal((L, 2)) for L in (1, 3, 2, 4)]
@@ -164,7 +164,7 @@ def attack(case):
     uses = KINDS[name][1]
     case.log.append(name)
     loaded = _loaded(case, sound)
-    if loaded is REFUSED:
+    if loaded is REJECTED:
         return
     for use in case.random.sample(list(uses), 2):
         case.attempt(use, uses[use], loaded)
@@ -176,7 +176,7 @@ def _loaded(case, sound):
         case.log.append("no state")
         return out
     state = _damaged_state(case, sound.__getstate__())
-    return REFUSED if case.attempt("__setstate__", out.__setstate__, state) is REFUSED else out
+    return REJECTED if case.attempt("__setstate__", out.__setstate__, state) is REJECTED else out
 
 
 def _damaged_state(case, state):

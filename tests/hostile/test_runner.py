@@ -18,7 +18,7 @@ pytest.importorskip("resource")
 from sstruct import GridCRFSSVM, MulticlassSSVM, StructuredSVM
 from tests.estimators.custom.choices import ConstrainedChoice, make_choices
 from tests.hostile import runner, values
-from tests.hostile.case import REFUSED, Case, shown
+from tests.hostile.case import REJECTED, Case, shown
 from tests.hostile.certificates import check_certificate
 from tests.hostile.judge import FindingError, judge
 from tests.hostile.values import MischiefError, _NoRepr
@@ -38,11 +38,11 @@ def trip():
     {}["key"]
 
 
-def refuse():
+def reject():
     MulticlassSSVM(lam=-1).fit(X, Y)
 
 
-ACTS = (refuse, trip, kill, sleep)
+ACTS = (reject, trip, kill, sleep)
 
 
 def staged(case):
@@ -56,7 +56,7 @@ def test_each_kind_is_found_and_repeated(monkeypatch):
     report = runner.run(["staged"], 0, cases=len(ACTS), workers=2)
     kinds = {name: finding.kind for name, finding, _ in report.first.values()}
     assert kinds == {"staged:0:1": "exception", "staged:0:2": "crash", "staged:0:3": "hang"}
-    assert report.counts["staged"]["refused"] == 1
+    assert report.counts["staged"]["rejected"] == 1
     for name in kinds:
         assert runner.Trial(name).key is not None
     assert runner.Trial("staged:0:0").key is None
@@ -77,7 +77,7 @@ def test_damage_can_be_left_out():
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), ValueError(), MemoryError()])
-def test_what_is_no_refusal(error):
+def test_unexpected_exceptions(error):
     with pytest.raises(FindingError) as found:
         judge(raised(error))
     assert found.value.kind == "exception"
@@ -90,8 +90,8 @@ def raised(error):
         return caught
 
 
-def test_what_is_a_refusal():
-    assert Case("estimators", 0, 0).attempt("fit", refuse) is REFUSED
+def test_expected_exceptions():
+    assert Case("estimators", 0, 0).attempt("fit", reject) is REJECTED
     for call in (lambda: np.empty(2**55), lambda: np.zeros(2) @ np.zeros(3)):
         with pytest.raises((MemoryError, ValueError)) as error:
             call()

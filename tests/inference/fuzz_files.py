@@ -1,6 +1,8 @@
-"""Random damage to model files: every one is read, or refused with its line; memory stays small.
+"""Damage model files at random: reading raises an error with a line number, or succeeds.
 
-python -m tests.inference.fuzz_files --seconds 600
+Memory is limited in both cases.
+
+    python -m tests.inference.fuzz_files --seconds 600
 """
 
 import argparse
@@ -17,7 +19,7 @@ from sstruct.inference import MRF, read_cfn, read_dd, read_uai, read_uai_evidenc
 from tests.reference.mrf import random_model
 
 MAX_ENTRIES = 20_000
-# 16 bytes an entry, a block of text with its words, and what numpy needs for itself.
+# 16 bytes per entry, and a constant for a block of text, its words, and the buffers of NumPy.
 MAX_BYTES = 16 * MAX_ENTRIES + 4_000_000
 WORDS = b"0 1 -1 2 3 7 4294967296 99999999999999999999 1e999 nan inf -0.5 MARKOV p a e gm".split()
 
@@ -49,18 +51,18 @@ CFN = b"""{"problem": {"name": "two", "mustbe": "<10.0"},
 
 
 def sources(rng, folder):
-    """Bytes of sound files, by reader."""
+    """Return the contents of valid files by reader."""
     plain = random_model(rng, 5, 0.7, "forbidding", n_factors=2)
-    write_uai(MRF(*plain.arguments()), folder / "sound.uai")
+    write_uai(MRF(*plain.arguments()), folder / "valid.uai")
     evidence = b"# seen\n1\n3 0 1 2 0 4 1\n"
     return {
-        read_uai: (folder / "sound.uai").read_bytes(), read_dd: DD, read_uai_evidence: evidence,
+        read_uai: (folder / "valid.uai").read_bytes(), read_dd: DD, read_uai_evidence: evidence,
         read_cfn: CFN,
     }  # fmt: skip
 
 
 def damaged(rng, text):
-    """A few random edits of words or bytes, then perhaps compression and damage to that."""
+    """Return a text after a few random edits; sometimes compressed, and then edited again."""
     for _ in range(rng.integers(1, 4)):
         kind = rng.integers(6)
         at = int(rng.integers(len(text) + 1))
@@ -88,7 +90,7 @@ def damaged(rng, text):
 
 
 def attempt(reader, path):
-    """Read a file; return what came out of it: "read" or the refusal's message."""
+    """Read a file; return "read" or the message of the error."""
     tracemalloc.start()
     try:
         reader(path, max_entries=MAX_ENTRIES)
@@ -102,16 +104,16 @@ def attempt(reader, path):
     return outcome
 
 
-def fuzz(rng, folder, keep_on):
-    """Damage files while keep_on(n) is true; return how many were read and refused."""
-    counts, n = {"read": 0, "refused": 0}, 0
-    while keep_on(n):
+def fuzz(rng, folder, continues):
+    """Read damaged files while continues(n) is true; count the files read and rejected."""
+    counts, n = {"read": 0, "rejected": 0}, 0
+    while continues(n):
         for reader, text in sources(rng, folder).items():
             for _ in range(10):
                 path = folder / "damaged"
                 path.write_bytes(damaged(rng, text))
                 outcome = attempt(reader, path)
-                counts["read" if outcome == "read" else "refused"] += 1
+                counts["read" if outcome == "read" else "rejected"] += 1
                 n += 1
     return counts
 

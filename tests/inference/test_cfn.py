@@ -1,4 +1,4 @@
-"""Files of toulbar2: every style of the format, and what is refused."""
+"""Files of toulbar2: all variants of the format, and invalid files."""
 
 import json
 import lzma

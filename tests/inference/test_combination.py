@@ -95,10 +95,10 @@ def test_nothing_is_done_where_even_two_dispute_too_much_or_time_is_over(rng, mo
     plain, model = some_model(rng, 6, 1.0, "real")
     labelings = different(rng, plain, 10)
 
-    def refused(*args):
+    def fail(*args):
         raise AssertionError("an integer program was solved")
 
-    monkeypatch.setattr(combination, "integer_program", refused)
+    monkeypatch.setattr(combination, "integer_program", fail)
     late = Record(model, labelings[0], 1e-9, 1e-9)
     combination.combine(model, labelings, late)
     monkeypatch.setattr(combination, "MOST_VARIABLES", 1)

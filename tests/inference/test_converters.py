@@ -60,7 +60,7 @@ def test_invalid_factors_are_named(factors, message):
         MRF.from_pgmpy(MarkovNetwork(["a", "b"], factors))
 
 
-def test_other_objects_are_refused():
+def test_invalid_types():
     with pytest.raises(TypeError, match=r"model must be a discrete .*pgmpy; found dict"):
         MRF.from_pgmpy({})
     with pytest.raises(TypeError, match="graph must be a networkx graph; found list"):

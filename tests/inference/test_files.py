@@ -1,4 +1,4 @@
-"""Model files: round trips, real files, and what is refused."""
+"""Model files: round trips, published files, and errors for invalid ones."""
 
 import bz2
 import gzip
@@ -24,7 +24,7 @@ from tests.reference import mrf as reference
     compressed=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-def test_what_was_written_is_read(
+def test_uai_round_trip(
     n_nodes, density, kind, n_factors, compressed, seed, new_rng, tmp_path_factory
 ):
     rng = new_rng(seed)
@@ -50,8 +50,8 @@ def write(tmp_path, text, name="model"):
     return path
 
 
-def test_small_factors_are_added_up(tmp_path):
-    # A constant, a node twice, a pair in both directions; any whitespace separates.
+def test_factors_of_same_nodes_are_added(tmp_path):
+    # The file has a constant, two factors of a node, two of a pair in both directions, and tabs.
     path = write(
         tmp_path,
         "MARKOV\n2\n2 3\n5\n0\n1 0\n1 0\n2 0 1\n2 1 0\n\n1 0.5\n2 1 2\n2\n1\n4\n"
@@ -73,7 +73,7 @@ def test_equal_tables_are_stored_once(tmp_path):
     assert len(read_uai(path).tables) == 4
 
 
-def test_words_cross_blocks(tmp_path, monkeypatch):
+def test_words_across_block_boundaries(tmp_path, monkeypatch):
     model = MRF(*reference.random_model(np.random.default_rng(0), 6, 1.0, n_factors=2).arguments())
     path = tmp_path / "model.uai"
     write_uai(model, path)
@@ -105,14 +105,14 @@ SOUND = "MARKOV\n2\n2 2\n2\n1 0\n2 0 1\n\n2\n 0.5 1\n\n4\n 1 2\n 3 4\n"
     ],
 )
 @pytest.mark.parametrize("block", [2**20, 33])
-def test_dialects_of_public_archives(tmp_path, text, block, monkeypatch):
+def test_format_variants_of_public_archives(tmp_path, text, block, monkeypatch):
     monkeypatch.setattr("sstruct.inference._files.tokens._BLOCK", block)
     model = read_uai(write(tmp_path, text))
     np.testing.assert_allclose(model.node_costs, [-np.log(0.5), 0, 0, 0])
     np.testing.assert_allclose(model.tables, -np.log([1, 2, 3, 4]))
 
 
-def test_comments_do_not_hide_the_line_of_an_error(tmp_path):
+def test_line_numbers_of_errors_include_comments(tmp_path):
     text = "# one\n\n# three\n" + SOUND.replace("0.5", "half")
     with pytest.raises(ValueError, match="line 12: 'half' found"):
         read_uai(write(tmp_path, text))
@@ -158,12 +158,12 @@ def test_evidence(tmp_path, text, expected, compressed):
         ("2 5 0\n5 1", "line 2: node 5 is observed twice"),
     ],
 )
-def test_malformed_evidence_is_named(tmp_path, text, message):
+def test_malformed_evidence(tmp_path, text, message):
     with pytest.raises(ValueError, match=f"model, .*{message}"):
         read_uai_evidence(write(tmp_path, text))
 
 
-def test_evidence_of_many_numbers_is_refused(tmp_path):
+def test_evidence_with_too_many_numbers(tmp_path):
     with pytest.raises(ValueError, match="more than max_entries=10"):
         read_uai_evidence(write(tmp_path, "8" + " 1" * 16), max_entries=10)
 
@@ -205,7 +205,7 @@ def test_compressed_files(tmp_path, compress):
     ],
 )
 @pytest.mark.parametrize("compressed", [False, True])
-def test_malformed_models_are_named(tmp_path, old, new, message, compressed):
+def test_malformed_models(tmp_path, old, new, message, compressed):
     assert SOUND.count(old) == 1 or old == "3"
     text = SOUND.replace(old, new).encode()
     path = write(tmp_path, gzip.compress(text) if compressed else text)
@@ -240,13 +240,13 @@ def test_malformed_models_are_named(tmp_path, old, new, message, compressed):
         ("a 0 0 0 3\n", "", "line 13: the file ends before assignment 0"),
     ],
 )
-def test_malformed_matchings_are_named(tmp_path, old, new, message):
+def test_malformed_matchings(tmp_path, old, new, message):
     path = write(tmp_path, fuzz_files.DD.decode().replace(old, new))
     with pytest.raises(ValueError, match=f"model, {message}"):
         read_dd(path, max_entries=500)
 
 
-def test_a_matching_is_read(tmp_path):
+def test_read_dd(tmp_path):
     problem = read_dd(write(tmp_path, fuzz_files.DD))[0, 1]
     inf = np.inf
     np.testing.assert_array_equal(problem.unary, [[-1.5, inf, 0.25], [1, -2, inf]])
@@ -255,7 +255,7 @@ def test_a_matching_is_read(tmp_path):
     np.testing.assert_array_equal(problem.pairwise.toarray(), pairwise)
 
 
-def test_text_without_end_is_refused(tmp_path):
+def test_too_long_text(tmp_path):
     blank = write(tmp_path, gzip.compress(b" \n" * (33 * 2**20)))
     with pytest.raises(ValueError, match=r"line .*: the file has more than .* bytes of text"):
         read_uai(blank, max_entries=1000)
@@ -264,17 +264,17 @@ def test_text_without_end_is_refused(tmp_path):
         read_uai(word)
 
 
-def test_a_cost_without_a_potential_is_refused(tmp_path):
-    (tmp_path / "a.uai").write_text("of before")
+def test_costs_without_finite_potential(tmp_path):
+    (tmp_path / "a.uai").write_text("unchanged")
     with pytest.raises(ValueError, match=r"edge_cost\(0\)\[1, 0\] is 800.0"):
         write_uai(MRF(np.zeros((2, 2)), [[0, 1]], [[0.0, 0.0], [800.0, 0.0]]), tmp_path / "a.uai")
-    assert (tmp_path / "a.uai").read_text() == "of before"
+    assert (tmp_path / "a.uai").read_text() == "unchanged"
 
 
-def test_damaged_files_are_read_or_refused(rng, tmp_path):
+def test_damaged_files(rng, tmp_path):
     counts = fuzz_files.fuzz(rng, tmp_path, lambda n: n < 400)
     assert counts["read"] > 10
-    assert counts["refused"] > 200
+    assert counts["rejected"] > 200
 
 
 QUICK = ("sidechain2008", "segmentation_12", "ising_grid20x20.f10.wrap", "gm_opengm1")
@@ -288,7 +288,7 @@ QUICK = ("sidechain2008", "segmentation_12", "ising_grid20x20.f10.wrap", "gm_ope
         if name.endswith((".uai.gz", ".dd.gz", " 0 1", " 6 7"))
     ],
 )
-def test_real_files_have_their_sizes(name):
+def test_sizes_of_published_files(name):
     entry = json.loads(ENTRIES.read_text())[name]
     if name.endswith(".uai.gz"):
         model = read_uai(FOLDER / name)
@@ -311,13 +311,13 @@ def test_real_files_have_their_sizes(name):
     [
         (read_uai, "MARKOV " + "9" * 900_000, "expected the number of variables"),
         (read_dd, "c " + "x" * 900_000 + "\np 1 1", "the file ends"),
-        # Claims without what they are about.
+        # Large declared sizes without the corresponding data.
         (read_uai, "MARKOV 1 100000000 0", "nodes without factors have 100000000 labels"),
         (read_dd, "p 10000 10000 1 0\na 0 0 0 1.0", "for 1 assignments"),
     ],
 )
-def test_time_and_room_are_those_of_the_text(tmp_path, read, text, message):
-    # Time quadratic in the longest word would be minutes.
+def test_time_and_memory_depend_on_the_length_of_the_text(tmp_path, read, text, message):
+    # If the time were quadratic in the length of the longest word, this would take minutes.
     path = tmp_path / "long"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):

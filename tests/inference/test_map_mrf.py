@@ -328,7 +328,7 @@ SQUARE = MRF(np.zeros((3, 3)), TRIANGLE, LINE**2)
         (SQUARE, "trw", "method must be one of"),
     ],
 )  # fmt: skip
-def test_models_that_a_method_is_not_for_are_refused(model, method, message):
+def test_unsupported_models(model, method, message):
     with pytest.raises(ValueError, match=message):
         map_mrf(model, method)
 
@@ -352,7 +352,7 @@ def test_bad_parameters_are_named(arguments, message):
         map_mrf([])
 
 
-def test_too_large_factors_are_refused(monkeypatch):
+def test_too_large_factors(monkeypatch):
     monkeypatch.setattr("sstruct.inference._model.auxiliary.MOST_ENTRIES", 100)
     table = np.random.default_rng(0).random((3, 3, 3))
     model = MRF(np.zeros((4, 3)), [], [], factors=[([0, 1, 2], table), ([1, 2, 3], table)])

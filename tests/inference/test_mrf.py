@@ -1,4 +1,4 @@
-"""Models against their definition: energies, packing, what is refused."""
+"""MRF: energies compared with the definition, packing, and invalid input."""
 
 import copy
 import pickle
@@ -159,7 +159,7 @@ def test_bad_labels_are_named(labels, message):
         MRF(NODES, [], []).energy(labels)
 
 
-def test_costs_that_would_overflow_are_refused():
+def test_too_large_costs():
     with pytest.raises(ValueError, match=r"1e\+200, expected at most 1e\+100 or \+inf: divide all"):
         MRF([[0.0, 1e200]], np.empty((0, 2), dtype=int), [])
     with pytest.raises(ValueError, match=r"weights\[0\] is 1e\+200, expected finite and at most"):

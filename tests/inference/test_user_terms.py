@@ -174,7 +174,7 @@ def test_costs_may_be_written_to():
     assert found.lower_bound == expected.lower_bound
 
 
-def test_forbidden_labels_are_told_and_refused():
+def test_forbidden_labels():
     model = MRF([[0.0, np.inf], [0.0, 1.0]], [], [])
     seen = []
     term = Any(nodes=[1, 0], minimize=lambda c: (seen.append(c), c.argmin(axis=1))[1])

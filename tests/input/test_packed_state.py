@@ -1,4 +1,4 @@
-"""Names and sparse weights are unchanged by packing; damaged packed values are refused."""
+"""Packing does not change names and sparse weights; damaged packed values raise errors."""
 
 import gc
 import pickle
@@ -86,7 +86,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_damaged_names_are_refused(model, damage):
+def test_damaged_names(model, damage):
     state = model[1].__getstate__()
     state[KEY] = DAMAGED[damage](state[KEY])
     again = object.__new__(ChainSSVM)
@@ -156,7 +156,7 @@ DAMAGED_WEIGHTS = {
 
 
 @pytest.mark.parametrize("damage", DAMAGED_WEIGHTS)
-def test_damaged_weights_are_refused(sparse_model, damage):
+def test_damaged_weights(sparse_model, damage):
     state = sparse_model.__getstate__()
     state[SPARSE] = DAMAGED_WEIGHTS[damage](state[SPARSE])
     again = object.__new__(ChainSSVM)

@@ -82,7 +82,7 @@ def test_a_slice_and_an_item_do_not_copy(form):
     assert sequences[...] is sequences
 
 
-def test_sparse_items_without_a_shape_are_refused():
+def test_sparse_items_without_shape():
     item = sparse.coo_array((2, 3))
     item._shape = None
     with pytest.raises(TypeError, match=r"items\[1\]\.shape is a NoneType"):
@@ -319,7 +319,7 @@ def test_edge_features_of_lists_and_frames():
     ],
     ids=["rows", "1-D", "items", "lengths", "nested"],
 )
-def test_edge_features_that_do_not_fit_are_refused(edges, message):
+def test_edge_features_with_wrong_shape(edges, message):
     nodes = np.ones((5, 2))
     assert len(Sequences(nodes, [0, 2, 5], edge_features=np.ones((3, 1)))) == 2
     with pytest.raises(ValueError, match=message):
@@ -331,7 +331,7 @@ def test_edge_features_that_do_not_fit_are_refused(edges, message):
         Sequences.__new__(Sequences).__setstate__((*state, edges))
 
 
-def test_arrays_of_edge_features_that_were_written_to_are_refused():
+def test_changed_arrays_of_edge_features():
     X = Sequences(np.ones((5, 2)), [0, 2, 5], edge_features=np.ones((3, 1)))
     X.edge_features.offsets[1] = 3
     with pytest.raises(ValueError, match=r"X.edge_features\[0\] has 3 rows, expected 1"):

@@ -51,7 +51,7 @@ ITSELF = []
 ITSELF += [ITSELF, ITSELF]
 
 
-def refuses(model, *data):
+def check_raises(model, *data):
     before = dict(vars(model))
     with pytest.raises((ValueError, TypeError)) as caught:
         model.fit(*data)
@@ -68,8 +68,8 @@ def test_tables_beyond_doubles(kind):
         {"class_weight": {0: HUGE, 1: 1}},
         {"class_weight": {0: "a", 1: 1}},
     ):
-        refuses(kind(**ONCE, **parameters), *DATA[kind])
-    refuses(kind(**ONCE), *DATA[kind], [HUGE] * len(DATA[kind][0]))
+        check_raises(kind(**ONCE, **parameters), *DATA[kind])
+    check_raises(kind(**ONCE), *DATA[kind], [HUGE] * len(DATA[kind][0]))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_tables_beyond_doubles(kind):
     ],
 )
 def test_features_beyond_doubles(kind, X, y):
-    refuses(kind(**ONCE), X, y)
+    check_raises(kind(**ONCE), X, y)
 
 
 @pytest.mark.parametrize("kind", DATA)
@@ -102,19 +102,19 @@ def test_what_is_no_label(kind, label):
     if isinstance(label, float) and kind in (GraphCRFSSVM, GridCRFSSVM):
         assert kind(**ONCE).fit(X, y).classes_.tolist() == [1]  # unknown, as ignore_label is
         return
-    refuses(kind(**ONCE), X, y)
+    check_raises(kind(**ONCE), X, y)
 
 
 @pytest.mark.parametrize("kind", DATA)
 def test_classes_without_end(kind):
     for classes in (itertools.count(), range(10**12), TWICE, ITSELF, [0, float("nan")], [[0], [1]]):
-        refuses(kind(classes=classes, **ONCE), *DATA[kind])
+        check_raises(kind(classes=classes, **ONCE), *DATA[kind])
 
 
 def test_labels_without_end():
     for y in (range(10**12), [range(10**12)] * 2, [ITSELF] * 2, ITSELF):
         for kind, (X, _) in DATA.items():
-            refuses(kind(**ONCE), X, y)
+            check_raises(kind(**ONCE), X, y)
 
 
 def test_pixels_may_have_tuples_and_ranges_as_labels():
@@ -130,7 +130,7 @@ def test_fractions_are_numbers():
     with pytest.warns(UserWarning, match="tol=0.0001"):
         model.fit(ROWS, CODES)
     for name in ("lam", "max_time"):
-        refuses(MulticlassSSVM(**{name: Fraction(1, HUGE)}), ROWS, CODES)
+        check_raises(MulticlassSSVM(**{name: Fraction(1, HUGE)}), ROWS, CODES)
 
 
 def test_an_ignored_label_is_one():
@@ -152,7 +152,7 @@ def test_an_ignored_label_of_parts_is_one():
     "X", [np.array(3.0), {0: 1}, frozenset([1]), iter([1]), None, 5, "ab", np.float64(2)]
 )
 def test_oracles_samples_are_a_list(X):
-    refuses(StructuredSVM(Choice(), **ONCE), X, [0])
+    check_raises(StructuredSVM(Choice(), **ONCE), X, [0])
 
 
 def test_a_memoryview_has_rows():
@@ -176,7 +176,7 @@ def test_masked_labels_are_told_of_ignore_label():
 
 
 @pytest.mark.parametrize("weights", [[1e-320, 2e-320], [1e-150, 1e155]])
-def test_weights_too_small_for_products_are_refused(weights):
+def test_weights_too_small_for_products(weights):
     model = MulticlassSSVM(class_weight="balanced", **ONCE)
     with pytest.raises(ValueError, match=r"sample_weight\[0\] is \S+ of .* at least 1e-300"):
         model.fit(np.eye(2), [0, 1], weights)
@@ -228,7 +228,7 @@ UNCLEAR = [
 
 
 @pytest.mark.parametrize("kind, X, y, message", UNCLEAR)
-def test_what_numpy_would_refuse_unclearly(kind, X, y, message):
+def test_errors_are_clearer_than_those_of_numpy(kind, X, y, message):
     model = kind(**ONCE)
     with pytest.raises((ValueError, TypeError), match=message):
         model.fit(X, y)
@@ -243,10 +243,10 @@ def test_graphs_have_as_many_parts_as_they_have():
 
 
 def test_a_parameter_that_is_an_array_is_named():
-    refuses(ChainSSVM(warm_start=np.zeros(3)), SEQUENCES, CUT)
+    check_raises(ChainSSVM(warm_start=np.zeros(3)), SEQUENCES, CUT)
     model = ChainSSVM(**ONCE).fit(SEQUENCES, CUT)
     model.set_params(n_jobs="a")
-    refuses(model, SEQUENCES, CUT)
+    check_raises(model, SEQUENCES, CUT)
 
 
 def test_images_labels_may_be_a_memoryview():
@@ -303,7 +303,7 @@ def test_labels_that_differ_by_a_nul_are_two():
     assert model.classes_.tolist() == ["a", "a\0"]
 
 
-def test_sparse_classes_are_refused_unread():
+def test_sparse_classes():
     classes = sparse.coo_array(np.eye(3))
     classes.row[0] = 1000
     model = MulticlassSSVM(solver="ssg", lam=0.1, random_state=0)

@@ -73,7 +73,7 @@ STRUCTURES = {
 structures = pytest.mark.parametrize("kind, data, labels", STRUCTURES.values(), ids=STRUCTURES)
 
 
-def refuses(message, model, *data, method="fit"):
+def check_raises(message, model, *data, method="fit"):
     with pytest.raises((ValueError, TypeError), match=message):
         getattr(model, method)(*data)
 
@@ -104,13 +104,13 @@ def test_known_bools_remain_bools(ignore_label):
 
 @structures
 @unknown
-def test_without_ignore_label_they_are_refused(kind, data, labels, mark):
+def test_error_without_ignore_label(kind, data, labels, mark):
     y, known = labels(mark), labels(lambda codes: codes % 2)
     place = r"y\[0\](\[0\])? at (node|pixel) .*marks an unknown label.*set ignore_label"
     model = kind(ignore_label=None, **ONCE)
-    refuses(place, model, data, y)
+    check_raises(place, model, data, y)
     assert "classes_" not in vars(model)
-    refuses(place, model.fit(data, known), data, y, method="score")
+    check_raises(place, model.fit(data, known), data, y, method="score")
 
 
 @unknown
@@ -121,7 +121,7 @@ def test_states_of_trees(mark):
     np.testing.assert_array_equal(
         given.w_, TreeSSVM(parents=[-1, 0, 0], **ONCE).fit(TREES, filled).w_
     )
-    refuses(
+    check_raises(
         r"y\[\d\] of part \d is .*unknown",
         TreeSSVM(parents=[-1, 0, 0], ignore_label=None),
         TREES,
@@ -134,17 +134,19 @@ def test_states_of_trees(mark):
 def test_rows_need_their_label(kind, mark):
     rows, codes = np.concatenate(X), np.concatenate(CODES)
     message = rf"y\[\d\] is .*unknown.*{kind.__name__} has no ignore_label: remove"
-    refuses(message, kind(**ONCE), rows, mark(codes))
+    check_raises(message, kind(**ONCE), rows, mark(codes))
     model = kind(**ONCE).fit(rows, codes)
-    refuses(message, model, rows, mark(codes), method="score")
+    check_raises(message, model, rows, mark(codes), method="score")
 
 
 def test_masked_scalars_in_lists():
     y = [[np.ma.masked if code == 2 else int(code) for code in codes] for codes in CODES]
     assert ChainSSVM(ignore_label=-1, **ONCE).fit(X, y).classes_.tolist() == [0, 1]
-    refuses(r"y\[0\] at node \d is masked", ChainSSVM(), X, y)
+    check_raises(r"y\[0\] at node \d is masked", ChainSSVM(), X, y)
     rows = np.concatenate(X)
-    refuses(r"y\[\d+\] is masked", MulticlassSSVM(), rows, [one for codes in y for one in codes])
+    check_raises(
+        r"y\[\d+\] is masked", MulticlassSSVM(), rows, [one for codes in y for one in codes]
+    )
     known = ChainSSVM(**ONCE).fit(X, CODES)
     np.testing.assert_array_equal(known.predict(X, y)[0].shape, (L,))
 
@@ -160,12 +162,12 @@ def test_sequences_keep_unknown_labels():
         Sequences.from_lengths(np.ma.masked_equal(np.concatenate(CODES), 2), [L] * N),
     ):
         assert ChainSSVM(ignore_label=-1, **ONCE).fit(X, y).classes_.tolist() == [0, 1]
-        refuses("unknown", ChainSSVM(), X, y)
+        check_raises("unknown", ChainSSVM(), X, y)
 
 
 def test_unknown_labels_in_other_methods():
     y, known = [with_objects(codes) for codes in CODES], [codes % 2 for codes in CODES]
-    refuses("unknown", PathCV(ChainSSVM(**ONCE), cv=2), X, y)
+    check_raises("unknown", PathCV(ChainSSVM(**ONCE), cv=2), X, y)
     message = r"validation samples \(X_val, y_val\): y\[0\] at node \d is None"
     with pytest.raises(ValueError, match=message):
         ChainSSVM(solver=MPBCFW(early_stopping=True)).fit(X, known, X_val=X, y_val=y)
@@ -176,7 +178,7 @@ def test_unknown_labels_in_other_methods():
     latent = LatentSSVM(ChainSSVM(ignore_label=-1, **ONCE)).fit(X, y)
     assert latent.classes_.tolist() == [0, 1]
     assert latent.n_hidden_ > 0
-    refuses(r"classes\[1\] is None", ChainSSVM(classes=[0, None]), X, known)
+    check_raises(r"classes\[1\] is None", ChainSSVM(classes=[0, None]), X, known)
 
 
 def test_transformers_of_nodes_pass_unknown_labels_on():
@@ -194,11 +196,11 @@ def test_label_sets_are_sent_to_the_latent_fit():
     sets = np.column_stack([np.concatenate(CODES) % 2, np.concatenate(CODES) > 1])
     hidden = np.ma.masked_equal(sets, 1)
     rows = np.concatenate(X)
-    refuses(r"LatentSSVM\(MultilabelSSVM\(\)\)", MultilabelSSVM(), rows, hidden)
+    check_raises(r"LatentSSVM\(MultilabelSSVM\(\)\)", MultilabelSSVM(), rows, hidden)
     for mark in (None, np.nan, -1):
         y = np.where(sets == 1, mark, sets.astype(object))
-        refuses(r"y\[\d, \d\] is .*LatentSSVM", MultilabelSSVM(), rows, y)
-    refuses("Unknown label type", MultilabelSSVM(), rows, sets / 2)
+        check_raises(r"y\[\d, \d\] is .*LatentSSVM", MultilabelSSVM(), rows, y)
+    check_raises("Unknown label type", MultilabelSSVM(), rows, sets / 2)
 
 
 def test_pixels_without_a_label_have_no_vote():
@@ -273,7 +275,7 @@ def test_reserved_labels(kind, names, expected):
         warnings.simplefilter("always")
         if expected == "error":
             message = r"y\[0\](\[0\])? at .*use for padding or void.*Set ignore_label=.*classes="
-            refuses(message, kind(**options), data, labels)
+            check_raises(message, kind(**options), data, labels)
         else:
             kind(**options).fit(data, labels)
     found = [w for w in caught if "ignore_label" in str(w.message)]
@@ -324,7 +326,7 @@ CONTINUOUS = {
 
 @pytest.mark.parametrize("kind, data, y", CONTINUOUS.values(), ids=CONTINUOUS)
 def test_continuous_labels(kind, data, y):
-    refuses("Unknown label type: continuous. Maybe you are trying", kind(), data, y)
+    check_raises("Unknown label type: continuous. Maybe you are trying", kind(), data, y)
 
 
 def test_times_among_numbers_are_not_labels():
@@ -337,7 +339,7 @@ def test_integral_floats_are_labels():
     y = [codes.astype(float) for codes in CODES]
     model = ChainSSVM(**ONCE).fit(X, y)
     assert model.classes_.tolist() == [0.0, 1.0, 2.0]
-    refuses("continuous", model, X, [codes + 0.5 for codes in y], method="score")
+    check_raises("continuous", model, X, [codes + 0.5 for codes in y], method="score")
     huge = ChainSSVM(**ONCE).fit(X, [codes * 1e300 for codes in CODES])
     assert huge.classes_.tolist() == [0.0, 1e300, 2e300]
 
@@ -377,14 +379,14 @@ FEATURES = {
 
 @pytest.mark.parametrize("kind, data, y, place", FEATURES.values(), ids=FEATURES)
 def test_masked_features(kind, data, y, place):
-    refuses(rf"{place}.* has \d+ masked entries\. Fill them first", kind(), data, y)
+    check_raises(rf"{place}.* has \d+ masked entries\. Fill them first", kind(), data, y)
 
 
 def test_masked_arrays_without_a_masked_entry_are_arrays():
     model = ChainSSVM(**ONCE).fit([np.ma.array(x) for x in X], [np.ma.array(y) for y in CODES])
     np.testing.assert_array_equal(model.w_, ChainSSVM(**ONCE).fit(X, CODES).w_)
     assert type(model.classes_) is np.ndarray
-    refuses("X has 49 masked entries", model, masked(np.array(X)), method="predict")
+    check_raises("X has 49 masked entries", model, masked(np.array(X)), method="predict")
     with pytest.raises(ValueError, match=r"sample_weight has \d+ masked entries"):
         model.fit(X, CODES, masked(np.ones(N)))
     with pytest.raises(ValueError, match=r"items\[0\] has \d+ masked entries"):
@@ -403,36 +405,42 @@ WITHOUT_ORDER = {
 @pytest.mark.parametrize("make", WITHOUT_ORDER.values(), ids=WITHOUT_ORDER)
 def test_containers_without_order(make):
     y = [make(codes) for codes in CODES]
-    refuses(r"y\[0\] must be a sequence of labels", ChainSSVM(), X, y)
-    refuses(r"y\[0\] must be a sequence of labels", GraphCRFSSVM(), GRAPHS, y)
+    check_raises(r"y\[0\] must be a sequence of labels", ChainSSVM(), X, y)
+    check_raises(r"y\[0\] must be a sequence of labels", GraphCRFSSVM(), GRAPHS, y)
     typed = [[make(codes), [0, 1]] for codes in CODES]
-    refuses(r"y\[0\]\[0\] must be a sequence", TypedGraphCRFSSVM(), TYPED, typed)
-    refuses(r"y\[0\]", GridCRFSSVM(), IMAGES, [make(codes.ravel()) for codes in MASKS])
+    check_raises(r"y\[0\]\[0\] must be a sequence", TypedGraphCRFSSVM(), TYPED, typed)
+    check_raises(r"y\[0\]", GridCRFSSVM(), IMAGES, [make(codes.ravel()) for codes in MASKS])
     model = ChainSSVM(**ONCE).fit(X, CODES)
-    refuses(r"y_partial\[0\] must be an array of labels", model, X, y, method="predict")
+    check_raises(r"y_partial\[0\] must be an array of labels", model, X, y, method="predict")
     with pytest.raises(TypeError):
         Sequences.from_list(y)
 
 
 @pytest.mark.parametrize("y", [{(0, 1), (1, 2)}, {0: (0, 1)}, frozenset()], ids=repr)
 def test_samples_without_order(y):
-    refuses("y must be a sequence of label sequences, found", ChainSSVM(), X, y)
-    refuses("y must be a sequence of label sequences, found", GridCRFSSVM(), IMAGES, y)
-    refuses("y is a (set|dict|frozenset), expected a list", MulticlassSSVM(), np.concatenate(X), y)
+    check_raises("y must be a sequence of label sequences, found", ChainSSVM(), X, y)
+    check_raises("y must be a sequence of label sequences, found", GridCRFSSVM(), IMAGES, y)
+    check_raises(
+        "y is a (set|dict|frozenset), expected a list", MulticlassSSVM(), np.concatenate(X), y
+    )
 
 
 def test_axes():
-    refuses(r"X\[0\] has shape \(6, 3, 1\)", ChainSSVM(), [x[..., None] for x in X], CODES)
+    check_raises(r"X\[0\] has shape \(6, 3, 1\)", ChainSSVM(), [x[..., None] for x in X], CODES)
     column = [codes[:, None] for codes in CODES]
     for y in (column, np.array(column)):
-        refuses(r"y\[0\] has shape \(6, 1\).*y\[0\].ravel", ChainSSVM(), X, y)
-    refuses(r"y\[0\] has shape \(6, 3\).*argmax", ChainSSVM(), X, [np.eye(3)[y] for y in CODES])
-    refuses(r"y\[0\] has shape \(6, 1\)", GraphCRFSSVM(), GRAPHS, column)
+        check_raises(r"y\[0\] has shape \(6, 1\).*y\[0\].ravel", ChainSSVM(), X, y)
+    check_raises(
+        r"y\[0\] has shape \(6, 3\).*argmax", ChainSSVM(), X, [np.eye(3)[y] for y in CODES]
+    )
+    check_raises(r"y\[0\] has shape \(6, 1\)", GraphCRFSSVM(), GRAPHS, column)
     nested = [y.tolist() for y in column]
-    refuses(r"y\[0\] at node 0: \[\d\] is not hashable", ChainSSVM(), X, nested)
+    check_raises(r"y\[0\] at node 0: \[\d\] is not hashable", ChainSSVM(), X, nested)
     one_hot = [np.eye(3)[y] for y in MASKS]
-    refuses(r"y\[0\] has shape \(3, 4, 3\).*argmax\(axis=2\)", GridCRFSSVM(), IMAGES, one_hot)
-    refuses(r"y\[0\] has shape \(3, 4, 1\)", GridCRFSSVM(), IMAGES, [y[..., None] for y in MASKS])
+    check_raises(r"y\[0\] has shape \(3, 4, 3\).*argmax\(axis=2\)", GridCRFSSVM(), IMAGES, one_hot)
+    check_raises(
+        r"y\[0\] has shape \(3, 4, 1\)", GridCRFSSVM(), IMAGES, [y[..., None] for y in MASKS]
+    )
 
 
 class Picture:
@@ -457,9 +465,9 @@ def test_masks_as_pillow_has_them():
     np.testing.assert_array_equal(found[0], masks[0])
     assert metrics.flat_accuracy_score(pictures, list(found)) == 1.0
     void = [Picture(np.where(codes == 2, 255, codes).astype(np.uint8)) for codes in MASKS]
-    refuses("Set ignore_label=255", GridCRFSSVM(), IMAGES, void)
+    check_raises("Set ignore_label=255", GridCRFSSVM(), IMAGES, void)
     colors = [Picture(np.stack([codes] * 3, axis=2)) for codes in masks]
-    refuses(
+    check_raises(
         r"y\[0\] has shape \(3, 4, 3\).*Convert colors.*y\[0\].argmax",
         GridCRFSSVM(),
         IMAGES,
@@ -483,7 +491,7 @@ BROKEN = {
 def test_tags_that_break_a_mask(mask, tags, message):
     fine = ["S-x" if mask is bioes_transitions and tags != BROKEN["BIO"][1] else "O", "O", "O", "O"]
     data = [np.eye(4)] * 2
-    refuses(rf"y\[1\] .*{message}", ChainSSVM(transition_mask=mask), data, [fine, tags])
+    check_raises(rf"y\[1\] .*{message}", ChainSSVM(transition_mask=mask), data, [fine, tags])
 
 
 def test_nan_features_are_explained():
@@ -491,11 +499,11 @@ def test_nan_features_are_explained():
     padded[:, :L] = X
     y = np.full((N, L + 2), -1)
     y[:, :L] = CODES
-    refuses(r"X\[0\] .*node 6. All features are NaN.*padding", ChainSSVM(), padded, y)
-    refuses(r"X\[0\] .*node 6.*padding", ChainSSVM(), [x[: L + 1] for x in padded], list(y))
+    check_raises(r"X\[0\] .*node 6. All features are NaN.*padding", ChainSSVM(), padded, y)
+    check_raises(r"X\[0\] .*node 6.*padding", ChainSSVM(), [x[: L + 1] for x in padded], list(y))
     inside = [x.copy() for x in X]
     inside[2][1, 0] = np.nan
     for kind, data in ((ChainSSVM, inside), (GraphCRFSSVM, [(x, [[0, 1]]) for x in inside])):
-        refuses(r"X\[2\] .*node 1. Impute missing.*ignore_label", kind(), data, CODES)
+        check_raises(r"X\[2\] .*node 1. Impute missing.*ignore_label", kind(), data, CODES)
     inside[2][1, 0] = np.inf
-    refuses(r"X\[2\] contains NaN or infinity at node 1$", ChainSSVM(), inside, CODES)
+    check_raises(r"X\[2\] contains NaN or infinity at node 1$", ChainSSVM(), inside, CODES)

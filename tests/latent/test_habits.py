@@ -115,7 +115,7 @@ def test_same_bits_for_every_n_jobs(data, n_jobs, small_fits_at_once):
         ("objective_", "low", "objective_ is"),
     ],
 )
-def test_damaged_files_are_refused(data, name, value, message):
+def test_damaged_files(data, name, value, message):
     latent = LatentSSVM(chain(), states_per_label=2, tol=0.1, random_state=0).fit(*hidden(data))
     state = latent.__getstate__() | {name: value}
     other = LatentSSVM.__new__(LatentSSVM)
@@ -149,7 +149,7 @@ def test_damaged_files_are_refused(data, name, value, message):
         (LatentSSVM(ChainSSVM(solver="pa")), ValueError, "solver='pa' has no objective"),
     ],
 )
-def test_what_is_refused(data, latent, error, message):
+def test_invalid_input(data, latent, error, message):
     with pytest.raises(error, match=message):
         latent.fit(*hidden(data))
     assert not hasattr(latent, "estimator_")

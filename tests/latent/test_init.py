@@ -230,7 +230,7 @@ def unread(model):
         (StructuredSVM(None), chain(), TypeError, "StructuredSVM does not support init"),
     ],
 )
-def test_what_is_refused(data, estimator, init, error, message):
+def test_invalid_input(data, estimator, init, error, message):
     latent = LatentSSVM(estimator, init=init)
     with pytest.raises(error, match=message):
         latent.fit(*hidden(data))
@@ -241,8 +241,8 @@ def test_labelings_that_the_estimator_forbids(data):
     X, y, _ = data
     partly = [np.where(np.arange(len(labels)) % 2, HIDDEN, labels) for labels in y]
     latent = LatentSSVM(chain(transition_mask=MASK), init=chain())
-    refused = r"the completion by init is invalid for estimator: y\[\d+\] goes from 0 to 3"
-    with pytest.raises(ValueError, match=refused):
+    message = r"the completion by init is invalid for estimator: y\[\d+\] goes from 0 to 3"
+    with pytest.raises(ValueError, match=message):
         latent.fit(X, partly)
 
 

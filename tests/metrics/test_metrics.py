@@ -194,7 +194,7 @@ def test_an_ignored_node_ends_a_chunk():
 
 
 @pytest.mark.parametrize("tag", ["S-x", "NP", "", 3])
-def test_other_tags_are_refused_by_place(tag):
+def test_error_names_position_of_invalid_tags(tag):
     with pytest.raises(ValueError, match=r"y_pred\[1\]\[0\] is .*, expected 'O' or"):
         metrics.chunk_f1_score([["O"], ["O"]], [["O"], [tag]])
 

@@ -233,7 +233,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("change, message", BAD, ids=lambda x: str(x)[:40])
-def test_bad_arguments_are_refused(change, message):
+def test_invalid_arguments(change, message):
     alpha_expansion(**GOOD)
     with pytest.raises(ValueError, match=message):
         alpha_expansion(**{**GOOD, **change})

@@ -110,7 +110,7 @@ def test_numbers_stand_for_both_axes(rng):
         ({"costs": np.zeros((2, 2)), "linear": [1.0]}, "linear must be a number or 2"),
     ],
 )
-def test_bad_arguments_are_refused(change, message):
+def test_invalid_arguments(change, message):
     arguments = dict(costs=[1.0, 2.0], quadratic=1.0, linear=0.0)
     distance_transform(**arguments)
     with pytest.raises(ValueError, match=message):

@@ -112,12 +112,12 @@ def test_trees(new_rng, key, sizes, kind):
 @pytest.mark.parametrize(
     "errors", [[[0, 1]], [[0, 1], [0, -1]], [[0.5, 1], [0, 1]]], ids=["shape", "sign", "fraction"]
 )
-def test_errors_that_are_no_counts_are_refused(errors):
+def test_errors_must_be_counts(errors):
     with pytest.raises(ValueError, match=r"errors must be nonnegative integers of shape \(2, 2\)"):
         error_table(np.zeros((2, 2)), np.zeros((2, 2)), errors)
 
 
 @pytest.mark.parametrize("truth", [[0], [0, 2], [-1, 0]])
-def test_a_truth_that_is_no_labeling_is_refused(truth):
+def test_invalid_true_labeling(truth):
     with pytest.raises(ValueError, match="a true label for each of 2 nodes"):
         tree_error_table(np.zeros((2, 2)), [-1, 0], np.zeros((2, 2)), truth)

@@ -157,7 +157,7 @@ def test_repulsion_of_rounding_size_is_tolerated():
 
 
 @given(n_nodes=st.integers(2, 6), n_edges=st.integers(0, 9), seed=st.integers(0, 10**6))
-def test_repeated_edges_are_refused_and_no_others(n_nodes, n_edges, seed, new_rng):
+def test_only_repeated_edges_raise(n_nodes, n_edges, seed, new_rng):
     rng = new_rng(seed)
     edges = np.array([rng.permutation(n_nodes)[:2] for _ in range(n_edges)]).reshape(-1, 2)
     if len({frozenset(pair) for pair in edges.tolist()}) == n_edges:

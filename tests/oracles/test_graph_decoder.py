@@ -42,7 +42,7 @@ def test_cuts_are_exact(new_rng, n_nodes, n_features, key):
     assert cost == pytest.approx(energy(labels, node, edges, full), abs=1e-12)
 
 
-def test_cuts_refuse_what_they_cannot_do():
+def test_unsupported_models_of_cuts():
     edges, node = np.array([[0, 1], [2, 1]], dtype=np.int32), np.zeros((3, 2))
     decoder, start = GraphDecoder("cut", 0), np.zeros(3, dtype=np.int32)
     with pytest.raises(ValueError, match=r"edge 1 = \(2, 1\) is repulsive: .* 0 exceed 01 .* -2"):
@@ -98,7 +98,7 @@ def test_forests_equal_enumeration(new_rng, n_nodes, n_labels, n_features, key):
     assert labels.tolist() in best.tolist()
 
 
-def test_cycles_are_refused():
+def test_cycles_raise():
     edges = np.array([[0, 1], [3, 4], [4, 5], [5, 3]], dtype=np.int32)
     decoder = GraphDecoder("max-sum", 0)
     with pytest.raises(ValueError, match=r"without cycles, but edge 2 = \(4, 5\) closes one"):
@@ -152,7 +152,7 @@ def test_grids_are_graphs(rng, n_labels, connectivity):
 
 
 @pytest.mark.parametrize("method, n_labels", [("cut", 2), ("expansion", 2), ("expansion", 3)])
-def test_a_grid_of_other_edges_is_refused(method, n_labels):
+def test_grid_that_does_not_match_edges(method, n_labels):
     edges = grid_edges(3, 4, 4)
     for grid in [(3, 4, 8), (4, 4, 4), (2, 6, 4)]:
         with pytest.raises(ValueError, match="do not match their grid"):
@@ -161,7 +161,7 @@ def test_a_grid_of_other_edges_is_refused(method, n_labels):
             )
 
 
-def test_other_methods_are_refused():
+def test_invalid_methods():
     with pytest.raises(ValueError, match=r"method must be one of .*; found 'swap'"):
         GraphDecoder("swap", 0)
     with pytest.raises(OverflowError):

@@ -276,7 +276,7 @@ def test_large_forests_and_hierarchies(rng):
          "label 1 without its parent 0"),
     ],
 )  # fmt: skip
-def test_bad_arguments_are_refused(make, message):
+def test_invalid_arguments(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 

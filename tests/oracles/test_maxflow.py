@@ -197,7 +197,7 @@ def test_bad_input_is_named(n, edges, capacities, source, sink, message):
         maxflow(n, edges, capacities, source, sink)
 
 
-def test_the_workspace_itself_refuses_edges_out_of_range():
+def test_workspace_validates_edges():
     one = np.ones((1, 2))
     for edge in ([0, 2], [-1, 0], [1, 1]):
         with pytest.raises(ValueError, match=r"edges\[0\]"):

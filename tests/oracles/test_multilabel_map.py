@@ -1,4 +1,4 @@
-"""The door of decoders of label sets: exactness, bounds and refused input."""
+"""multilabel_map and tree_max_sum: exactness, bounds and invalid input."""
 
 import numpy as np
 import pytest

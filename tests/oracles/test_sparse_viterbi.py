@@ -115,7 +115,7 @@ def test_matrices_that_scipy_does_not_convert():
         ((np.zeros((1, 1)), np.zeros((1, 1)), 2), "beam requires a sparse matrix"),
     ],
 )
-def test_bad_arguments_are_refused(arguments, message):
+def test_invalid_arguments(arguments, message):
     scores, beam = arguments[:2], (arguments[2:] or (None,))[0]
     with pytest.raises(ValueError, match=message):
         viterbi(*scores, missing="zero", beam=beam)
@@ -132,7 +132,7 @@ def test_bad_arguments_are_refused(arguments, message):
         ([0, 1], [0, 1, 3], "indices has 2 entries, expected 3, the end of indptr"),
     ],
 )
-def test_places_outside_the_matrix_are_refused(kind, indices, indptr, message):
+def test_indices_out_of_range(kind, indices, indptr, message):
     edge = kind((2, 2))
     edge.data, edge.indices = np.ones(len(indices)), np.array(indices)
     edge.indptr = np.array(indptr)

@@ -69,7 +69,7 @@ def test_long_rays(new_rng):
             assert value(costs, labels) == pytest.approx(plain_programme(costs, total), rel=1e-12)
 
 
-def test_what_does_not_fit_is_refused():
+def test_invalid_sizes():
     solver = SumConstraint(3, 2)
     with pytest.raises(ValueError, match="total is 4, expected 0 to 3"):
         labels_of_sum(solver, np.zeros((3, 2)), 4)

@@ -93,7 +93,7 @@ def test_k_may_be_beyond_all_bounds():
     assert len(top_k(np.zeros((3, 2)), np.zeros((2, 2)), np.int64(8))[1]) == 8
 
 
-def test_bad_arguments_are_refused():
+def test_invalid_arguments():
     node, edge = np.zeros((2, 3)), np.zeros((3, 3))
     for k in (0, -1):
         with pytest.raises(ValueError, match=f"k must be at least 1, found {k}"):

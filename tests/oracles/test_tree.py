@@ -144,7 +144,7 @@ def test_input_is_left_alone(rng):
         ({"edge_scores": 0.0}, "an array or a list"),
     ],
 )
-def test_bad_arguments_are_refused(change, message):
+def test_invalid_arguments(change, message):
     arguments = dict(node_scores=np.zeros((3, 2)), parents=[-1, 0, 0], edge_scores=np.eye(2))
     tree_max_sum(**arguments)
     with pytest.raises(ValueError, match=message):

@@ -163,7 +163,7 @@ def test_input_is_not_changed_and_may_be_of_any_layout(rng):
         assert value == expected[1]
 
 
-@pytest.mark.parametrize("door", [viterbi, max_marginals])
+@pytest.mark.parametrize("function", [viterbi, max_marginals])
 @pytest.mark.parametrize(
     "node, edge, message",
     [
@@ -182,6 +182,6 @@ def test_input_is_not_changed_and_may_be_of_any_layout(rng):
         ([["a", "b"]], np.zeros((2, 2)), r"could not convert"),
     ],
 )
-def test_bad_scores_are_refused(door, node, edge, message):
+def test_invalid_scores(function, node, edge, message):
     with pytest.raises(ValueError, match=message):
-        door(node, edge)
+        function(node, edge)

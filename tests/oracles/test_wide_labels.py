@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct.inference import viterbi
 
 N_LABELS = [1, 3, 4, 5, 8, 12, 16, 17, 24, 26, 32, 33, 64, 100]
@@ -71,7 +71,7 @@ def test_potentials_equal_numpy(rng, K, storage, dtype):
         assert (code[0], value) == (theta[i].argmax(), theta[i].max())
         for some in np.array_split(codes, 1 + K // 64):
             expected = theta[i, some[:, 0]]
-            np.testing.assert_array_equal(doors.scores(problem, i, None, some), expected)
+            np.testing.assert_array_equal(access.scores(problem, i, None, some), expected)
             # Only the labels asked for are multiplied; up to a constant that all codes share.
-            lazy = doors.scores(problem, i, w, some)
+            lazy = access.scores(problem, i, w, some)
             np.testing.assert_array_equal(lazy - lazy[0], expected - expected[0])

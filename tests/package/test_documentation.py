@@ -164,7 +164,7 @@ def test_listed_values_are_accepted_and_no_others(estimator):
                 check_parameters(model._structure())
 
 
-def test_a_refused_search_leaves_no_trace(tiny_chains):
+def test_unsupported_search_leaves_estimator_unfitted(tiny_chains):
     model = sstruct.ChainSSVM(rescaling="slack", search="angular")
     with pytest.raises(ValueError, match="ChainSSVM does not have"):
         model.fit(*tiny_chains)

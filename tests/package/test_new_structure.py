@@ -149,7 +149,7 @@ def test_general_tests_pass(example, tmp_path, rng):
     for restored in (test_states.from_pickle, test_states.from_skops):
         test_states.test_models_are_restored(example, {}, restored)
     test_states.test_predictions_need_no_parameters_of_the_fit(example, {})
-    test_states.test_damaged_states_are_refused_or_harmless(example)
+    test_states.test_damaged_states_raise_or_are_harmless(example)
 
 
 @pytest.mark.filterwarnings("ignore:.*SSVM stopped at:sklearn.exceptions.ConvergenceWarning")

@@ -1,4 +1,4 @@
-"""The public interface changes only on purpose, and the version is the same everywhere."""
+"""Test that the public interface agrees with the snapshot, and that versions are equal."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ from tests.package.public_api import SNAPSHOT, interface
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_public_interface_is_that_of_the_snapshot():
+def test_public_interface_agrees_with_the_snapshot():
     """Compare names, parameters, defaults, attributes and formats with public_api.txt.
 
     If this fails, check doc/deprecation.rst: added names are fine, while removed or renamed names
@@ -47,7 +47,7 @@ def test_versions_are_equal():
     assert f'version: "{sstruct.__version__}"' in recipe.read_text(encoding="utf-8")
 
 
-def test_the_placeholder_of_the_owner_is_in_one_place():
+def test_owner_placeholder_is_only_in_pyproject():
     texts = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("*.*") if path.is_file()}
     found = {path.name for path, text in texts.items() if re.search("(com/|//)OWNER", text)}
     assert found <= {"pyproject.toml"}

@@ -387,7 +387,7 @@ def test_no_direction_at_all():
         np.testing.assert_array_equal(path.w(lam), np.zeros(4))
 
 
-def test_zero_out_of_bounds_is_refused(rng):
+def test_bounds_must_contain_zero(rng):
     case = chains(rng)
     bounds = case.bounds.copy()
     bounds[0, 5] = 0.25
@@ -421,7 +421,7 @@ def test_parameters_are_checked(rng, keywords):
         chains(rng).path(**keywords)
 
 
-def test_other_objects_are_refused(rng):
+def test_invalid_estimator(rng):
     with pytest.raises(TypeError, match="expected an estimator of this package"):
         ssvm_path("chain", [], [])
     message = r"LatentSSVM is not supported by paths.*GridSearchCV\(LatentSSVM\(.*estimator__lam"

@@ -237,7 +237,7 @@ def test_scorers_are_checked_before_any_work(chains, monkeypatch, scoring, messa
     assert not hasattr(search, "scorer_")
 
 
-def test_samples_by_name_are_refused():
+def test_dict_of_samples_raises():
     with pytest.raises(TypeError, match="X must have an item per sample, found dict"):
         PathCV(MulticlassSSVM(), cv=2).fit({0: [0.0], 2: [1.0]}, [0, 1])
 

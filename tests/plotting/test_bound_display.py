@@ -44,7 +44,7 @@ def test_several_runs_in_given_axes(results):
     )
 
 
-def test_another_axis_is_refused(results):
+def test_invalid_axis(results):
     figures = plt.get_fignums()
     with pytest.raises(ValueError, match="x must be one of"):
         BoundDisplay.from_results(results, x="hours")

@@ -314,7 +314,7 @@ FLAT = np.zeros((2, 3), dtype=int)
         ({"image": np.ones((2, 3, 5))}, r"image has shape \(2, 3, 5\), .* or \(2, 3, 4\)"),
     ],
 )
-def test_segmentations_of_other_shapes_are_refused_before_anything_is_drawn(change, message):
+def test_segmentations_with_wrong_shapes_raise_before_drawing(change, message):
     figures = plt.get_fignums()
     with pytest.raises(ValueError, match=message):
         SegmentationDisplay.from_predictions(**{"y_true": FLAT, "y_pred": FLAT, **change})
@@ -402,10 +402,10 @@ def test_segmentation_of_an_estimator_of_graphs(rng, pixels):
     np.testing.assert_array_equal(drawn["truth"], found)
 
 
-def test_what_is_not_one_sample_is_refused_before_it_is_predicted(rng):
+def test_invalid_sample_raises_before_prediction(rng):
     segments = np.arange(6).reshape(2, 3) // 2
     graph, image = superpixel_graph(rng.random((2, 3)), segments), rng.random((2, 3, 1))
-    refuse = fitted(predict=None)
+    unfitted = fitted(predict=None)
     for X, keywords, message in (
         ([image], {}, r"X has shape \(1, 2, 3, 1\), expected a single image .*X\[0\]"),
         ([image, image[:1]], {}, r"X has shape \(2,\), expected a single image"),
@@ -422,4 +422,4 @@ def test_what_is_not_one_sample_is_refused_before_it_is_predicted(rng):
         (graph, {"y": [0, 1], "segments": segments}, r"y has shape \(2,\), .* or \(3,\)$"),
     ):
         with pytest.raises(ValueError, match=message):
-            SegmentationDisplay.from_estimator(refuse, X, **keywords)
+            SegmentationDisplay.from_estimator(unfitted, X, **keywords)

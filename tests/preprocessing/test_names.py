@@ -1,4 +1,4 @@
-"""Names of features pass through transformers to the estimator behind them."""
+"""Transformers pass names of features on to the next estimator."""
 
 import pickle
 from copy import copy, deepcopy
@@ -53,7 +53,7 @@ def features_of(model, kind="coef"):
     return frame.feature[frame.kind == kind].unique().tolist()
 
 
-def test_names_of_a_vectorizer_reach_the_model():
+def test_estimator_has_names_of_vectorizer():
     pytest.importorskip("pandas")
     pipeline = make_pipeline(SequenceVectorizer(), clone(CHAIN)).fit(DICTS, TAGS)
     names = pipeline[:-1].get_feature_names_out()
@@ -63,7 +63,7 @@ def test_names_of_a_vectorizer_reach_the_model():
     assert frame.equals(pipeline[-1].to_frame(feature_names=names))
     row = frame.query("kind == 'coef' and label == 'V' and feature == 'w:runs'")
     assert row.weight.tolist() == [pipeline[-1].coef_[2, 3]]
-    # With a transformer between, and after a pickle, which keeps the names' one array one.
+    # With a transformer in between, and after unpickling, the steps share the array of names.
     middle = PerNode(MaxAbsScaler())
     pipeline = make_pipeline(SequenceVectorizer(min_count=2), middle, clone(CHAIN)).fit(DICTS, TAGS)
     pipeline = pickle.loads(pickle.dumps(pipeline))
@@ -74,7 +74,7 @@ def test_names_of_a_vectorizer_reach_the_model():
     pipeline.predict(DICTS)
 
 
-def test_rows_of_another_vectorizer_are_refused():
+def test_rows_of_another_vectorizer_raise():
     model = ChainSSVM(lam=0.1).fit(SequenceVectorizer().fit_transform(DICTS), TAGS)
     other = [[{"w": "x"}, {"w": "dog"}], [{"w": "runs"}, {"size": 1, "upper": 1}, {"w": "a"}]]
     rows = SequenceVectorizer().fit_transform(other)
@@ -82,7 +82,7 @@ def test_rows_of_another_vectorizer_are_refused():
         ValueError, match=r"columns of X are \['w:x', .* expected those seen in fit"
     ):
         model.predict(rows)
-    model.predict(Sequences(rows.flat, rows.offsets))  # without names nothing can be compared
+    model.predict(Sequences(rows.flat, rows.offsets))  # names are not compared if X has none
     many = [[{f"w{k}": 1 for k in range(1000)}]]
     model = ChainSSVM(lam=0.1, classes=[0, 1]).fit(SequenceVectorizer().fit_transform(many), [[0]])
     many = [[{f"w{k}": 1 for k in (*range(999), 1000)}]]
@@ -91,7 +91,7 @@ def test_rows_of_another_vectorizer_are_refused():
     assert len(str(caught.value)) < 200
 
 
-def test_names_of_frames_reach_the_model(module, arrays, y):
+def test_estimator_has_names_of_frames(module, arrays, y):
     pytest.importorskip("pandas")
     X = frames(module, arrays)
     pipeline = make_pipeline(PerNode(StandardScaler()), clone(CHAIN)).fit(X, y)
@@ -104,7 +104,7 @@ def test_names_of_frames_reach_the_model(module, arrays, y):
     assert features_of(pipeline[-1]) == ["wide", "high", "deep"]
     found = pipeline.predict(X)
     assert [labels.tolist() for labels in found] == [z.tolist() for z in model.predict(scaled)]
-    # Arrays have no names, which may be given.
+    # Arrays have no names, but `to_frame` accepts names.
     expected = make_pipeline(PerNode(StandardScaler()), clone(CHAIN)).fit(arrays, y)
     names = expected[:-1].get_feature_names_out(["p", "q", "r"])
     frame = expected[-1].to_frame(feature_names=names)
@@ -115,7 +115,7 @@ def test_names_of_frames_reach_the_model(module, arrays, y):
     assert search.best_estimator_[-1].feature_names_in_.tolist() == ["wide", "high", "deep"]
 
 
-def test_frames_come_out_as_frames(module, arrays):
+def test_output_for_frames_is_frames(module, arrays):
     X = frames(module, arrays)
     if module.__name__ == "pandas":
         for i, item in enumerate(X):
@@ -140,7 +140,7 @@ def test_frames_come_out_as_frames(module, arrays):
         np.testing.assert_allclose(item.to_numpy(), source.to_numpy(), rtol=1e-12, atol=1e-12)
 
 
-def test_frames_of_the_transformer_keep_their_types(module):
+def test_frames_of_the_transformer_are_returned_unchanged(module):
     X = [
         module.DataFrame({"word": list("abca"[:n]), "size": [1.0 + k for k in range(n)]})
         for n in (4, 1, 2)
@@ -156,7 +156,7 @@ def test_frames_of_the_transformer_keep_their_types(module):
     assert out[2]["size"].to_list() == [0.25, 0.5]
 
 
-def test_output_without_names_is_arrays(module, arrays, y):
+def test_output_without_names(module, arrays, y):
     X = frames(module, arrays)
     for transformer in (FunctionTransformer(), FunctionTransformer(np.abs)):
         out = PerNode(transformer).fit_transform([item.to_numpy() for item in X])
@@ -169,7 +169,7 @@ def test_output_without_names_is_arrays(module, arrays, y):
     words = [module.DataFrame({"word": list("ab")}), module.DataFrame({"word": ["a"]})]
     out = PerNode(OneHotEncoder()).fit_transform(words)
     assert all(sparse.issparse(item) for item in out)
-    # Fitted on frames, given arrays: nothing has names.
+    # If fitted on frames and applied to arrays, the output has no names.
     scaler = PerNode(StandardScaler()).fit(X)
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         out = scaler.transform(arrays)
@@ -184,7 +184,7 @@ def test_selected_columns_keep_their_names(module, arrays, y):
     assert features_of(pipeline[-1]) == names == pipeline[-1].feature_names_in_.tolist()
 
 
-def test_a_vectorizer_reads_rows_of_frames_as_dicts(module):
+def test_vectorizer_uses_rows_of_frames_as_dicts(module):
     dicts = [[{"w": "the", "size": 3.0, "up": True}, {"w": "dog", "size": 0.0, "up": False}]]
     dicts.append([{"w": "a", "size": 2.0, "up": False}])
     expected = SequenceVectorizer().fit_transform(dicts)
@@ -202,7 +202,7 @@ def test_a_vectorizer_reads_rows_of_frames_as_dicts(module):
         assert list(SequenceVectorizer().fit([missing]).vocabulary_) == ["w:the"]
 
 
-def test_names_of_nodes_of_graphs_reach_the_model(module, arrays, y):
+def test_estimator_has_names_of_graph_nodes(module, arrays, y):
     pytest.importorskip("pandas")
     edges = [np.array([[t, t + 1] for t in range(length - 1)]).reshape(-1, 2) for length in LENGTHS]
     X = list(zip(frames(module, arrays), edges))
@@ -218,7 +218,7 @@ def test_names_of_nodes_of_graphs_reach_the_model(module, arrays, y):
             np.testing.assert_array_equal(graph[0].to_numpy(), expected[0].to_numpy())
 
 
-def test_series_of_frames_and_arrays_come_out_as_lists(arrays):
+def test_output_for_series_is_list(arrays):
     pd = pytest.importorskip("pandas")
     series = pd.Series(object_array(arrays), index=range(7, 7 + len(arrays)))
     per_node = PerNode(StandardScaler())
@@ -274,7 +274,7 @@ def test_pickles_and_copies_keep_names(names):
     assert pickle.loads(pickle.dumps(Sequences(np.ones((3, 1)), [0, 3]))).feature_names is None
 
 
-def test_names_that_are_none():
+def test_invalid_feature_names():
     for names in (["a"], ["a", "b", "c"], "ab", [["a", "b"]]):
         with pytest.raises(ValueError, match=r"feature_names has shape .* for 2 columns"):
             Sequences(np.eye(2), [0, 2], feature_names=names)

@@ -287,7 +287,7 @@ def test_input_is_unchanged_and_state_is_plain():
         ({"a": 1}, TypeError, "X must be a list of sequences of items, found dict"),
     ],
 )
-def test_bad_input_is_refused_by_place(X, error, message):
+def test_error_names_position_of_invalid_input(X, error, message):
     vectorizer = SequenceVectorizer().fit([[{"z": 1}]])
     for method in (vectorizer.fit, vectorizer.fit_transform, vectorizer.transform):
         with pytest.raises(error, match=message):
@@ -298,7 +298,7 @@ def test_bad_input_is_refused_by_place(X, error, message):
 
 
 @pytest.mark.parametrize("parameters", [{"min_count": 0}, {"min_count": 1.5}, {"dtype": np.int64}])
-def test_bad_parameters_are_refused(parameters):
+def test_invalid_parameters(parameters):
     with pytest.raises((ValueError, TypeError), match=next(iter(parameters))):
         SequenceVectorizer(**parameters).fit([[{"a": 1}]])
 

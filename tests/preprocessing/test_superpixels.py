@@ -1,4 +1,4 @@
-"""Superpixels: graphs and labels as a loop over pixels makes them, and what is refused."""
+"""Superpixels: graphs and labels compared with a loop over pixels, and invalid input."""
 
 from collections import Counter, defaultdict
 
@@ -172,7 +172,7 @@ SEGMENTS = np.array([[0, 0, 1], [2, 2, 1]])
         ({"mask": SEGMENTS < 0}, "segments has no pixel in a segment"),
     ],
 )
-def test_other_pictures_are_refused(change, message):
+def test_invalid_images(change, message):
     arguments = {"image": np.ones((2, 3)), "segments": SEGMENTS, **change}
     with pytest.raises((ValueError, TypeError), match=message):
         superpixel_graph(**arguments)
@@ -200,7 +200,7 @@ def test_what_is_in_no_segment_is_no_string():
     assert pixel_labels([[0, -1]], ["sky"], fill="none").tolist() == [["sky", "none"]]
 
 
-def test_other_labels_are_refused():
+def test_invalid_labels():
     with pytest.raises(
         ValueError, match=r"labels has shape \(2, 2\), but segments has shape \(2, 3\)"
     ):

@@ -160,7 +160,7 @@ def test_a_text_for_each_node(vectorizer):
     assert [len(p) for p in model.predict([frames[0][:0], frames[1], frames[0][:0]])] == [0, 3, 0]
 
 
-def test_texts_without_a_column_are_refused_with_the_way_to_write_them():
+def test_error_for_texts_without_column():
     with pytest.raises(ValueError, match=r"make_column_transformer\(\(TfidfVectorizer\(\), 0\)\)"):
         PerNode(TfidfVectorizer()).fit(TEXTS)
 

@@ -12,7 +12,7 @@ from sstruct._problems.custom._plane_table import dense_difference, sparse_diffe
 from sstruct._problems.custom.oracle_calls import OracleCalls, digest
 from sstruct._problems.slack._slack_problem import SlackProblem
 from sstruct._solvers.core._full_pass import full_pass
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from tests.problems.test_contract import make_enumerated
 
 
@@ -87,17 +87,17 @@ def test_all_methods_agree_with_enumerated_planes(new_rng, seed, n_weights, as_s
         # Known planes are different.
         assert len({(psi.tobytes(), loss) for psi, loss in known.values()}) == len(known)
         codes = np.array([[code] for code in known], dtype=np.int32)
-        scores = doors.scores(problem, i, w, codes, weight)
+        scores = access.scores(problem, i, w, codes, weight)
         for (psi, loss), score, code in zip(known.values(), scores, codes, strict=True):
             assert weight * loss - psi @ w == score
             assert problem.code_loss(i, code) == loss
             for (psi_b, _), code_b in zip(known.values(), codes, strict=True):
-                distance = doors.squared_distance(problem, i, code, code_b)
+                distance = access.squared_distance(problem, i, code, code_b)
                 assert distance == (psi - psi_b) @ (psi - psi_b)
         c = rng.integers(-3, 4, len(codes)).astype(float)
         c[0] -= c.sum()
         out = np.zeros(n_weights)
-        doors.scatter(problem, i, codes, c, out)
+        access.scatter(problem, i, codes, c, out)
         expected = -sum(c_k * psi for c_k, (psi, _) in zip(c, known.values(), strict=True))
         np.testing.assert_array_equal(out, expected)
     kept = problem.memory()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sstruct._problems.segment._change_problem import ChangePointProblem, NoSegmentsError
 from sstruct._problems.segment.change_arguments import COSTS, ChangePointModel, SignalSums
 from sstruct._problems.segment.segment_arguments import windows_of
-from sstruct._testing import _problem_access as doors
-from tests.problems.test_contract import check_against_definition, check_doors
+from sstruct._testing import _problem_access as access
+from tests.problems.test_contract import check_access, check_against_definition
 from tests.reference import changes
 
 # Sums of up to 7 multiples of this number have exact means.
@@ -217,14 +217,14 @@ def test_rounding_of_long_signals():
         other = code.copy()
         other[L - 40] = 0
         out = np.zeros(2)
-        doors.scatter(problem, 0, [code, other], [1.0, -1.0], out)
+        access.scatter(problem, 0, [code, other], [1.0, -1.0], out)
         parts = [changes.cost(cost, x[a:b, 0]) for a, b in ((-60, -40), (-40, L), (-60, L))]
         assert out[0] == pytest.approx(parts[2] - parts[0] - parts[1], rel=1e-5)
 
 
 def test_invalid_codes_and_arguments(rng):
     made = make_signals(rng, (5, 4), least=2)
-    check_doors(
+    check_access(
         made.problem,
         (0, 0, 1, 0, 0),
         [

@@ -31,7 +31,7 @@ from sstruct._problems.graph._graph_problem import GraphProblem
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph.graph_arguments import PAIRWISE, GraphRanges
 from sstruct._problems.graph.grid_edges import grid_edges
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct._testing._costly import CostlyProblem
 from sstruct._testing._enumerated import EnumeratedProblem
 from sstruct._testing._graph_enumeration import graph_enumeration
@@ -341,15 +341,15 @@ def check_against_definition(chains, rng):
             assert scores[allowed.index(tuple(y.tolist()))] == value
             assert work > 0
             assert exact is True
-            absolute = doors.scores(problem, i, None, np.vstack([y, some]), weight)
+            absolute = access.scores(problem, i, None, np.vstack([y, some]), weight)
             np.testing.assert_array_equal(absolute, np.r_[value, scores[pick]])
-            lazy = doors.scores(problem, i, padded, some, weight)
+            lazy = access.scores(problem, i, padded, some, weight)
             np.testing.assert_array_equal(lazy - lazy[0], scores[pick] - scores[pick[0]])
             for other in (problem, fork):
                 again, same, cost, _ = other.best_code(i, padded, weight)
                 np.testing.assert_array_equal(again, y)
                 assert (same, cost) == (value, work)
-            np.testing.assert_array_equal(doors.scores(fork, i, padded, some, weight), lazy)
+            np.testing.assert_array_equal(access.scores(fork, i, padded, some, weight), lazy)
         # The lambda-oracle of slack rescaling: a factor that is no binary fraction.
         y, value, _, _ = problem.best_code(i, padded, 0.3)
         best = (features + 0.3 * losses).max()
@@ -362,14 +362,14 @@ def check_against_definition(chains, rng):
         for p, q in zip(pick, np.roll(pick, 1), strict=True):
             a, b = code(allowed[p]), code(allowed[q])
             move = phi[p] - phi[q]
-            assert doors.squared_distance(problem, i, a, b) == move @ move
+            assert access.squared_distance(problem, i, a, b) == move @ move
             out = np.zeros(problem.n_weights)
-            doors.scatter(problem, i, [a, b], [1.0, -1.0], out)
+            access.scatter(problem, i, [a, b], [1.0, -1.0], out)
             assert np.array_equal(chains.public(out), move)
             assert np.count_nonzero(out) == np.count_nonzero(move)  # the padding is left alone
-            doors.scatter(problem, i, [b, a], [1.0, -1.0], out)
+            access.scatter(problem, i, [b, a], [1.0, -1.0], out)
             assert not out.any()
-            doors.scatter(problem, i, [a, b], [-0.5, 0.5], out)
+            access.scatter(problem, i, [a, b], [-0.5, 0.5], out)
             assert np.array_equal(chains.public(out), -0.5 * move)
     np.testing.assert_array_equal(padded, before)
     decoded = decode(problem, padded)
@@ -421,7 +421,7 @@ def test_graphs_with_copies(rng, pairwise, K, sizes, bias, storage):
         ({"label_counts": [2, 2, 2, 2]}, "without label_counts"),
     ],
 )
-def test_copies_of_nodes_that_cannot_be_are_refused(change, message):
+def test_invalid_copies_of_nodes(change, message):
     given = {
         "X": np.ones((4, 1)), "start": [0], "length": [2], "edges": [(0, 1), (0, 2)],
         "edge_start": [0], "n_edges": [2], "n_copies": [1], "copies": [2],
@@ -442,7 +442,7 @@ def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
         for i, allowed in enumerate(made.allowed):
             y, value, work, exact = problem.best_code(i, made.padded, weight)
             truth = problem.true_code(i)
-            score = doors.scores(problem, i, None, np.array([y, truth, *allowed[:60]]), weight)
+            score = access.scores(problem, i, None, np.array([y, truth, *allowed[:60]]), weight)
             assert value == score[0]
             assert value >= score[1]
             best = max(
@@ -477,9 +477,9 @@ def test_distances_of_graphs_have_the_same_bits_from_both_sides(rng, pairwise, s
         move = graphs.joint_feature(x, a, edges, features, pairwise, 3)
         move -= graphs.joint_feature(x, b, edges, features, pairwise, 3)
         for _ in range(2):
-            distance = doors.squared_distance(problem, 0, code(a), code(b))
+            distance = access.squared_distance(problem, 0, code(a), code(b))
             assert distance == pytest.approx(move @ move, rel=1e-12)
-            assert doors.squared_distance(problem, 0, code(b), code(a)) == distance
+            assert access.squared_distance(problem, 0, code(b), code(a)) == distance
 
 
 def graph_arguments(**change):
@@ -527,7 +527,7 @@ def graph_arguments(**change):
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )  # fmt: skip
-def test_bad_graphs_are_refused(change, message):
+def test_invalid_graphs(change, message):
     assert graph_problem(**graph_arguments()).n_blocks == 2
     with pytest.raises(ValueError, match=message):
         graph_problem(**graph_arguments(**change))
@@ -545,7 +545,7 @@ def test_bad_graphs_are_refused(change, message):
         (("potts", 0), "n_labels must be at least 1"),
     ],
 )
-def test_bad_pairwise_models_are_refused(arguments, message):
+def test_invalid_pairwise_models(arguments, message):
     with pytest.raises(ValueError, match=message):
         PairwiseModel(*arguments)
 
@@ -631,7 +631,7 @@ def test_scores_of_labels(rng, storage, dtype, F, G):
             check_against_definition(make_graphs(rng, pairwise, K, (3, 1), **options), rng)
 
 
-def test_scores_of_other_numbers_of_labels_are_refused():
+def test_scores_with_wrong_number_of_labels():
     rows = scored_rows(np.ones((3, 4)), np.array([0, 1]))
     for columns in ([0, 4], [-1, 0]):
         with pytest.raises(ValueError, match="X has 4 features"):
@@ -673,16 +673,16 @@ def test_one_group_for_each_transition_changes_no_bit(rng):
                 assert one[1] == other[1]
                 for v, u in ((padded, own), (None, None)):
                     np.testing.assert_array_equal(
-                        doors.scores(chains.problem, i, v, codes, weight),
-                        doors.scores(tied, i, u, codes, weight),
+                        access.scores(chains.problem, i, v, codes, weight),
+                        access.scores(tied, i, u, codes, weight),
                     )
             distances = [
-                doors.squared_distance(p, i, codes[0], codes[1]) for p in (chains.problem, tied)
+                access.squared_distance(p, i, codes[0], codes[1]) for p in (chains.problem, tied)
             ]
             assert distances[0] == distances[1]
             change = rng.standard_normal(5)
             for p, v in ((chains.problem, padded), (tied, own)):
-                doors.scatter(p, i, list(codes), list(change - change.mean()), v)
+                access.scatter(p, i, list(codes), list(change - change.mean()), v)
             np.testing.assert_array_equal(chains.public(padded), tied.layout.public(own))
 
 
@@ -691,23 +691,23 @@ def test_one_group_for_each_transition_changes_no_bit(rng):
 def test_the_table_of_tied_transitions_follows_tracked_weights(rng, masked, n_groups):
     chains = make_chains(rng, 3, (4, 5, 2), masked=masked, tied=n_groups)
     problem, other, w = chains.problem, chains.problem.fork(), chains.padded
-    doors.track(problem, w)
+    access.track(problem, w)
     for _ in range(12):
         i = int(rng.integers(3))
         codes = [code(chains.allowed[i][k]) for k in rng.integers(0, len(chains.allowed[i]), 2)]
-        doors.scatter(problem, i, codes, [2.0, -2.0], w)
+        access.scatter(problem, i, codes, [2.0, -2.0], w)
         for block in range(3):
             for v in (w, rng.permutation(w)):
                 found, expected = problem.best_code(block, v), other.best_code(block, v)
                 np.testing.assert_array_equal(found[0], expected[0])
                 assert found[1] == expected[1]
-    doors.track(problem)
+    access.track(problem)
 
 
 @pytest.mark.parametrize(
     "groups", [np.zeros((2, 3), int), np.full((3, 3), -2), np.full((3, 3), 9), np.zeros(9, int)]
 )
-def test_groups_that_cannot_be_are_refused(rng, groups):
+def test_invalid_groups(rng, groups):
     chains = make_chains(rng, 3, (4, 2))
     with pytest.raises(
         ValueError, match="groups must have shape \\(3, 3\\) and entries from -1 to 8"
@@ -730,7 +730,7 @@ def test_coupled_tiles(rng, pairwise, K, sizes):
     check_against_definition(coupled(made, rng), rng)
 
 
-def test_center_of_other_copies_is_refused(rng):
+def test_invalid_center(rng):
     made = make_chains(rng, 3, (4, 4, 4), windows=True)
     problem = coupled(made, rng).problem
     for center in (np.zeros(12), np.zeros(2), np.full(3, np.nan), [0.0] * 3):
@@ -763,8 +763,8 @@ def test_distance_of_long_chains_that_differ_everywhere(
             few[: min(length, 5)] = b[: min(length, 5)]
             for other in (b, few, b, a, few):
                 move = chains.phi(i, a) - chains.phi(i, other)
-                assert doors.squared_distance(problem, i, code(a), code(other)) == move @ move
-                assert doors.squared_distance(problem, i, code(other), code(a)) == move @ move
+                assert access.squared_distance(problem, i, code(a), code(other)) == move @ move
+                assert access.squared_distance(problem, i, code(other), code(a)) == move @ move
 
 
 @pytest.mark.parametrize("with_edge_features", [False, True])
@@ -787,10 +787,10 @@ def test_distance_of_real_features_on_both_sides_of_the_switch(rng, with_edge_fe
         b[where] = (a[where] + rng.integers(1, 4, differing)) % 4
         move = phi(a) - phi(b)
         for _ in range(2):
-            distance = doors.squared_distance(problem, 0, code(a), code(b))
+            distance = access.squared_distance(problem, 0, code(a), code(b))
             assert distance == pytest.approx(move @ move, rel=1e-12)
             # To the bit: a fit that a checkpoint resumes asks in another order.
-            assert doors.squared_distance(problem, 0, code(b), code(a)) == distance
+            assert access.squared_distance(problem, 0, code(b), code(a)) == distance
 
 
 @pytest.mark.parametrize("G", [0, 2])
@@ -828,7 +828,7 @@ def test_features_that_need_no_copy_are_not_copied(rng):
         ([0, 3], np.ones((6, 0)), "transitions have 0 features"),
     ],
 )
-def test_bad_edge_rows_are_refused(start, rows, message):
+def test_invalid_edge_rows(start, rows, message):
     arguments = np.ones((8, 1)), ChainRanges([0, 4], [4, 4]), ChainModel(2)
     assert (
         EdgeFeatureChainProblem(*arguments, edges=EdgeFeatureRows(np.ones((6, 2)), [0, 3])).n_blocks
@@ -862,7 +862,7 @@ def test_a_problem_without_labels_only_decodes(rng):
         lambda: problem.best_code(0, w, 1.0),
         lambda: problem.code_loss(0, code([0, 1, 0])),
         lambda: problem.true_code(0),
-        lambda: doors.scores(problem, 0, w, np.array([[0, 1, 0], [1, 1, 1]]), 1.0),
+        lambda: access.scores(problem, 0, w, np.array([[0, 1, 0], [1, 1, 1]]), 1.0),
     ):
         with pytest.raises(ValueError, match="a problem without labels has no"):
             call()
@@ -903,7 +903,7 @@ def test_a_problem_without_labels_only_decodes(rng):
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )
-def test_bad_arguments_are_refused(change, message):
+def test_invalid_arguments(change, message):
     arguments = dict(X=np.ones((4, 3)), start=[0, 2], length=[2, 2], n_labels=2, labels=[0] * 4)
     chain_problem(**arguments)
     with pytest.raises(ValueError, match=message):
@@ -923,7 +923,7 @@ def test_bad_arguments_are_refused(change, message):
         (lambda X: setattr(X, "data", X.data[:-1]), "does not describe the rows"),
     ],
 )
-def test_corrupt_csr_is_refused(corrupt, message):
+def test_corrupt_csr(corrupt, message):
     X = sparse.csr_matrix(np.ones((4, 3)))
     ChainProblem(X, ChainRanges([0], [4]), ChainModel(2))
     corrupt(X)
@@ -936,10 +936,10 @@ def test_empty_csr_rows_and_no_nonzeros():
     problem = ChainProblem(X, ChainRanges([0, 2], [2, 2]), ChainModel(2), [0, 1, 0, 1])
     w = problem.layout.padded(np.r_[np.full(6, 9.0), [0.0, 5.0], np.zeros(8)])
     assert decode(problem, w).tolist() == [1, 1, 1, 1]
-    assert doors.squared_distance(problem, 0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
+    assert access.squared_distance(problem, 0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
 
 
-def check_doors(problem, good, wrong, w):
+def check_access(problem, good, wrong, w):
     """Check that each method with a code raises for codes of a wrong length or with a bad label.
 
     wrong : list of (code, message)
@@ -947,11 +947,11 @@ def check_doors(problem, good, wrong, w):
     good = code(good)
     calls = [
         lambda c: problem.code_loss(0, c),
-        lambda c: doors.squared_distance(problem, 0, c, good),
-        lambda c: doors.squared_distance(problem, 0, good, c),
-        lambda c: doors.scatter(problem, 0, [c, good], [1.0, -1.0], w.copy()),
-        lambda c: doors.scatter(problem, 0, [good, c], [1.0, -1.0], w.copy()),
-        lambda c: doors.scores(problem, 0, w, c[np.newaxis]),
+        lambda c: access.squared_distance(problem, 0, c, good),
+        lambda c: access.squared_distance(problem, 0, good, c),
+        lambda c: access.scatter(problem, 0, [c, good], [1.0, -1.0], w.copy()),
+        lambda c: access.scatter(problem, 0, [good, c], [1.0, -1.0], w.copy()),
+        lambda c: access.scores(problem, 0, w, c[np.newaxis]),
     ]
     for call in calls:
         call(good)
@@ -973,23 +973,23 @@ def check_doors(problem, good, wrong, w):
     for call in (
         lambda v: problem.best_code(0, v),
         lambda v: decode(problem, v),
-        lambda v: doors.scores(problem, 0, v, good[np.newaxis]),
-        lambda v: doors.scatter(problem, 0, [good, good], [1.0, -1.0], v),
+        lambda v: access.scores(problem, 0, v, good[np.newaxis]),
+        lambda v: access.scatter(problem, 0, [good, good], [1.0, -1.0], v),
     ):
         with pytest.raises(ValueError, match="weights, expected"):
             call(w[:-1])
 
 
-def test_the_doors_check_what_comes_in(rng):
+def test_access_functions_validate_arguments(rng):
     problem = make_chains(rng, 3, (4, 2), cuts=False).problem
     w = np.zeros(problem.n_weights)
     wrong = [([0, 1, 3, 0], "label 3 at position 2"), ([-1, 0, 0, 0], "label -1 at position 0")]
-    check_doors(problem, [0, 1, 2, 0], wrong, w)
+    check_access(problem, [0, 1, 2, 0], wrong, w)
     with pytest.raises(ValueError, match="weights, expected"):
         max_marginals(problem, w[:-1])
     for count in (0, 65):
         with pytest.raises(ValueError, match="expected 1 to 64"):
-            doors.scores(problem, 0, w, np.zeros((count, 4), dtype=np.int32))
+            access.scores(problem, 0, w, np.zeros((count, 4), dtype=np.int32))
 
 
 def test_common_columns_of_rows_of_ones(rng):
@@ -1004,5 +1004,5 @@ def test_common_columns_of_rows_of_ones(rng):
         sparse.csr_matrix(rows), ChainRanges(start, length), ChainModel(2, **terms)
     )
     for i, (first, second) in enumerate(rows.reshape(-1, 2, 90)):
-        distance = doors.squared_distance(problem, i, code([0, 0]), code([1, 1]))
+        distance = access.squared_distance(problem, i, code([0, 0]), code([1, 1]))
         assert distance == 2 * ((first + second) ** 2).sum()

@@ -6,7 +6,7 @@ import pytest
 from sstruct._kernels._clock import seconds
 from sstruct._problems.core._decode import decode
 from sstruct._testing import _costly
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct._testing._costly import CostlyProblem
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.problems.test_contract import make_chains
@@ -41,13 +41,13 @@ def changed(name, where, value):
         (changed("planes", (2, 0), np.inf), "must be finite"),
     ],
 )
-def test_bad_planes_are_refused(change, message):
+def test_invalid_planes(change, message):
     EnumeratedProblem(**GOOD)
     with pytest.raises(ValueError, match=message):
         EnumeratedProblem(**{**GOOD, **change})
 
 
-def test_the_doors_check_labelings():
+def test_access_functions_validate_labelings():
     problem = EnumeratedProblem(**GOOD)
     for wrong in (-1, 2):
         with pytest.raises(ValueError, match=rf"block 1: found labeling {wrong}, expected 0 to 1"):
@@ -76,6 +76,6 @@ def test_costly_calls_are_counted_declared_and_waited_for(rng):
     assert (fork.n_calls, costly.n_calls) == (1, 4)
     assert fork.oracle_seconds >= pause
     assert costly.oracle_seconds >= 3 * pause + fork.oracle_seconds
-    doors.scores(costly, 0, chains.padded, costly.true_code(0)[np.newaxis])
+    access.scores(costly, 0, chains.padded, costly.true_code(0)[np.newaxis])
     assert costly.n_calls == 4
     assert costly.problem is plain

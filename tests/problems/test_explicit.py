@@ -6,7 +6,7 @@ import pytest
 from sstruct._problems.chain._chain_problem import ChainProblem
 from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from tests.problems.test_contract import code, make_chains, make_enumerated
 
 
@@ -36,14 +36,16 @@ def test_every_method_against_the_definition(rng, make):
             assert plane @ np.r_[made.w, weight] == value
             np.testing.assert_array_equal(fork.best_code(i, made.padded, weight)[0], found)
             both = np.vstack([found, truth])
-            np.testing.assert_array_equal(doors.scores(explicit, i, None, both, weight), [value, 0])
             np.testing.assert_array_equal(
-                doors.scores(explicit, i, made.padded, both, weight), [value, 0]
+                access.scores(explicit, i, None, both, weight), [value, 0]
+            )
+            np.testing.assert_array_equal(
+                access.scores(explicit, i, made.padded, both, weight), [value, 0]
             )
             assert explicit.code_loss(i, found) == plane[-1]
-            assert doors.squared_distance(explicit, i, found, truth) == plane[:-1] @ plane[:-1]
+            assert access.squared_distance(explicit, i, found, truth) == plane[:-1] @ plane[:-1]
             out = np.zeros(explicit.n_weights)
-            doors.scatter(explicit, i, [found, truth], [0.5, -0.5], out)
+            access.scatter(explicit, i, [found, truth], [0.5, -0.5], out)
             np.testing.assert_array_equal(made.public(out), 0.5 * plane[:-1])
 
 
@@ -59,7 +61,7 @@ def test_labelings_with_the_same_plane_have_the_same_code():
     assert len(found) == 1
 
 
-def test_planes_that_are_no_numbers_are_refused(rng):
+def test_planes_with_nan(rng):
     explicit = ExplicitProblem(make_enumerated(rng, (3, 2), 2).problem)
     bad = np.array([0.0, np.nan, 1.0]).view(np.int32)
     with pytest.raises(ValueError, match="block 1: entry 1 of a plane is nan"):

@@ -189,7 +189,7 @@ def test_ctrl_c_ends_a_long_one(rng):
     timer.join()
 
 
-def test_what_is_refused(rng):
+def test_unsupported_models(rng):
     case = Case(rng, 3, np.array([[0, 1], [1, 2], [2, 0]], np.int32), "potts", 3)
     with pytest.raises(ValueError, match="cycle"):
         case.found(is_forest=True)

@@ -93,7 +93,7 @@ def test_all_labels_are_as_none_given(rng, method):
     np.testing.assert_array_equal(decode(plain, w), decode(counted, w))
 
 
-def test_codes_that_nodes_may_not_have_are_refused(rng):
+def test_invalid_codes(rng):
     case = make(rng, "expansion", 4, 5)
     code = case.labels.copy()
     case.problem.check_code(0, code)
@@ -114,7 +114,7 @@ def test_codes_that_nodes_may_not_have_are_refused(rng):
         ([3, 2, 3], "row 1 has label 2, expected 0 to 1"),
     ],
 )
-def test_counts_that_do_not_fit_are_refused(counts, message):
+def test_invalid_counts(counts, message):
     with pytest.raises(ValueError, match=message):
         GraphProblem(
             np.ones((3, 1)), GraphRanges([0], [3], np.zeros((0, 2)), [0], [0]),

@@ -7,7 +7,7 @@ import pytest
 
 from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import make
 from tests.reference.mixtures import best_of_polygon
@@ -73,22 +73,22 @@ def test_slack_rescaling_by_definition(rng, full):
             codes = np.array(pick, dtype=np.int32)
             planes = losses[:, np.newaxis] * psi
             np.testing.assert_allclose(
-                doors.scores(problem, i, made.padded, codes),
+                access.scores(problem, i, made.padded, codes),
                 losses * (1 + psi @ made.w),
                 rtol=1e-13,
             )
             weights = rng.standard_normal(len(pick))
             weights[0] -= weights.sum()
             out = np.zeros(problem.n_weights)
-            doors.scatter(problem, i, codes, weights, out)
+            access.scatter(problem, i, codes, weights, out)
             np.testing.assert_allclose(made.public(out), weights @ planes, atol=1e-10)
             for a in range(len(pick)):
-                found = [doors.squared_distance(problem, i, codes[a], code) for code in codes]
+                found = [access.squared_distance(problem, i, codes[a], code) for code in codes]
                 np.testing.assert_allclose(
                     found, ((planes - planes[a]) ** 2).sum(axis=1), rtol=1e-12, atol=1e-9
                 )
                 assert found[a] == 0
-                back = [doors.squared_distance(problem, i, code, codes[a]) for code in codes]
+                back = [access.squared_distance(problem, i, code, codes[a]) for code in codes]
                 assert found == back  # to the bit
 
 
@@ -122,7 +122,7 @@ def test_every_search_against_the_polygon(new_rng, kind, full):
             h, g = points(made, i, w, margin)
             best = best_of_polygon(h, g)[0]
             for search, problem in problems.items():
-                code, value, bound, exact, queries = doors.search(problem, i, padded, margin)
+                code, value, bound, exact, queries = access.search(problem, i, padded, margin)
                 problem.check_code(i, code)
                 share, *_ = parts_of(code)
                 of_code = made.phi(i, code) - made.phi(i, problem.true_code(i))
@@ -158,7 +158,7 @@ def test_constrained_oracle(new_rng, above, below):
         slopes = np.r_[0.0, np.inf, g[h > 0] / h[h > 0], rng.random(2)]
         lower, upper = np.sort(rng.choice(slopes, 2))
         lam = rng.choice([0.25, 1.0, 5.0])
-        found = doors.maximize_between(
+        found = access.maximize_between(
             made.problem, 0, padded, lam, 1.0, (lower, upper, above, below)
         )
         most = max(1e6 * g.max(), 2 * lower) if np.isinf(upper) else upper  # as documented
@@ -208,8 +208,8 @@ def test_more_labels_agree_between_searches(new_rng):
     for scale in (0.02, 0.1, 0.5):
         w = scale * rng.standard_normal(made.n_weights)
         for i in range(made.n_blocks):
-            _, value, bound, exact, _ = doors.search(direct, i, w)
-            _, other, other_bound, also, queries = doors.search(angular, i, w)
+            _, value, bound, exact, _ = access.search(direct, i, w)
+            _, other, other_bound, also, queries = access.search(angular, i, w)
             assert exact
             assert also
             assert other == pytest.approx(value, rel=1e-9)
@@ -261,6 +261,6 @@ def test_what_cannot_be_mixed(rng):
     problem = mixed(make(rng, "relaxed", 2), rng, 0).problem
     w = np.zeros(problem.n_weights)
     with pytest.raises(ValueError, match="margin of slack rescaling must be positive"):
-        doors.maximize_product(problem, 0, w, 0.0)
+        access.maximize_product(problem, 0, w, 0.0)
     with pytest.raises(ValueError, match="margin of slack rescaling must be positive"):
-        doors.maximize_between(problem, 0, w, 1.0, 0.0, (0.0, 1.0))
+        access.maximize_between(problem, 0, w, 1.0, 0.0, (0.0, 1.0))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sstruct import GridCRFSSVM
 from sstruct._oracles.graph._decoder import GraphDecoder
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from tests.estimators.same_bits import assert_same_bits
 from tests.problems.test_contract import make_graphs
 
@@ -54,7 +54,7 @@ def test_no_call_is_worse_than_the_last_labeling(new_rng, pairwise, certifies, k
     for i in range(problem.n_blocks):
         is_kept = kept["has_last_labels"][i]
         code, value, _, _ = problem.best_code(i, w)
-        score = doors.scores(problem, i, None, np.array([code, last[i]]))
+        score = access.scores(problem, i, None, np.array([code, last[i]]))
         assert value == pytest.approx(score[0], abs=1e-9)
         if is_kept:
             assert score[1] <= score[0] + 1e-9
@@ -75,7 +75,7 @@ def test_a_certificate_makes_all_moves(new_rng, key):
         for label in range(3):
             moved = np.where(takes, label, code).astype(np.int32)
             for some in np.array_split(moved, 4):
-                assert doors.scores(problem, i, None, some).max() <= value + 1e-9
+                assert access.scores(problem, i, None, some).max() <= value + 1e-9
 
 
 def test_certificates_leave_no_labelings_behind(rng):

@@ -12,7 +12,7 @@ import pytest
 from sstruct._problems.map._map_problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
 from sstruct._problems.map.map_arguments import disagreement, project
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct.inference import MRF
 from sstruct.inference._model.tree_cover import TreeCover, tree_cover
 from tests.reference import mrf as reference
@@ -159,7 +159,7 @@ def check_against_definition(problem, terms, rng):
         features = -terms.indicator[t] @ w
         assert problem.code_loss(t, truths[t]) == 0
         pick = rng.permutation(len(allowed))[:12]
-        some = [doors.code_of(problem, t, allowed[p]) for p in pick]
+        some = [access.code_of(problem, t, allowed[p]) for p in pick]
         for weight in (1.0, 0.25, 2.0):
             # Scores are right up to a constant of the block: that of the truth's cost.
             scores = features + weight * (losses - costs[truth])
@@ -168,9 +168,9 @@ def check_against_definition(problem, terms, rng):
             assert scores[allowed.index(tuple(code[:-2].tolist()))] == value
             assert work > 0
             assert exact is True
-            absolute = doors.scores(problem, t, None, np.vstack([code, some]), weight)
+            absolute = access.scores(problem, t, None, np.vstack([code, some]), weight)
             np.testing.assert_array_equal(absolute, np.r_[value, scores[pick]])
-            lazy = doors.scores(problem, t, w, some, weight)
+            lazy = access.scores(problem, t, w, some, weight)
             np.testing.assert_array_equal(lazy - lazy[0], scores[pick] - scores[pick[0]])
             again, same, cost, _ = fork.best_code(t, w, weight)
             np.testing.assert_array_equal(again, code)
@@ -180,10 +180,10 @@ def check_against_definition(problem, terms, rng):
             q = pick[0]
             move = terms.project(terms.indicator[t][q] - terms.indicator[t][p])
             plain = terms.indicator[t][q] - terms.indicator[t][p]
-            distance = doors.squared_distance(problem, t, code, some[0])
+            distance = access.squared_distance(problem, t, code, some[0])
             assert distance == (plain @ plain if problem.published else move @ move)
             out = np.zeros(n)
-            doors.scatter(problem, t, [code, some[0]], [0.5, -0.5], out)
+            access.scatter(problem, t, [code, some[0]], [0.5, -0.5], out)
             np.testing.assert_array_equal(out, 0.5 * move)
     np.testing.assert_array_equal(w, before)
     multipliers = terms.project(centre + w)
@@ -208,19 +208,21 @@ def test_three_copies(rng):
     w = terms.project(rng.standard_normal(problem.n_weights))
     np.testing.assert_allclose(project(problem.copy_start, w.copy()), w, atol=1e-15)
     for t, allowed in enumerate(terms.allowed):
-        codes = [doors.code_of(problem, t, y) for y in allowed]
-        scores = doors.scores(problem, t, w, codes)
+        codes = [access.code_of(problem, t, y) for y in allowed]
+        scores = access.scores(problem, t, w, codes)
         expected = -terms.indicator[t] @ w - terms.free[t]
         np.testing.assert_allclose(scores, expected, atol=1e-14)
         coefficient = rng.standard_normal(len(codes))
         coefficient -= coefficient.mean()
         out = np.zeros(problem.n_weights)
-        doors.scatter(problem, t, codes, coefficient, out)
+        access.scatter(problem, t, codes, coefficient, out)
         np.testing.assert_allclose(
             out, -terms.project(coefficient @ terms.indicator[t]), atol=1e-13
         )
         move = terms.project(terms.indicator[t][0] - terms.indicator[t][-1])
-        assert doors.squared_distance(problem, t, codes[0], codes[-1]) == pytest.approx(move @ move)
+        assert access.squared_distance(problem, t, codes[0], codes[-1]) == pytest.approx(
+            move @ move
+        )
 
 
 def test_mean_planes_and_disagreement(rng):
@@ -231,7 +233,7 @@ def test_mean_planes_and_disagreement(rng):
         alpha = rng.dirichlet(np.ones(len(pick)))
         sizes.append(len(pick))
         alphas += alpha.tolist()
-        codes += [doors.code_of(problem, t, allowed[p]) for p in pick]
+        codes += [access.code_of(problem, t, allowed[p]) for p in pick]
         y += alpha @ terms.indicator[t][pick]
         free += alpha @ terms.free[t][pick]
     exported = {
@@ -259,7 +261,7 @@ def test_what_is_not_allowed():
         MapProblem(model, tree_cover(3, model.edges))
 
 
-def test_the_doors_check_what_comes_in(rng):
+def test_access_functions_validate_arguments(rng):
     _, problem, _ = make(rng, SQUARE, 4)
     code = problem.true_code(0)
     with pytest.raises(ValueError, match=r"labeling code of 3 entries, expected 4"):

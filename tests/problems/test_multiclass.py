@@ -1,6 +1,6 @@
-"""MulticlassProblem: the contract of BlockProblem by enumeration, and what it refuses.
+"""MulticlassProblem: the contract of BlockProblem by enumeration, and invalid arguments.
 
-As in test_contract, features, weights and costs are small integers: results agree to the bit.
+As in test_contract, features, weights and costs are small integers, so that results are exact.
 """
 
 from types import SimpleNamespace
@@ -11,12 +11,12 @@ from scipy import sparse
 
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multiclass import MulticlassProblem
-from sstruct._testing import _problem_access as doors
-from tests.problems.test_contract import STORAGES, check_against_definition, check_doors, code
+from sstruct._testing import _problem_access as access
+from tests.problems.test_contract import STORAGES, check_access, check_against_definition, code
 
 
 def make(rng, K, *, n=4, F=5, storage="dense", dtype=np.float64, bias=True, scaled=True):
-    """Return a problem with its parts as `check_against_definition` wants them."""
+    """Return a problem and its parts in the format of `check_against_definition`."""
     X = rng.integers(-3, 4, (n, F)) * (rng.random((n, F)) < 0.7)
     labels = rng.integers(0, K, n).astype(np.int32)
     cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
@@ -61,7 +61,7 @@ def test_rows_without_features():
         problem = MulticlassProblem(X, [0, 1], 2)
         w = problem.layout.padded(np.r_[np.full(6, 9.0), 0.0, 5.0])
         assert decode(problem, w).tolist() == [1, 1]
-        assert doors.squared_distance(problem, 0, code([0]), code([1])) == 2
+        assert access.squared_distance(problem, 0, code([0]), code([1])) == 2
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_rows_without_features():
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )
-def test_bad_arguments_are_refused(change, message):
+def test_invalid_arguments(change, message):
     arguments = dict(X=np.ones((4, 3)), labels=[0, 1, 0, 1], n_labels=2)
     MulticlassProblem(**arguments)
     with pytest.raises(ValueError, match=message):
         MulticlassProblem(**{**arguments, **change})
 
 
-def test_the_doors_check_what_comes_in():
+def test_access_functions_validate_arguments():
     problem = MulticlassProblem(np.ones((2, 3)), [0, 1], 3)
     wrong = [([3], "label 3 at position 0"), ([-1], "label -1 at position 0")]
-    check_doors(problem, [2], wrong, np.zeros(problem.n_weights))
+    check_access(problem, [2], wrong, np.zeros(problem.n_weights))

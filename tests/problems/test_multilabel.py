@@ -1,4 +1,4 @@
-"""MultilabelProblem: the contract of BlockProblem by enumeration, and what it refuses.
+"""MultilabelProblem: the contract of BlockProblem by enumeration, and invalid arguments.
 
 As in test_contract, features, weights and costs are small integers: results agree to the bit.
 """
@@ -17,7 +17,7 @@ from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import MultilabelProblem, label_marginals
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct._testing._half_enumeration import HalfEnumeration
 from tests.problems.test_contract import STORAGES, check_against_definition, code, stored
 from tests.reference import label_sets
@@ -167,17 +167,17 @@ def test_oracles_of_slack_rescaling_equal_enumeration(rng, kind, full, uniform):
         moves = np.array([made.phi(i, y) - made.phi(i, truth) for y in allowed])
         margins = 2.0 + moves @ made.w
         if problem.has_product:
-            y, value, work, exact = doors.maximize_product(problem, i, made.padded, 2.0)
+            y, value, work, exact = access.maximize_product(problem, i, made.padded, 2.0)
             assert value == max((losses * margins).max(), 0)
             at = allowed.index(tuple(y.tolist()))
             assert losses[at] * margins[at] == value
             assert work > 0
             assert exact
-            fork = doors.maximize_product(problem.fork(), i, made.padded, 2.0)
+            fork = access.maximize_product(problem.fork(), i, made.padded, 2.0)
             np.testing.assert_array_equal(fork[0], y)
         if problem.has_between:
             inside = (margins > 0) & (losses > 0) & (losses <= 3 * margins)
-            answer = doors.maximize_between(problem, i, made.padded, 0.5, 2.0, (0.0, 3.0, True))
+            answer = access.maximize_between(problem, i, made.padded, 0.5, 2.0, (0.0, 3.0, True))
             assert (answer is not None) == inside.any()
             if answer is not None:
                 assert answer[1] == (margins + 0.5 * losses)[inside].max()
@@ -222,19 +222,19 @@ def test_many_labels(rng, K):
             for y in codes
         ])  # fmt: skip
         for some in ([0, 1], [0, 2, 3, 4, 5]):
-            found = doors.scores(problem, 2, w, codes[some], 0.5)
+            found = access.scores(problem, 2, w, codes[some], 0.5)
             expected = planes[some] @ public + 0.5 * codes[some].sum(axis=1) / 2
             np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-10)
             out = np.zeros(problem.n_weights)
             c = rng.standard_normal(len(some))
             c -= c.mean()
-            doors.scatter(problem, 2, codes[some], c, out)
+            access.scatter(problem, 2, codes[some], c, out)
             np.testing.assert_allclose(problem.layout.public(out), c @ planes[some], atol=1e-12)
         for a, b in ((0, 1), (2, 5)):
             move = planes[a] - planes[b]
-            distance = doors.squared_distance(problem, 2, codes[a], codes[b])
+            distance = access.squared_distance(problem, 2, codes[a], codes[b])
             assert distance == pytest.approx(move @ move, rel=1e-12)
-            assert doors.squared_distance(problem, 2, codes[b], codes[a]) == distance
+            assert access.squared_distance(problem, 2, codes[b], codes[a]) == distance
 
 
 @pytest.mark.parametrize(
@@ -255,14 +255,14 @@ def test_many_labels(rng, K):
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )
-def test_bad_arguments_are_refused(change, message):
+def test_invalid_arguments(change, message):
     arguments = dict(X=np.ones((3, 2)), labels=([0, 1, 2, 3], [0, 1, 2]), decoder=LabelForest(3))
     MultilabelProblem(**arguments)
     with pytest.raises(ValueError, match=message):
         MultilabelProblem(**{**arguments, **change})
 
 
-def test_the_doors_check_what_comes_in():
+def test_access_functions_validate_arguments():
     edges = [[0, 1], [1, 2]]
     problem = MultilabelProblem(np.ones((2, 3)), None, GrayEnumeration(3, edges))
     w = np.zeros(problem.n_weights)
@@ -273,7 +273,7 @@ def test_the_doors_check_what_comes_in():
         ([-2, 0, 0], "label 0 has the code -2"),
     ):
         with pytest.raises(ValueError, match=f"block 0: .*{message}"):
-            doors.scores(problem, 0, w, code([wrong]), 0.0)
+            access.scores(problem, 0, w, code([wrong]), 0.0)
     for call in (lambda: problem.true_code(0), lambda: problem.best_code(0, w, 1.0)):
         with pytest.raises(ValueError, match="without labels has no truth"):
             call()
@@ -282,7 +282,7 @@ def test_the_doors_check_what_comes_in():
         label_marginals(problem, w[1:])
     halves = MultilabelProblem(np.ones((2, 3)), None, HalfEnumeration(3, edges))
     good = code([[1, 1, 0, 1]])
-    doors.scores(halves, 0, w, good, 0.0)
+    access.scores(halves, 0, w, good, 0.0)
     for wrong, message in (
         ([1, 1, 0, 2], "bit of edge 1"),
         ([1, 2, 0, 1], "bit of edge 0"),
@@ -292,4 +292,4 @@ def test_the_doors_check_what_comes_in():
         ([1, 1, 1], "code of 3 entries"),
     ):
         with pytest.raises(ValueError, match=f"block 0: .*{message}"):
-            doors.scores(halves, 0, w, code([wrong]), 0.0)
+            access.scores(halves, 0, w, code([wrong]), 0.0)

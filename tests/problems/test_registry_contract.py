@@ -12,7 +12,7 @@ import pytest
 
 from sstruct._estimators.core.training import Training
 from sstruct._problems.core._decode import decode
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from tests.registry import TRAINED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -63,17 +63,17 @@ def test_methods_of_problems_agree(example, parameters):
                 again = fork.best_code(i, w, weight)
                 np.testing.assert_array_equal(again[0], code)
                 assert (again[1], again[3]) == (value, exact)
-            scores = doors.scores(problem, i, w, np.array([truth, code]), weight)
+            scores = access.scores(problem, i, w, np.array([truth, code]), weight)
             gain = weight * problem.code_loss(i, code)
             assert scores[1] >= scores[0]
             assert gain >= 0
             plane = np.zeros(problem.n_weights)
-            doors.scatter(problem, i, [code, truth], [1.0, -1.0], plane)
+            access.scatter(problem, i, [code, truth], [1.0, -1.0], plane)
             assert scores[1] - scores[0] == pytest.approx(plane @ w + gain, abs=1e-9)
-            distance = doors.squared_distance(problem, i, code, truth)
+            distance = access.squared_distance(problem, i, code, truth)
             assert distance == pytest.approx(plane @ plane, abs=1e-9)
-            assert doors.squared_distance(problem, i, truth, code) == distance
-            doors.scatter(problem, i, [code, truth], [-1.0, 1.0], plane)
+            assert access.squared_distance(problem, i, truth, code) == distance
+            access.scatter(problem, i, [code, truth], [-1.0, 1.0], plane)
             np.testing.assert_allclose(plane, 0, atol=1e-12)
         if parameters.get("rescaling") != "slack":  # which has no prediction of its own
             codes = [forks[0].best_code(i, w, 0.0)[0] for i in range(problem.n_blocks)]

@@ -1,4 +1,4 @@
-"""Weights beyond float64: oracles answer with a labeling or refuse, and come to an end."""
+"""Weights beyond float64: oracles return a labeling or raise an error, and terminate."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ MANY = {
     "typed graph": [{"inference": name} for name in ("expansion", "fwmap", "exact")],
 }
 # Of chains all labelings have the score -inf, as where masks forbid them.
-REFUSED = (
+REJECTED = (
     "exceed the range of float64",
     "require nonnegative quadratic weights",
     "forbid every labeling",
@@ -44,7 +44,7 @@ def weights(rng, d):
     yield rng.choice([-1.7e308, 1.7e308], d)
 
 
-def answer_or_refusal(problem, i, w):
+def labeling_or_error(problem, i, w):
     try:
         return problem.best_code(i, w, 1.0)[0]
     except ValueError as error:
@@ -53,9 +53,9 @@ def answer_or_refusal(problem, i, w):
 
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 @pytest.mark.parametrize("name, more", CASES, ids=str)
-def test_answers_are_labelings_or_refused(rng, name, more):
+def test_labeling_or_error(rng, name, more):
     example = TRAINED[name]
-    n_asked = 0
+    n_calls = 0
     for seed in range(8):
         X, y = example.varied(np.random.default_rng(seed), 4)
         model = example.estimator(**example.required, **more, lam=0.1)
@@ -65,13 +65,13 @@ def test_answers_are_labelings_or_refused(rng, name, more):
             continue
         for w in weights(rng, problem.n_weights):
             for i in range(problem.n_blocks):
-                answer = answer_or_refusal(problem, i, w)
+                answer = labeling_or_error(problem, i, w)
                 if isinstance(answer, str):
-                    assert any(text in answer for text in REFUSED)
+                    assert any(text in answer for text in REJECTED)
                 else:
                     problem.check_code(i, answer)
-                n_asked += 1
-    assert n_asked
+                n_calls += 1
+    assert n_calls
 
 
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")

@@ -17,7 +17,7 @@ from sstruct._problems.segment.segment_arguments import (
     known_boundaries,
     runs_of,
 )
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from tests.problems.flat import with_records
 from tests.problems.test_contract import STORAGES, check_against_definition, make_chains
 from tests.reference.brute_force import is_allowed
@@ -194,8 +194,8 @@ def test_distances_of_many_differences(rng):
         code, other = labels.astype(np.int32), (1 - labels).astype(np.int32)
         other[:7] = 0
         out = np.zeros(problem.n_weights)
-        doors.scatter(problem, 0, [code, other], [1.0, -1.0], out)
-        assert doors.squared_distance(problem, 0, code, other) == out @ out
+        access.scatter(problem, 0, [code, other], [1.0, -1.0], out)
+        assert access.squared_distance(problem, 0, code, other) == out @ out
 
 
 @pytest.mark.parametrize("groups", [None, np.array([[0, 1], [-1, 1]])])
@@ -218,8 +218,8 @@ def test_distances_of_splits(rng, groups):
         for a, b in product(codes, codes):
             problem.check_code(0, a)
             out = np.zeros(problem.n_weights)
-            doors.scatter(problem, 0, [a, b], [1.0, -1.0], out)
-            assert doors.squared_distance(problem, 0, a, b) == out @ out
+            access.scatter(problem, 0, [a, b], [1.0, -1.0], out)
+            assert access.squared_distance(problem, 0, a, b) == out @ out
 
 
 def test_invalid_codes_of_splits(rng):

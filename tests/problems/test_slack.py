@@ -14,7 +14,7 @@ from sstruct._problems.chain.chain_arguments import ChainModel, ChainRanges
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._problems.slack._slack_problem import SlackProblem
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.estimators.custom.choices import ConstrainedChoice
 from tests.problems import test_multiclass
@@ -105,7 +105,7 @@ def points(made, i, w, margin):
 def check_search(made, search, i, w, margin):
     """One search against enumeration; return number of queries, and whether it found the best."""
     problem = SlackProblem(made.problem, search)
-    code, value, bound, exact, queries = doors.search(problem, i, w, margin)
+    code, value, bound, exact, queries = access.search(problem, i, w, margin)
     h, g = points(made, i, getattr(made, "public", np.asarray)(w), margin)
     best = max(0.0, (h * g)[h > 0].max(initial=0.0))
     unit = 1e-12 * max(1.0, abs(h * g).max())
@@ -230,7 +230,7 @@ def test_labels_that_hide_another(new_rng, most_h, most_g, share, short, key):
     best = 1 + np.flatnonzero(others == 3)[0]
     visible = h[0] > most_h  # the truth, of loss 0, may be a corner too
     for search in SEARCHES:
-        code, value, bound, exact, _ = doors.search(SlackProblem(problem, search), 0, np.ones(1))
+        code, value, bound, exact, _ = access.search(SlackProblem(problem, search), 0, np.ones(1))
         assert bound >= h[best] * g[best] * (1 - 1e-12)
         if search == "angular":
             assert exact
@@ -253,7 +253,7 @@ def test_constrained_oracle(new_rng, key, kind, above, below):
     with np.errstate(invalid="ignore"):
         inside = (h > 0) & (g > lower * h if above else g >= lower * h)
         inside &= g < upper * h if below else g <= upper * h
-    found = doors.maximize_between(
+    found = access.maximize_between(
         made.problem, 0, made.padded, lam, 2.0, (lower, upper, above, below)
     )
     if not inside.any():
@@ -270,8 +270,8 @@ def test_later_searches_begin_where_the_last_one_ended(rng):
     made = make_planes(rng, 60, "real")
     problem = SlackProblem(made.problem, "angular")
     w = rng.standard_normal(3)
-    first = doors.search(problem, 0, w)
-    again = doors.search(problem.fork(), 0, w)
+    first = access.search(problem, 0, w)
+    again = access.search(problem.fork(), 0, w)
     assert again[:2] == first[:2]
     assert again[4] < first[4]
     assert problem.counts() == {"queries": first[4] + again[4]}
@@ -283,11 +283,11 @@ def test_calls_that_leave_nothing_behind(rng):
     before = problem.memory()
     problem.remember(False)
     for other in (problem, problem.fork()):
-        doors.search(other, 0, np.ones(3))
+        access.search(other, 0, np.ones(3))
         for name, array in problem.memory().items():
             np.testing.assert_array_equal(array, before[name])
     problem.remember(True)
-    code, *_, queries = doors.search(problem, 0, np.ones(3))
+    code, *_, queries = access.search(problem, 0, np.ones(3))
     assert problem.memory()["search_code"] == code
     assert problem.memory()["search_queries"] == queries > 0
 
@@ -306,10 +306,10 @@ def test_a_memory_is_checked_before_it_is_taken_back(rng):
         problem.restore_memory({**kept, "search_lam": np.ones(3)})
 
 
-def test_scores_without_a_call_before_are_refused(rng):
+def test_scores_require_a_previous_oracle_call(rng):
     problem = SlackProblem(make_chains(rng, 3, (4, 2)).problem, "bisecting")
     with pytest.raises(ValueError, match="no previous oracle call"):
-        doors.scores(problem, 0, None, [[0, 1, 2, 0]])
+        access.scores(problem, 0, None, [[0, 1, 2, 0]])
 
 
 def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
@@ -319,7 +319,7 @@ def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
         for i in range(5):
             codes = set()
             for t in (1.0, 64.0):
-                code, value, *_ = doors.search(
+                code, value, *_ = access.search(
                     SlackProblem(made.problem, search), i, t * made.padded, t
                 )
                 codes.add((int(code[0]), value / t))
@@ -339,7 +339,7 @@ def test_a_score_that_is_rounding_is_no_gain(other):
     # The second candidate's is 1 - 1, the last one's 1 + other: below, just above and above 0.
     X = [np.array([[0.0], [-1.0], [other], [other]])]
     problem = SlackProblem(CallableProblem(OracleCalls(Rounds(), X, [0], [0])), "angular")
-    _, value, bound, exact, queries = doors.search(problem, 0, np.ones(1))
+    _, value, bound, exact, queries = access.search(problem, 0, np.ones(1))
     assert exact
     assert queries < 20
     assert value == bound == pytest.approx(max(1 + other, 0))

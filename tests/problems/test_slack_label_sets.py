@@ -9,7 +9,7 @@ from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._problems.slack._slack_problem import SlackProblem
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import make
 from tests.problems.test_slack import check_search, points, rescaled
@@ -81,7 +81,7 @@ def test_the_table_agrees_with_enumeration(new_rng):
         )
         for i in range(other.n_blocks):
             found = [
-                doors.search(SlackProblem(problem, search), i, made.laid_out)
+                access.search(SlackProblem(problem, search), i, made.laid_out)
                 for problem, search in (
                     (made.problem, "product"), (other, "product"), (other, "angular")
                 )
@@ -107,8 +107,8 @@ def test_sets_completed_from_halves_are_bounded(new_rng):
     w = rng.standard_normal(completed.n_weights)
     for i in range(n):
         n_inexact += not completed.best_code(i, w)[3]
-        best = doors.maximize_product(exact, i, w)[1]
-        _, value, bound, _, _ = doors.search(search, i, w)
+        best = access.maximize_product(exact, i, w)[1]
+        _, value, bound, _, _ = access.search(search, i, w)
         assert value <= best * (1 + 1e-12)
         assert bound >= best * (1 - 1e-12)
     assert n_inexact > n / 2

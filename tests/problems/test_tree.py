@@ -5,7 +5,7 @@ import pytest
 
 from sstruct._problems.tree._tree_problem import TreeProblem, max_marginals
 from sstruct._problems.tree.tree_arguments import TreeStates
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from tests.problems.flat import tree_problem
 from tests.problems.trees import FORESTS, make_trees
 
@@ -67,11 +67,11 @@ def test_distances_of_real_features(rng):
         for _ in range(30):
             a, b = (np.array(allowed[k], dtype=np.int32) for k in rng.integers(0, len(allowed), 2))
             out = np.zeros(problem.n_weights)
-            doors.scatter(problem, i, [a, b], [1.0, -1.0], out)
-            distance = doors.squared_distance(problem, i, a, b)
+            access.scatter(problem, i, [a, b], [1.0, -1.0], out)
+            distance = access.squared_distance(problem, i, a, b)
             assert distance == pytest.approx(out @ out, rel=1e-12, abs=1e-13)
             # To the bit: a fit that a checkpoint resumes asks in another order.
-            assert doors.squared_distance(problem, i, b, a) == distance
+            assert access.squared_distance(problem, i, b, a) == distance
 
 
 def test_a_part_that_rewards_distance_has_no_transform(rng):
@@ -91,7 +91,7 @@ def test_a_problem_without_labels_only_decodes(rng):
         lambda: problem.best_code(0, trees.w, 1.0),
         lambda: problem.code_loss(0, y),
         lambda: problem.true_code(0),
-        lambda: doors.scores(problem, 0, trees.w, np.array([y, y]), 1.0),
+        lambda: access.scores(problem, 0, trees.w, np.array([y, y]), 1.0),
     ):
         with pytest.raises(ValueError, match="a problem without labels has no"):
             call()
@@ -99,7 +99,7 @@ def test_a_problem_without_labels_only_decodes(rng):
         max_marginals(make_trees(rng, [-1, 0]).problem, trees.w)
 
 
-def test_the_doors_check_what_comes_in():
+def test_access_functions_validate_arguments():
     states = TreeStates([[0, 2, 5]], positions=np.zeros((5, 2)))
     problem = TreeProblem(np.ones((5, 2)), states, [-1, 0], [[1, -1]])
     assert problem.code_loss(0, np.array([1, -1], dtype=np.int32)) == 0
@@ -144,7 +144,7 @@ def test_the_doors_check_what_comes_in():
         ({"unit": [0.0]}, "unit must be positive"),
     ],
 )
-def test_bad_arguments_are_refused(change, message):
+def test_invalid_arguments(change, message):
     arguments = dict(
         X=np.ones((6, 2)), start=[[0, 2, 6]], parents=[-1, 0], labels=[[0, 3]],
         positions=np.zeros((6, 2)), pair_scores=np.zeros(8), pair_start=[[0, 0]],

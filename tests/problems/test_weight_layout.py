@@ -144,7 +144,7 @@ def test_bounds_that_exclude_every_weight(lower, upper, message):
         vector_layout(2).padded_bounds([[0.0, lower], [0.0, upper]])
 
 
-def test_a_vector_of_another_size_or_type_is_refused():
+def test_vector_with_wrong_size_or_dtype():
     layout = label_layout(3, 2, True)
     w = np.zeros(layout.size)
     message = rf"weights of .*, expected \({layout.size},\) and float64"
@@ -159,7 +159,7 @@ def test_a_vector_of_another_size_or_type_is_refused():
     assert not layout.table(w, "coef").flags.writeable
 
 
-def test_a_table_beyond_its_vector_is_refused():
+def test_table_beyond_end_of_vector():
     layout = WeightLayout({"w": WeightBlock(("feature",), (3,), (2,), extent=4)})
     with pytest.raises(ValueError, match="incompatible"):
         layout.views(np.zeros(4))

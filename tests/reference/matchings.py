@@ -1,4 +1,4 @@
-"""Enumeration of all matchings of rows and columns, by the definition in MatchingSSVM."""
+"""Enumeration of all matchings of rows and columns, as defined in MatchingSSVM."""
 
 import itertools
 
@@ -8,7 +8,7 @@ from tests.reference import brute_force
 
 
 def parts_of(x):
-    """Pair features (R, C, F), which pairs are allowed, features of unmatched rows and columns."""
+    """Return features and mask of allowed pairs, and features of unmatched rows and columns."""
     if not isinstance(x, dict):
         x = {"features": x}
     features = np.asarray(x["features"], dtype=np.float64)
@@ -27,8 +27,8 @@ def parts_of(x):
     return features, allowed, *sides
 
 
-def every(allowed, allow_unmatched=True):
-    """All matchings as tuples of columns, -1 if unmatched."""
+def all_matchings(allowed, allow_unmatched=True):
+    """Yield all matchings as tuples with the column of each row, or -1 if it is unmatched."""
     n_rows, n_columns = allowed.shape
     choices = [[-1, *np.flatnonzero(row).tolist()] for row in allowed]
     for columns in itertools.product(*choices):
@@ -40,30 +40,38 @@ def every(allowed, allow_unmatched=True):
 
 
 def joint_feature(parts, columns, bias):
-    """Sums over pairs, unmatched rows and unmatched columns; number of unmatched rows."""
-    features, _, rows, others = parts
-    pairs, single, rest = np.zeros(features.shape[2]), np.zeros(rows.shape[1]), 0.0
+    """Return the sums of features of pairs, unmatched rows and unmatched columns.
+
+    With `bias`, the number of unmatched rows follows.
+    """
+    features, _, row_features, column_features = parts
+    pairs, unmatched_rows, n_unmatched = (
+        np.zeros(features.shape[2]),
+        np.zeros(row_features.shape[1]),
+        0,
+    )
     for r, c in enumerate(columns):
         if c >= 0:
             pairs += features[r, c]
         else:
-            single += rows[r]
-            rest += 1
-    alone = np.zeros(others.shape[1])
+            unmatched_rows += row_features[r]
+            n_unmatched += 1
+    unmatched_columns = np.zeros(column_features.shape[1])
     for c in range(features.shape[1]):
         if c not in columns:
-            alone += others[c]
-    return np.concatenate([pairs, single, alone, [rest] if bias else []])
+            unmatched_columns += column_features[c]
+    bias_feature = [n_unmatched] if bias else []
+    return np.concatenate([pairs, unmatched_rows, unmatched_columns, bias_feature])
 
 
 def block(i, x, y, weight, *, allow_unmatched=True, bias=True, hamming=False, in_loss=None):
-    """The brute_force.Block of a sample; rows with y = -2 are removed."""
+    """Return the brute_force.Block of a sample, without the rows with y = -2."""
     features, allowed, rows, others = parts_of(x)
     y = np.asarray(y)
     kept = y != -2
     parts, y = (features[kept], allowed[kept], rows[kept], others), y[kept]
     counts = np.ones(len(y), dtype=bool) if in_loss is None else np.asarray(in_loss)
-    labelings = list(every(parts[1], allow_unmatched))
+    labelings = list(all_matchings(parts[1], allow_unmatched))
     phi = np.array([joint_feature(parts, columns, bias) for columns in labelings])
     loss = np.array([((np.array(columns) != y) & counts).sum() for columns in labelings], float)
     if hamming:

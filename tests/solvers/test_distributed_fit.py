@@ -243,7 +243,7 @@ def test_a_compact_change_is_the_difference_compacted(v, seed, share, divisor):
     np.testing.assert_array_equal(value, expected)
 
 
-def test_weights_that_do_not_fit_are_refused(rng):
+def test_weights_with_wrong_shape(rng):
     with pytest.raises(ValueError, match="before has 2 weights, expected 3"):
         compact_change(np.zeros(3), np.zeros(2), 1.0)
     problem, q = Parted(rng, 1).problems[0]

@@ -22,7 +22,7 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfeFit
-from sstruct._testing import _solver_access as doors
+from sstruct._testing import _solver_access as access
 from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small
 
@@ -268,8 +268,8 @@ def test_draws_are_in_proportion_to_the_gaps(rng):
     weights = rng.gamma(0.5, size=n) * (rng.random(n) < 0.7)
     tree = SumTree(n)
     for i in rng.permutation(n):
-        doors.put(tree, i, weights[i])
-    draws = np.bincount(doors.draws(tree, 5, n_draws), minlength=n)
+        access.put(tree, i, weights[i])
+    draws = np.bincount(access.draws(tree, 5, n_draws), minlength=n)
     assert (draws[weights == 0] == 0).all()
     expected = n_draws * weights / weights.sum()
     likely = expected > 5
@@ -278,12 +278,12 @@ def test_draws_are_in_proportion_to_the_gaps(rng):
     degrees = likely.sum() - 1
     assert statistic < degrees + 5 * math.sqrt(2 * degrees)
     for i in range(n):  # a tree with one weight draws that
-        doors.put(tree, i, 0.0)
-    doors.put(tree, 7, 1e-300)
-    assert (doors.draws(tree, 1, 50) == 7).all()
-    doors.put(tree, 7, 0.0)
+        access.put(tree, i, 0.0)
+    access.put(tree, 7, 1e-300)
+    assert (access.draws(tree, 1, 50) == 7).all()
+    access.put(tree, 7, 0.0)
     with pytest.raises(ValueError, match="zero"):
-        doors.draws(tree, 1, 1)
+        access.draws(tree, 1, 1)
 
 
 def block_gaps(small, state, cached):

@@ -20,7 +20,7 @@ from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
 from sstruct._solvers.gdmm.published import Published
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct.datasets import make_large_domain_sequences, make_sequences
 from sstruct.solvers import GDMM
 
@@ -118,7 +118,7 @@ def hinge_losses(problem, w):
     out = np.empty(problem.n_blocks)
     for i in range(problem.n_blocks):
         _, value, _, _ = problem.best_code(i, w)
-        out[i] = value - doors.scores(problem, i, None, [problem.true_code(i)])[0]
+        out[i] = value - access.scores(problem, i, None, [problem.true_code(i)])[0]
     return out
 
 
@@ -346,12 +346,12 @@ def test_ctrl_c_leaves_a_certified_model(sequences, monkeypatch):
         ("warm_start", True),
     ],
 )
-def test_what_does_not_go_with_it_is_refused(sequences, name, value):
+def test_unsupported_parameters(sequences, name, value):
     with pytest.raises(ValueError, match=f"(?s)^{name}=.* is not supported by solver='gdmm'"):
         ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
 
 
-def test_bad_parameters_are_refused(sequences):
+def test_invalid_parameters(sequences):
     for n_parts in (5, 10**30):
         model = ChainSSVM(solver=GDMM(parts=n_parts))
         before = dict(vars(model))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._testing import _solver_access as doors
+from sstruct._testing import _solver_access as access
 
 
 def projected(c, Q, C):
@@ -29,7 +29,7 @@ def projected(c, Q, C):
 )
 def test_the_program_of_a_factor(c, Q, C):
     c = np.array(c)
-    a, b = doors.simplex_minimum(c, Q, C)
+    a, b = access.simplex_minimum(c, Q, C)
     expected, multiplier = projected(c, Q, C)
     scale = np.abs(c).max() / Q + C
     np.testing.assert_allclose(a, expected, atol=1e-10 * scale)
@@ -48,7 +48,7 @@ def test_the_program_of_a_factor(c, Q, C):
 
 @given(st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=6))
 def test_without_curvature_everything_goes_to_the_largest(c):
-    a, b = doors.simplex_minimum(np.array(c), 0.0, 2.0)
+    a, b = access.simplex_minimum(np.array(c), 0.0, 2.0)
     assert b == max(c)
     expected = np.zeros(len(c))
     if np.argmax(c) > 0:
@@ -58,7 +58,7 @@ def test_without_curvature_everything_goes_to_the_largest(c):
 
 def test_the_program_next_to_its_rounding():
     # Q C is lost beside c: still on the simplex.
-    a, _ = doors.simplex_minimum(np.array([1e8, 1e8 + 1e-7, -1e8]), 1e-12, 1e-3)
+    a, _ = access.simplex_minimum(np.array([1e8, 1e8 + 1e-7, -1e8]), 1e-12, 1e-3)
     assert a[0] == -a[1:].sum()
     assert 0 <= a[0] <= 1e-3 * (1 + 1e-12)
 
@@ -82,7 +82,7 @@ def test_steps_of_many_edges(new_rng, n, rho, C, step, scale, key):
     table[4:7, :n] = scale * rng.normal(size=(3, n))
     table[7:, :n] = C * rng.random((2, n))
     before = table.copy()
-    residual, change = doors.outcome_steps(table, rho, C, step)
+    residual, change = access.outcome_steps(table, rho, C, step)
     Q, left, right = 1 + 2 * rho, [0, 0, 1, 1], [0, 1, 0, 1]
     moved = table[:4] - before[:4]
     gradient = rho * (np.outer(left, before[4]) + np.outer(right, before[5]))
@@ -109,6 +109,6 @@ def test_steps_of_many_edges(new_rng, n, rho, C, step, scale, key):
     np.testing.assert_array_equal(table[:, n:], before[:, n:])
 
 
-def test_a_table_of_another_shape_is_refused():
+def test_table_with_wrong_shape():
     with pytest.raises(ValueError, match="9 rows and a multiple of 8 edges"):
-        doors.outcome_steps(np.zeros((9, 7)), 1.0, 1.0, 1.0)
+        access.outcome_steps(np.zeros((9, 7)), 1.0, 1.0, 1.0)

@@ -196,7 +196,7 @@ def test_bounds_from_scratch(new_rng, key):
     assert sum(grown) == n_admitted
 
 
-def test_bad_arguments_are_refused(rng):
+def test_invalid_arguments(rng):
     case = Case(rng)
     with pytest.raises(ValueError, match="expected 1 to"):
         LabelFactors(case.problem, 1.0, case.weights, 1.0, case.K + 1)

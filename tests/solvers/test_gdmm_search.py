@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._solvers.gdmm._pairs import BoundedPairs
-from sstruct._testing import _solver_access as doors
+from sstruct._testing import _solver_access as access
 
 SIGNS = [(-1,), (0,), (1,), (-1, 0), (-1, 1), (0, 1), (-1, 0, 1)]
 
@@ -54,7 +54,7 @@ def test_every_sign_pattern_equals_enumeration(
     for _ in range(n_changes if len(choices) else 0):
         j, k = rng.choice(choices)
         difference = float(rng.integers(-3, 4)) if ties else rng.standard_normal()
-        doors.change_pair(pairs, j, k, difference)
+        access.change_pair(pairs, j, k, difference)
         expected[j, k] += difference
     np.testing.assert_array_equal(pairs.scores(), expected)
     left, right = (messages(rng, K, sign, ties) for sign in signs)
@@ -64,7 +64,7 @@ def test_every_sign_pattern_equals_enumeration(
         value[pair] = -np.inf
     lowest = -np.inf if bound is None else bound
     for _ in range(2):  # a search leaves nothing behind
-        pair, best, _ = doors.search_pairs(pairs, left, right, active, lowest)
+        pair, best, _ = access.search_pairs(pairs, left, right, active, lowest)
         if value.max() > lowest + 1e-9:
             assert value[pair] == best
             assert best >= value.max() - 1e-12
@@ -93,7 +93,7 @@ def test_bounds_hold_between_searches(new_rng, K, masked, n_turns, n_changes, ke
         for _ in range(n_changes if len(choices) else 0):
             j, k = rng.choice(choices)
             difference = rng.normal(-0.2)
-            doors.change_pair(pairs, j, k, difference)
+            access.change_pair(pairs, j, k, difference)
             expected[j, k] += difference
         left, right = (messages(rng, K, SIGNS[rng.integers(7)], False) for _ in range(2))
         active = [tuple(pair) for pair in choices[rng.random(len(choices)) < 0.3].tolist()]
@@ -101,7 +101,7 @@ def test_bounds_hold_between_searches(new_rng, K, masked, n_turns, n_changes, ke
         for pair in active:
             value[pair] = -np.inf
         bound = rng.choice([-np.inf, -1.0, 0.5])
-        pair, best, _ = doors.search_pairs(pairs, left, right, active, bound)
+        pair, best, _ = access.search_pairs(pairs, left, right, active, bound)
         if value.max() > bound + 1e-9:
             assert value[pair] == best
             assert best >= value.max() - 1e-12
@@ -113,23 +113,23 @@ def test_few_pairs_are_looked_at(rng):
     K = 300
     pairs = BoundedPairs(K, 304, None)
     for j, k in itertools.product(range(0, K, 3), repeat=2):
-        doors.change_pair(pairs, j, k, rng.standard_normal())
+        access.change_pair(pairs, j, k, rng.standard_normal())
     total = 0
     for _ in range(20):
         left = dict(zip(rng.choice(K, 40, False).tolist(), rng.standard_normal(40)))
         right = dict(zip(rng.choice(K, 40, False).tolist(), rng.standard_normal(40)))
-        pair, best, work = doors.search_pairs(pairs, left, right, [])
+        pair, best, work = access.search_pairs(pairs, left, right, [])
         value = pairs.scores() + dense(left, K)[:, None] + dense(right, K)
         assert value[pair] == best == value.max()
         total += work
     assert total < 20 * K
 
 
-def test_what_is_not_a_pair_is_refused():
+def test_invalid_pairs():
     pairs = BoundedPairs(2, 4, np.array([[0.0, 0, 0, 0], [-np.inf, 0, 0, 0]]))
     with pytest.raises(ValueError, match="1, 0 is forbidden"):
-        doors.change_pair(pairs, 1, 0, 1.0)
+        access.change_pair(pairs, 1, 0, 1.0)
     with pytest.raises(IndexError, match="2 labels"):
-        doors.change_pair(pairs, 0, 2, 1.0)
+        access.change_pair(pairs, 0, 2, 1.0)
     with pytest.raises(ValueError, match="too many"):
         BoundedPairs(10**5, 10**5, None)

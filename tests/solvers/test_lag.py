@@ -207,13 +207,13 @@ def test_an_interruption_leaves_a_sound_state(rng, n_threads):
         assert state.n_oracle_calls >= n_calls
 
 
-def test_a_pool_of_another_problem_is_refused(rng):
+def test_pool_of_another_problem_raises(rng):
     state = Small(rng).state()
     with pytest.raises(ValueError, match="the pool belongs to another problem"):
         approximate_pass(state, plan(), True, ThreadPool(Small(rng).problem, 2))
 
 
-def test_lags_out_of_range_are_refused():
+def test_lags_out_of_range():
     for lag in (-1, 9):
         with pytest.raises(ValueError, match=f"lag must be between 0 and 8, found {lag}"):
             plan(lag=lag)

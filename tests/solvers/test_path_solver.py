@@ -135,7 +135,7 @@ def test_direction(rng, box):
         assert box != "mixed"
 
 
-def test_refused_changes(rng):
+def test_invalid_changes_of_lam(rng):
     small = Small(rng)
     state = small.state()
     for lam in (0, -1, 2 * small.lam, math.nan):

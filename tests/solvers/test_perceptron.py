@@ -167,7 +167,7 @@ def decoded(x, w):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_state_refuses_what_does_not_fit(rng, name):
+def test_state_with_wrong_shapes(rng, name):
     problem = make_chains(rng, 3, (2, 3)).problem
     d, one = problem.n_weights, np.ones(2)
     with pytest.raises(ValueError, match="step_weight does not fit"):
@@ -285,7 +285,7 @@ def test_the_state_at_the_seed_decides_all_bits(name):
 @pytest.mark.parametrize(
     "parameter", [{"lam": 0.1}, {"warm_start": True}, {"rescaling": "slack"}], ids=str
 )
-def test_parameters_that_do_not_apply_are_refused(name, parameter):
+def test_unsupported_parameters(name, parameter):
     X, y = chains(5)
     with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* solver='{name}'"):
         ChainSSVM(solver=name, **parameter).fit(X, y)

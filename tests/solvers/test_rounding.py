@@ -1,4 +1,4 @@
-"""Certificates of numbers of any size: true, or called none; and what is refused before the fit."""
+"""Certificates for large and small numbers are valid or flagged; other numbers raise errors."""
 
 import warnings
 from fractions import Fraction
@@ -112,7 +112,7 @@ def test_norms_bound_joint_features(rng):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_too_small_a_lam_is_refused_before_any_work(rng, name):
+def test_too_small_lam_raises_before_the_fit(rng, name):
     if name == "cutting-plane":
         pytest.importorskip("clarabel")
     X, y = rng.standard_normal((4, 2)) * 1e90, [0, 1, 0, 1]
@@ -164,7 +164,7 @@ def test_too_small_a_lam_is_refused_before_any_work(rng, name):
         ),
     ],
 )
-def test_sizes_that_are_refused(make, data, message):
+def test_too_large_or_small_numbers(make, data, message):
     model = make()
     before = dict(vars(model))
     with pytest.raises(ValueError, match=message):
@@ -172,7 +172,7 @@ def test_sizes_that_are_refused(make, data, message):
     assert vars(model) == before
 
 
-def test_huge_numbers_are_refused_in_prediction_too():
+def test_too_large_features_in_prediction():
     model = MulticlassSSVM(random_state=0).fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(ValueError, match=r"X\[0\] contains the feature 1e\+101"):
         model.decision_function([[1e101]])

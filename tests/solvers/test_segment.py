@@ -1,4 +1,4 @@
-"""Segments of the path: how far one vector and its dual weights serve."""
+"""Segments of a regularization path: their gaps, and the breakpoints at which they end."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sstruct._solvers.path.segment import Segment
 
 @st.composite
 def segments(draw):
-    """A segment for w = c z / lam: of h nothing holds but h >= 0 and h >= l - <w, z>."""
+    """Draw a segment with w = c z / lam. h is at least 0 and at least l - <w, z>."""
     lam, linear = draw(st.floats(1e-4, 1e3)), draw(st.floats(1e-2, 10))
     square = draw(st.floats(0, 1.5)) * lam * linear
     c = draw(st.floats(0.5, 1.5))
@@ -20,15 +20,15 @@ def segments(draw):
 
 
 def gap_at(segment, lam):
-    """P - D at a lambda below."""
+    """Return the duality gap of the segment at a smaller lambda."""
     return segment.primal_at(lam) - segment.dual_at(lam)
 
 
 @given(segments(), st.floats(0.05, 0.95))
-def test_the_gap_is_at_most_eps_down_to_the_breakpoint_and_more_below(segment, part):
+def test_gap_is_at_most_eps_above_the_breakpoint(segment, fraction):
     assume(segment.gap < 0.99 * segment.hinge)
-    assume(segment.hinge > 1e-6 * segment.linear)  # not below rounding
-    eps = segment.gap + part * (segment.hinge - segment.gap)
+    assume(segment.hinge > 1e-6 * segment.linear)  # otherwise rounding errors are too large
+    eps = segment.gap + fraction * (segment.hinge - segment.gap)
     end = segment.breakpoint(eps)
     assert 0 <= end < segment.lam
     for lam in end + (segment.lam - end) * np.array([1e-6, 1e-3, 0.1, 0.5, 1.0]):
@@ -38,13 +38,13 @@ def test_the_gap_is_at_most_eps_down_to_the_breakpoint_and_more_below(segment, p
 
 
 @given(segments(), st.floats(1e-3, 1.0), st.floats(0, 1))
-def test_no_other_share_of_the_dual_weights_has_a_larger_dual(segment, ratio, share):
+def test_scaling_of_dual_weights_is_optimal(segment, ratio, share):
     lam = ratio * segment.lam
     other = share * segment.linear - share**2 * segment.square / (2 * lam)
     assert segment.dual_at(lam) >= other - 1e-12 * (1 + abs(other))
 
 
-def test_the_gap_grows_with_the_square_of_the_distance():
+def test_gap_grows_quadratically():
     # The optimum of lam/2 w^2 + max(0, 1 - w) at lam = 2 is w = 1/2, alpha = 1.
     segment = Segment(lam=2.0, hinge=0.5, dual=0.75, gap=0.0, linear=1.0, square=1.0)
     for ratio in (0.9, 0.99, 0.999):
@@ -52,7 +52,7 @@ def test_the_gap_grows_with_the_square_of_the_distance():
         assert gap_at(segment, 2 * ratio) == pytest.approx(distance**2 / (4 * ratio))
 
 
-def test_no_direction():
+def test_zero_planes():
     segment = Segment(lam=1.0, hinge=0.7, dual=0.7, gap=0.0, linear=0.7, square=0.0)
     assert segment.breakpoint(0.1) == 0
     assert gap_at(segment, 1e-12) == 0

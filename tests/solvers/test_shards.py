@@ -57,7 +57,7 @@ def test_a_pass_moves_its_part_alone_and_the_dual_rises(rng, box, batch):
     assert sum(of_parts) == pytest.approx(whole, rel=1e-14)
 
 
-def test_parts_that_are_none_are_refused(rng):
+def test_invalid_block_ranges(rng):
     small = Small(rng)
     state, pool, n = small.state(), ThreadPool(small.problem, 1), small.problem.n_blocks
     for blocks, sampling in [((3, 3), "PERMUTATION"), ((-1, 3), "PERMUTATION"), ((0, 3), "GAP")]:

@@ -280,7 +280,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_edge_features_are_refused_by_sample(chains, kind):
+def test_error_names_sample_with_invalid_edge_features(chains, kind):
     X, y = chains
     change, error, message = BAD[kind]
     wrong = changed(X, 3, change)
@@ -321,7 +321,7 @@ def test_what_the_fit_had_is_needed(chains):
         GraphCRFSSVM().fit(Sequences.from_list(X), y)
 
 
-def test_gdmm_is_refused(chains, rng):
+def test_gdmm_is_not_supported(chains, rng):
     X, y = chains
     with pytest.raises(ValueError, match="edge features are not supported by solver='gdmm'"):
         ChainSSVM(solver="gdmm").fit(X, y)
@@ -341,7 +341,7 @@ def test_gdmm_is_refused(chains, rng):
     assert model.fit(X, [[0, 1]]).solver_ == "mp-bcfw"
 
 
-def test_damaged_states_are_refused(chains):
+def test_damaged_states(chains):
     X, y = chains
     model = fit(X, y, tol=1e-3)
     for change, message in [

@@ -212,7 +212,7 @@ def test_warm_start_goes_on(tiny_chains):
 
 
 @pytest.mark.parametrize("change", ["features", "labels", "fewer", "classes", "mask"])
-def test_warm_start_refuses_other_data(tiny_chains, change):
+def test_warm_start_with_other_data_raises(tiny_chains, change):
     X, y = tiny_chains
     names = ["a", "b", "c"]
     y = [[names[label] for label in labels] for labels in y]
@@ -254,7 +254,7 @@ def test_pickles_hold_the_model_alone(rng, tmp_path, warm_start):
     assert len(pickle.dumps(model.set_params(warm_start=False))) < 6000 + 80 * model.n_iter_
 
 
-def test_pickles_of_another_format_are_refused(tiny_chains):
+def test_pickles_of_another_format(tiny_chains):
     model = ChainSSVM(lam=0.1).fit(*tiny_chains)
     state = model.__getstate__()
     assert state["_sstruct_format"] == 1

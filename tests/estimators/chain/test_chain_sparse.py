@@ -8,7 +8,7 @@ from sstruct._estimators.core.preparation import prepare_training
 from sstruct._estimators.core.training import Samples
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems.core._decode import decode
-from sstruct._testing import _problem_access as doors
+from sstruct._testing import _problem_access as access
 from sstruct.datasets import make_large_domain_sequences
 from sstruct.inference import viterbi
 
@@ -56,7 +56,7 @@ def test_hinge_losses_are_those_of_the_oracle(chains):
     expected = []
     for i in range(problem.n_blocks):
         _, value, _, _ = problem.best_code(i, w)
-        expected.append(value - doors.scores(problem, i, None, [problem.true_code(i)])[0])
+        expected.append(value - access.scores(problem, i, None, [problem.true_code(i)])[0])
     assert min(expected) > 0
     for n_threads in (1, 2):
         found = sparse_hinges(problem, w, n_threads)

@@ -81,7 +81,7 @@ def test_labels_of_any_type():
     assert labels[0][0].tolist() == [("a", 1), "b"]
 
 
-def test_bad_input_is_refused(tiny_chains):
+def test_invalid_input(tiny_chains):
     X, y = tiny_chains
     with pytest.raises(NotFittedError):
         ChainSSVM().predict_top_k(X, 1)

@@ -306,14 +306,14 @@ def test_samples_that_are_not_cut_need_no_multipliers(rng):
         ),
     ],
 )
-def test_other_parameters_are_refused(rng, parameters, message):
+def test_unsupported_parameters(rng, parameters, message):
     for model, X, y in estimators(rng):
         with pytest.raises((ValueError, TypeError), match=message):
             model.set_params(**parameters).fit(X, y)
         assert not hasattr(model, "w_")
 
 
-def test_paths_and_hidden_labels_are_refused(rng):
+def test_paths_and_hidden_labels_are_not_supported(rng):
     for model, X, y in estimators(rng):
         message = "couple_windows=True of the solver is not supported by"
         for fit in (partial(ssvm_path, model), PathCV(model, cv=2).fit, LatentSSVM(model).fit):

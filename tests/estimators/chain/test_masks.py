@@ -63,7 +63,7 @@ WRONG = {
 @pytest.mark.parametrize(
     "scheme, wrong", [(scheme, wrong) for scheme in WRONG for wrong in WRONG[scheme]]
 )
-def test_labels_of_no_scheme_are_refused_by_name(scheme, wrong):
+def test_error_for_labels_of_another_scheme(scheme, wrong):
     allows = SCHEMES[scheme]
     for pair in ((wrong, "O"), ("O", wrong), (None, wrong), (wrong, None), ("B-X", wrong)):
         with pytest.raises(ValueError) as caught:
@@ -72,7 +72,7 @@ def test_labels_of_no_scheme_are_refused_by_name(scheme, wrong):
         assert "expected 'O', 'B-type', 'I-type'" in str(caught.value)
 
 
-def test_a_mask_of_the_wrong_scheme_is_refused_before_the_fit():
+def test_mask_of_another_scheme_raises_before_the_fit():
     X, y = [np.eye(2)], [["B-X", "E-X"]]
     model = ChainSSVM(transition_mask=bio_transitions)
     with pytest.raises(ValueError, match=r"label 'E-X' .* use sstruct.masks.bioes_trans"):
@@ -201,7 +201,7 @@ def test_models_of_models_with_a_lambda_can_be_pickled():
     np.testing.assert_array_equal(again.predict(X)[0], path.estimator(0.1).predict(X)[0])
 
 
-def test_a_damaged_mask_is_refused():
+def test_damaged_mask():
     X, y, model = fitted(other_masks()["lambda"])
     mask = pickle.loads(pickle.dumps(model.fit(X, y))).transition_mask
     mask.edges = mask.edges[:2]

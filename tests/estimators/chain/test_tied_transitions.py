@@ -371,7 +371,7 @@ def test_files_have_the_groups_instead_of_a_function(tiny_chains):
     assert pickle.loads(pickle.dumps(kept)).transitions is bio_kinds
 
 
-def test_a_damaged_file_is_refused(tiny_chains):
+def test_damaged_file(tiny_chains):
     model = fit(*tiny_chains, transitions=GROUPS)
     state = model.__getstate__()
     for groups, message in (
@@ -425,7 +425,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_invalid_groups_are_refused(tiny_chains, case):
+def test_invalid_groups(tiny_chains, case):
     value, kind, message = WRONG[case]
     model = ChainSSVM(transitions=value)
     with pytest.raises(kind, match=message):

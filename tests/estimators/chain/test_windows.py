@@ -176,7 +176,7 @@ def test_auto_leaves_many_labels_to_gdmm(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("window_size", [0, -3, "long", 2.0, True, [2], 1.5])
-def test_other_window_sizes_are_refused(rng, window_size):
+def test_invalid_window_sizes(rng, window_size):
     X, y = make(rng)
     with pytest.raises((ValueError, TypeError), match="window_size must be"):
         ChainSSVM(window_size=window_size).fit(X, y)
@@ -191,7 +191,7 @@ def test_other_window_sizes_are_refused(rng, window_size):
         ({"solver": "ssg"}, "window_size=2 is not supported by solver='ssg'"),
     ],
 )
-def test_what_cannot_be_cut_is_refused(rng, parameters, message):
+def test_unsupported_parameters(rng, parameters, message):
     X, y = make(rng)
     model = ChainSSVM(window_size=2, **parameters)
     with pytest.raises(ValueError, match=message):

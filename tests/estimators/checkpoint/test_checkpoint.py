@@ -80,7 +80,7 @@ def test_a_fit_resumed_after_its_last_pass_can_converge(chains, tmp_path, name):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_file_of_another_fit_is_refused(chains, tmp_path):
+def test_file_of_another_fit_raises(chains, tmp_path):
     X, y = chains
     path = tmp_path / "fit.npz"
     model(path, max_iter=2).fit(X, y)
@@ -117,7 +117,7 @@ def test_the_file_of_another_fit_is_refused(chains, tmp_path):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_fingerprint_is_of_every_entry_and_every_term(chains, tmp_path, rng):
     path = tmp_path / "fit.npz"
-    refused = pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters")
+    raises = pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters")
     # A cost matrix so large that its repr leaves most of it out.
     X, y = rng.standard_normal((80, 3)), np.r_[np.arange(40), rng.integers(0, 40, 40)]
     cost = 1.0 - np.eye(40)
@@ -126,14 +126,14 @@ def test_the_fingerprint_is_of_every_entry_and_every_term(chains, tmp_path, rng)
     solver = MPBCFW(checkpoint=path)
     classifier = {"solver": solver, "max_iter": 2, "tol": 0, "random_state": 0}
     MulticlassSSVM(loss=cost, **classifier).fit(X, y)
-    with refused:
+    with raises:
         MulticlassSSVM(loss=other, **classifier).fit(X, y)
     path.unlink()
     # With two labels there are as many transitions as starts and ends.
     X, y = chains
     y = [np.minimum(labels, 1) for labels in y]
     model(path, max_iter=2, boundaries=False).fit(X, y)
-    with refused:
+    with raises:
         model(path, max_iter=2, transitions=False).fit(X, y)
 
 

@@ -120,12 +120,12 @@ def test_a_directory_that_disappears_and_comes_back(tiny_chains, tmp_path, every
 def test_a_file_that_cannot_be_removed_is_a_warning(tiny_chains, tmp_path, monkeypatch, every_pass):
     unlink = type(tmp_path).unlink
 
-    def refuse(path, missing_ok=False):
+    def unlink_or_raise(path, missing_ok=False):
         if path.name == "fit":
             raise PermissionError(errno.EACCES, "Permission denied")
         unlink(path, missing_ok)
 
-    monkeypatch.setattr(type(tmp_path), "unlink", refuse)
+    monkeypatch.setattr(type(tmp_path), "unlink", unlink_or_raise)
     with pytest.warns(RuntimeWarning, match="fit could not be removed.*Remove it before"):
         fitted = model(tmp_path / "fit", tol=0.5).fit(*tiny_chains)
     assert fitted.converged_
@@ -169,9 +169,7 @@ def test_ctrl_c_leaves_a_model_and_the_last_complete_file(
 
 
 @locks
-def test_a_second_fit_on_the_path_of_a_running_one_is_refused(
-    tiny_chains, tmp_path, every_pass, whole
-):
+def test_second_fit_with_the_same_path_raises(tiny_chains, tmp_path, every_pass, whole):
     path, second, messages = tmp_path / "fit", model(tmp_path / "." / "fit"), []
 
     def start(info):

@@ -52,7 +52,7 @@ def changed(array, at, value):
     return out
 
 
-def test_counts_that_wrap_around_are_refused(kept, data):
+def test_overflowing_counts(kept, data):
     model, path, arrays, notes = kept
     with np.errstate(over="ignore"):
         # Their sum modulo 2**64 is unchanged.
@@ -138,7 +138,7 @@ def test_what_the_file_says_of_losses_w_and_dual_is_not_in_a_certificate(kept, d
     assert fitted.objective_ == pytest.approx(primal, rel=1e-12)
 
 
-def test_files_that_unfold_or_lie_about_their_size_are_refused(kept, data):
+def test_compressed_files_and_wrong_sizes(kept, data):
     model, path, *_ = kept
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("alpha.npy", b"\0" * 10**7)
@@ -155,7 +155,7 @@ def test_files_that_unfold_or_lie_about_their_size_are_refused(kept, data):
         clone(model).fit(*data)
 
 
-def test_a_labeling_twice_and_more_than_memory_holds_are_refused(kept, data):
+def test_duplicate_labelings_and_too_large_counts(kept, data):
     model, path, arrays, notes = kept
     size, alpha = arrays["size"], arrays["alpha"]
     twice = dict(arrays)
@@ -207,7 +207,7 @@ def test_what_stands_between_the_weights_is_no_weight(rng, tmp_path, average, na
     assert resumed.fit(X, y).objective_ == expected
 
 
-def test_explicit_planes_go_on_and_false_ones_are_refused(graphs, tmp_path, monkeypatch):
+def test_explicit_planes_are_resumed_and_validated(graphs, tmp_path, monkeypatch):
     path = tmp_path / "fit.npz"
     model = GraphCRFSSVM(lam=0.05, tol=0, max_iter=8, random_state=0)
     content = check_resuming(model, *graphs, path, monkeypatch, least=7)[-1]
@@ -232,7 +232,7 @@ def test_explicit_planes_go_on_and_false_ones_are_refused(graphs, tmp_path, monk
             clone(model).fit(*graphs)
 
 
-def test_weights_out_of_their_bounds_are_refused(data, tmp_path):
+def test_weights_out_of_bounds(data, tmp_path):
     path = tmp_path / "fit.npz"
     model = MulticlassSSVM(
         lam=0.05,
@@ -287,7 +287,7 @@ def test_what_a_model_has_kept_is_checked(data, warm_start, name, change):
     np.testing.assert_array_equal(model.w_, before)
 
 
-def test_a_labeling_that_masks_forbid_is_refused(rng, tmp_path):
+def test_labeling_forbidden_by_mask(rng, tmp_path):
     path, mask = tmp_path / "fit.npz", np.array([[True, False], [True, True]])
     X = [rng.standard_normal((2, 2)) for _ in range(6)]
     y = [np.array(labels) for labels in ([0, 0], [1, 0], [1, 1], [1, 0], [0, 0], [1, 1])]
@@ -309,7 +309,7 @@ def test_a_labeling_that_masks_forbid_is_refused(rng, tmp_path):
         clone(model).fit(X, y)
 
 
-def test_places_where_no_file_can_be_are_refused_before_the_fit(data, tmp_path, monkeypatch):
+def test_invalid_paths_raise_before_the_fit(data, tmp_path, monkeypatch):
     def fit(path):
         # The error is raised before the data are validated.
         MulticlassSSVM(solver=MPBCFW(checkpoint=path)).fit(None, None)

@@ -189,7 +189,7 @@ BIO = ["B-A", "B-B", "I-A", "I-B", "O"]
         ([np.zeros((3, 1)), None], r"y_partial\[0\] has shape \(3, 1\), expected .*\(3,\)"),
     ],
 )
-def test_chains_refuse_by_name(rng, known, message):
+def test_error_messages_of_chains(rng, known, message):
     X = [rng.standard_normal((3, 2)), rng.standard_normal((4, 2))]
     model = ChainSSVM(classes=BIO, transition_mask=bio_transitions, **ROUGH)
     model.fit(X, [["O", "B-A", "I-A"], ["B-B", "I-B", "O", "O"]])
@@ -212,7 +212,7 @@ def test_dead_ends_and_ends_of_masks_are_named(rng):
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_known_labels_are_refused_where_no_labeling_has_them(seed):
+def test_error_if_no_labeling_has_the_known_labels(seed):
     rng = np.random.default_rng(seed)
     K, L = 3, 4
     edge = rng.random((K, K)) < 0.5
@@ -346,14 +346,14 @@ def test_known_labels_may_leave_a_forest(rng):
         ([[0, 1], None], r"y_partial\[0\] has 2 labels, expected 3"),
     ],
 )
-def test_graphs_refuse_by_name(rng, known, message):
+def test_error_messages_of_graphs(rng, known, message):
     X = [(rng.standard_normal((3, 2)), [[0, 1]])] * 2
     model = GraphCRFSSVM(**ROUGH).fit(X, [[0, 1, 1], [1, 0, 0]])
     with pytest.raises(ValueError, match=message):
         model.predict(X, known)
 
 
-def test_grids_refuse_by_name(rng):
+def test_error_messages_of_grids(rng):
     X = rng.standard_normal((2, 3, 4, 1))
     model = GridCRFSSVM(**ROUGH).fit(X, rng.integers(0, 2, (2, 3, 4)))
     known = np.full((2, 3, 4), -1)
@@ -425,7 +425,7 @@ def test_marks_of_trees(rng, ignore_label):
         (3, "y_partial must contain the known labels of each sample, .* found int"),
     ],
 )
-def test_trees_refuse_by_name(rng, known, message):
+def test_error_messages_of_trees(rng, known, message):
     sample = {"features": rng.standard_normal((2, 1, 3, 2))}
     model = TreeSSVM(parents=[-1, 0], **ROUGH).fit([sample] * 2, [[0, 0], [1, 2]])
     with pytest.raises((ValueError, TypeError), match=message):
@@ -523,7 +523,7 @@ def test_known_labels_in_a_frame_have_the_names_of_the_classes(rng):
         ([[-1, 0, 1], None], r"y_partial\[0\] has label 2 on and its ancestor 1 off"),
     ],
 )
-def test_label_sets_refuse_by_name(rng, known, message):
+def test_error_messages_of_label_sets(rng, known, message):
     X = rng.standard_normal((2, 2))
     model = MultilabelSSVM(edges=[-1, 0, 1], **ROUGH).fit(X, [[1, 1, 0], [0, 0, 0]])
     with pytest.raises((ValueError, TypeError), match=message):
@@ -568,7 +568,7 @@ def test_one_label_a_row(rng):
 # Compiled problems validate known labels.
 
 
-def test_problems_refuse_known_labels_that_are_none(rng):
+def test_problems_validate_known_labels(rng):
     X = rng.standard_normal((4, 2))
     for wrong in ([0, 1, 2, 3], [0, -2, 1, 1], [0, 1, 1], [[0, 1, 1, 1]]):
         with pytest.raises(ValueError, match=r"known (has shape|must contain)"):

@@ -1,4 +1,4 @@
-"""Small structures of our own: one of the candidates that a sample lists; a sign."""
+"""User-defined structures: a choice between the candidates of a sample, and a sign."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from tests.reference.brute_force import Block
 
 
 class Choice:
-    """The oracle: x an array (m, d) of candidates, y the place of the right one."""
+    """An oracle: x is an array (m, d) of candidates, and y is the index of the correct one."""
 
     def __init__(self, as_sparse=False):
         self.as_sparse = as_sparse
@@ -31,7 +31,7 @@ class Choice:
 
 
 class Sign:
-    """The oracle of two classes, -1 and 1: y * x is the joint feature map."""
+    """An oracle of two classes, -1 and 1, with the joint feature map y * x."""
 
     def joint_feature(self, x, y):
         return y * np.asarray(x, dtype=float)
@@ -47,11 +47,11 @@ class Sign:
 
 
 class ConstrainedChoice(Choice):
-    """With the constrained oracle of angular search."""
+    """Choice with the constrained oracle that angular search requires."""
 
     def constrained_argmax(self, x, w, y_true, *, loss_weight, margin, lower, upper, above, below):
         h, g = margin + (x - x[y_true]) @ w, self.losses(x, y_true)
-        with np.errstate(invalid="ignore"):  # 0 * inf, where h is not positive
+        with np.errstate(invalid="ignore"):  # 0 * inf, if h is not positive
             inside = (h > 0) & (g > lower * h if above else g >= lower * h)
             inside &= g < upper * h if below else g <= upper * h
         if not inside.any():
@@ -60,7 +60,7 @@ class ConstrainedChoice(Choice):
 
 
 class ChoiceByScores(ConstrainedChoice):
-    """Searches take scores of candidates in place of weights."""
+    """Choice whose searches use the scores of candidates, computed by `potentials`."""
 
     def potentials(self, x, w):
         return x @ w
@@ -71,12 +71,12 @@ class ChoiceByScores(ConstrainedChoice):
         return int(np.argmax(scores))
 
     def constrained_argmax(self, x, scores, y_true, **keywords):
-        # One feature, the score, of weight 1.
+        # The score is the only feature, with weight 1.
         return super().constrained_argmax(scores[:, None], np.ones(1), y_true, **keywords)
 
 
 class NamedChoice(Choice):
-    """Labelings are names outside, and places inside."""
+    """Choice whose labelings are names for the user, encoded as indices."""
 
     def encode(self, x, y):
         return int(y.removeprefix("candidate "))
@@ -86,11 +86,11 @@ class NamedChoice(Choice):
 
 
 class Trouble(RuntimeError):
-    """An exception of the user's own."""
+    """A user-defined exception."""
 
 
 class Fails(Choice):
-    """Raises at samples of six candidates, where w is no longer small."""
+    """Choice that raises for samples with six candidates once w is not small."""
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         if w.any() and abs(w).max() > 0.01 and len(x) == 6:
@@ -99,7 +99,7 @@ class Fails(Choice):
 
 
 def make_choices(rng, n=24, d=4, noise=1.0):
-    """Samples of 2 to 6 candidates, of which a linear score with noise picks the right one."""
+    """Return samples of 2 to 6 candidates; the correct one has the highest noisy linear score."""
     weights = rng.standard_normal(d)
     X = [rng.standard_normal((m, d)).round(3) for m in rng.integers(2, 7, n)]
     y = [int(np.argmax(x @ weights + noise * rng.standard_normal(len(x)))) for x in X]
@@ -107,7 +107,7 @@ def make_choices(rng, n=24, d=4, noise=1.0):
 
 
 def terms(X, y, weights=None, slack=False):
-    """The blocks of the objective, by enumeration; under slack rescaling with scaled planes."""
+    """Return the blocks of the objective by enumeration, with scaled planes for slack rescaling."""
     weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
     out = []
     for i in range(len(X)):

@@ -327,7 +327,7 @@ def test_callbacks_see_passes_and_stop_a_fit(rng):
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )
-def test_bad_input_is_refused_before_any_work(rng, change, message):
+def test_invalid_input_raises_before_the_fit(rng, change, message):
     X, y = make_choices(rng, n=3)
     data = {"X": X, "y": y, "sample_weight": None}
     data.update({name: change.pop(name) for name in list(change) if name in data})

@@ -152,7 +152,7 @@ class WritesPotentials(ByScores):
         (WritesPotentials, ValueError, "read-only"),
     ],
 )
-def test_hostile_ones_are_refused(choices, oracle, error, message):
+def test_errors_for_invalid_hooks(choices, oracle, error, message):
     X, y = choices
     with pytest.raises(error, match=message):
         StructuredSVM(oracle(), **OPTIONS).fit(X, y if issubclass(oracle, ByScores) else names(y))

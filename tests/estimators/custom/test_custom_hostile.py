@@ -1,4 +1,4 @@
-"""Oracles that do what they should not: a named error, or a correct and flagged result."""
+"""Invalid oracles: the fit raises an informative error, or its result is valid and flagged."""
 
 import pickle
 
@@ -13,7 +13,7 @@ from tests.estimators.custom.choices import Choice, ConstrainedChoice, Trouble, 
 from tests.reference import brute_force
 
 LAM = 0.05
-VICTIM = 5
+WRONG_SAMPLE = 5
 WORSE = (
     r"returned a labeling worse than one seen before, (once|\d+ times); objective_ and dual_gap_"
 )
@@ -29,16 +29,19 @@ def fit(oracle, choices, **parameters):
     return StructuredSVM(oracle, **{**defaults, **parameters}).fit(*choices)
 
 
-class Answers(Choice):
-    """Other values of one method for one sample, truths excepted where `but_truths`."""
+class WrongOracle(Choice):
+    """An oracle with a wrong return value of one method for one sample.
+
+    With `but_truths`, the method returns the correct value for the true labeling.
+    """
 
     def __init__(self, method, value, X, y, but_truths=True, as_sparse=False):
         super().__init__(as_sparse)
         self.method, self.value, self.but_truths = method, value, but_truths
-        self._victim, self._truth = X[VICTIM], y[VICTIM]
+        self._wrong_sample, self._truth = X[WRONG_SAMPLE], y[WRONG_SAMPLE]
 
     def _wrong(self, x, y):
-        return x is self._victim and not (self.but_truths and y == self._truth)
+        return x is self._wrong_sample and not (self.but_truths and y == self._truth)
 
     def joint_feature(self, x, y):
         if self.method == "joint_feature" and self._wrong(x, y):
@@ -51,21 +54,21 @@ class Answers(Choice):
         return super().loss(y_true, y)
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        if self.method == "argmax" and x is self._victim:
+        if self.method == "argmax" and x is self._wrong_sample:
             return self.value
         return super().argmax(x, w, y_true, loss_weight)
 
 
-# scipy looks at no index.
-BEHIND, BEFORE = (sparse.csr_array(([1.0], [k], [0, 1]), shape=(1, 4)) for k in (7, -1))
+# SciPy does not validate these indices.
+TOO_LARGE, NEGATIVE = (sparse.csr_array(([1.0], [k], [0, 1]), shape=(1, 4)) for k in (7, -1))
 WRONG = [
     ("joint_feature", np.ones(3), ValueError, r"returned shape \(3,\), expected \(4,\)"),
     ("joint_feature", np.ones((4, 1)), ValueError, r"returned shape \(4, 1\), expected \(4,\)"),
     ("joint_feature", 1.0, ValueError, r"returned shape \(\), expected \(4,\)"),
     ("joint_feature", sparse.csr_array(np.ones((2, 4))), ValueError, r"returned shape \(2, 4\)"),
     ("joint_feature", np.array([1, np.nan, 0, 0]), ValueError, "returned nan at entry 1"),
-    ("joint_feature", BEHIND, ValueError, r"result\.indices\[0\] is 7, expected 0 to 3"),
-    ("joint_feature", BEFORE, ValueError, r"result\.indices\[0\] is -1, expected 0 to 3"),
+    ("joint_feature", TOO_LARGE, ValueError, r"result\.indices\[0\] is 7, expected 0 to 3"),
+    ("joint_feature", NEGATIVE, ValueError, r"result\.indices\[0\] is -1, expected 0 to 3"),
     ("joint_feature", sparse.csr_array([[0, 0, np.inf, 0]]), ValueError, "returned inf at entry 2"),
     ("joint_feature", ["a", "b", "c", "d"], TypeError, "returned dtype <U1, expected real"),
     ("joint_feature", np.ones(4, dtype=complex), TypeError, "returned dtype complex128"),
@@ -76,15 +79,16 @@ WRONG = [
 
 
 @pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("but_truths", [True, False], ids=["later", "at once"])
+@pytest.mark.parametrize("but_truths", [True, False], ids=["during the fit", "before the fit"])
 @pytest.mark.parametrize("method, value, kind, message", WRONG)
-def test_wrong_answers_are_named(choices, method, value, kind, message, but_truths, as_sparse):
-    oracle = Answers(method, value, *choices, but_truths, as_sparse)
-    # Its first pass is at w = 0, where no truth is the answer.
+def test_wrong_return_values(choices, method, value, kind, message, but_truths, as_sparse):
+    oracle = WrongOracle(method, value, *choices, but_truths, as_sparse)
+    # The first pass of this solver is at w = 0, where argmax never returns the true labeling.
     model = StructuredSVM(oracle, lam=LAM, random_state=0, solver="fw")
-    with pytest.raises(kind, match=rf"X\[{VICTIM}\]: {method} {message}"):
+    with pytest.raises(kind, match=rf"X\[{WRONG_SAMPLE}\]: {method} {message}"):
         model.fit(*choices)
-    # Found at the truths, before any work: unchanged. Later: the fit so far.
+    # Wrong values for true labelings are found before the fit, and leave the estimator unchanged.
+    # After others, the weights of the interrupted fit are kept.
     fitted = but_truths or method == "argmax"
     assert hasattr(model, "w_") == fitted
     if fitted:
@@ -103,23 +107,23 @@ def test_wrong_answers_are_named(choices, method, value, kind, message, but_trut
         (1j, TypeError, "loss returned complex"),
     ],
 )
-def test_wrong_losses_are_named(choices, value, kind, message):
+def test_wrong_losses(choices, value, kind, message):
     with pytest.raises(kind, match=rf"X\[\d+\]: {message}"):
-        fit(Answers("loss", value, *choices), choices)
+        fit(WrongOracle("loss", value, *choices), choices)
     with pytest.raises((ValueError, TypeError), match=r"X\[0\]: loss returned"):
-        fit(Answers("loss", value, *choices, but_truths=False), choices)
+        fit(WrongOracle("loss", value, *choices, but_truths=False), choices)
     with pytest.raises(ValueError, match=r"X\[0\]: loss returned 1 for the true labeling"):
-        fit(Answers("loss", 1.0, *choices, but_truths=False), choices)
+        fit(WrongOracle("loss", 1.0, *choices, but_truths=False), choices)
 
 
-def test_numbers_of_all_kinds_are_losses(choices):
+def test_types_of_losses(choices):
     for value in (np.float32(0.5), np.array(0.5), 1, True, np.bool_(True), np.int8(1)):
-        model = fit(Answers("loss", value, *choices), choices, solver="ssg", max_iter=1)
+        model = fit(WrongOracle("loss", value, *choices), choices, solver="ssg", max_iter=1)
         assert np.isfinite(model.objective_)
 
 
 class Raises(Choice):
-    """An oracle that raises in the k-th call of a method, and in later ones if `lasting`."""
+    """An oracle that raises in the k-th call of a method, and in all later calls if `lasting`."""
 
     def __init__(self, method, k, lasting=False):
         super().__init__()
@@ -146,7 +150,7 @@ class Raises(Choice):
 
 @pytest.mark.parametrize("method", ["joint_feature", "loss", "argmax"])
 @pytest.mark.parametrize("solver", ["mp-bcfw", "fw", "ssg"])
-def test_exceptions_surface_unchanged_and_the_state_is_kept(choices, solver, method):
+def test_exceptions_are_unchanged_and_weights_are_kept(choices, solver, method):
     k = 100 + 48 * (method == "joint_feature")
     model = StructuredSVM(
         Raises(method, k), lam=LAM, tol=1e-9, random_state=0, solver=solver, max_iter=50
@@ -159,12 +163,12 @@ def test_exceptions_surface_unchanged_and_the_state_is_kept(choices, solver, met
     assert model.status_ == "INTERRUPTED"
     assert model.n_oracle_calls_ > 40
     blocks = terms(*choices)
-    # It raised once: the certificate at the end went through.
+    # The oracle raised only once, so the final certificate was computed.
     assert model.objective_ == pytest.approx(brute_force.primal(model.w_, LAM, blocks))
     assert model.predict(choices[0]).shape == (24,)
 
 
-def test_where_it_raises_again_there_is_no_certificate(choices):
+def test_no_certificate_if_the_oracle_raises_again(choices):
     model = StructuredSVM(Raises("argmax", 60, lasting=True), lam=LAM, random_state=0)
     with pytest.raises(Trouble, match="60"):
         model.fit(*choices)
@@ -175,14 +179,14 @@ def test_where_it_raises_again_there_is_no_certificate(choices):
     pickle.dumps(model.w_)
 
 
-def test_before_any_work_the_estimator_is_unchanged(choices):
+def test_estimator_is_unchanged_by_exceptions_before_the_fit(choices):
     model = StructuredSVM(Raises("joint_feature", 7), lam=LAM)
     with pytest.raises(Trouble):
         model.fit(*choices)
     assert not hasattr(model, "status_")
 
 
-def test_an_interruption_in_the_oracle_is_ctrl_c(choices):
+def test_keyboard_interrupt_in_the_oracle(choices):
     class Interrupts(Choice):
         calls = 0
 
@@ -199,7 +203,7 @@ def test_an_interruption_in_the_oracle_is_ctrl_c(choices):
     assert model.objective_ == pytest.approx(brute_force.primal(model.w_, LAM, terms(*choices)))
 
 
-def test_always_the_truth_is_flagged(choices):
+def test_warning_if_argmax_returns_only_true_labelings(choices):
     class Truth(Choice):
         def argmax(self, x, w, y_true=None, loss_weight=1.0):
             return super().argmax(x, w) if y_true is None else y_true
@@ -211,9 +215,9 @@ def test_always_the_truth_is_flagged(choices):
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
-def test_suboptimal_answers_are_counted_and_replaced(choices):
+def test_suboptimal_labelings_are_counted_and_replaced(choices):
     class Lazy(Choice):
-        """Exact for the first hundred calls; then it mostly returns the truth."""
+        """An oracle that is exact in the first hundred calls, and mostly suboptimal afterwards."""
 
         calls = 0
 
@@ -222,7 +226,7 @@ def test_suboptimal_answers_are_counted_and_replaced(choices):
             best = super().argmax(x, w, y_true, loss_weight)
             if y_true is None or self.calls < 100 or self.calls % 3 == 0:
                 return best
-            # As good as the truth, or better.
+            # The worst labeling that is not worse than the true one.
             scores = x @ w + loss_weight * self.losses(x, y_true)
             better = np.flatnonzero(scores >= scores[y_true])
             return int(better[np.argmin(scores[better])])
@@ -239,7 +243,7 @@ def test_suboptimal_answers_are_counted_and_replaced(choices):
     assert model.dual_objective_ <= brute_force.primal(model.w_, LAM, blocks)
 
 
-def test_an_answer_worse_than_the_truth_is_an_error(choices):
+def test_error_if_argmax_is_worse_than_the_true_labeling(choices):
     class Worst(Choice):
         def argmax(self, x, w, y_true=None, loss_weight=1.0):
             scores = x @ w
@@ -251,7 +255,7 @@ def test_an_answer_worse_than_the_truth_is_an_error(choices):
         fit(Worst(), choices)
 
 
-def test_features_that_differ_from_call_to_call_are_an_error(choices):
+def test_error_if_features_differ_between_calls(choices):
     class Drifts(Choice):
         calls = 0
 
@@ -263,7 +267,7 @@ def test_features_that_differ_from_call_to_call_are_an_error(choices):
         fit(Drifts(), choices)
 
 
-def test_an_array_handed_out_again_is_copied(choices):
+def test_returned_arrays_may_be_reused(choices):
     class Reuses(Choice):
         def __init__(self):
             super().__init__()
@@ -297,7 +301,7 @@ class Changes(Choice):
         return super().argmax(x, w, y_true, loss_weight)
 
 
-def test_changed_arguments_are_errors(choices):
+def test_error_if_the_oracle_changes_arguments(choices):
     X, y = choices
 
     def copy():
@@ -311,24 +315,24 @@ def test_changed_arguments_are_errors(choices):
     changed = r"X\[\d+\]: (the oracle has|joint_feature returned different)"
     with pytest.raises(ValueError, match=changed):
         fit(Changes("joint_feature", "x"), copy())
-    # Late: found at the end, if not before.
+    # Changes in late calls are found at the end of the fit at the latest.
     model = StructuredSVM(Changes("argmax", "x", 150), lam=LAM, tol=1e-9, random_state=0)
     with pytest.raises(ValueError, match=r"X\[\d+\]: "):
         model.fit(*copy())
     assert hasattr(model, "w_")
 
 
-def test_w_cannot_be_made_writable(choices):
-    class Opens(Choice):
+def test_w_cannot_be_made_writeable(choices):
+    class SetsWriteable(Choice):
         def argmax(self, x, w, y_true=None, loss_weight=1.0):
             w.flags.writeable = True
             return super().argmax(x, w, y_true, loss_weight)
 
     with pytest.raises(ValueError, match="WRITEABLE"):
-        fit(Opens(), choices)
+        fit(SetsWriteable(), choices)
 
 
-def test_w_may_be_kept(choices):
+def test_oracle_may_keep_references_to_w(choices):
     seen = []
 
     class Keeps(Choice):
@@ -344,16 +348,16 @@ def test_w_may_be_kept(choices):
 
 @pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 @pytest.mark.parametrize("way", ["outside", "missed", "none"])
-def test_constrained_answers_are_checked(choices, way):
+def test_results_of_constrained_argmax_are_checked(choices, way):
     class Wrong(ConstrainedChoice):
-        n_asked = 0
+        n_calls = 0
 
         def constrained_argmax(self, x, w, y_true, **interval):
             found = super().constrained_argmax(x, w, y_true, **interval)
-            self.n_asked += 1
+            self.n_calls += 1
             if way == "outside" and interval["upper"] < np.inf:
                 return y_true
-            if way == "none" and self.n_asked > 2 * len(choices[0]):
+            if way == "none" and self.n_calls > 2 * len(choices[0]):
                 return None
             if way == "missed" and found is not None and w.any():
                 h = interval["margin"] + (x - x[y_true]) @ w

@@ -231,17 +231,17 @@ def test_an_exception_surfaces_and_leaves_a_model(tiny_chains, error, hook):
 
 
 def test_an_exception_before_the_first_pass_leaves_the_estimator_unfitted(tiny_chains):
-    class Refuses(Recorder):
+    class RaisesAtBegin(Recorder):
         def on_fit_task_begin(self, estimator, context):
             raise ZeroDivisionError
 
-    refuses = Refuses()
-    model = tight().set_callbacks(refuses)
+    recorder = RaisesAtBegin()
+    model = tight().set_callbacks(recorder)
     with pytest.raises(ZeroDivisionError):
         model.fit(*tiny_chains)
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
-    assert refuses.calls == [("setup", "fit", 0), ("teardown", "fit", 0)]
+    assert recorder.calls == [("setup", "fit", 0), ("teardown", "fit", 0)]
 
 
 def test_data_are_validated_before_callbacks_are_called(tiny_chains):

@@ -1,4 +1,4 @@
-"""Warm starts on data that begin with the old samples: the same optimum, sooner; and refusals."""
+"""Warm starts with more samples reach the same optimum in fewer passes; errors for other data."""
 
 import pickle
 
@@ -108,7 +108,7 @@ def test_fewer_passes_than_anew(case, kind):
         assert (more < all_anew).all()
 
 
-def test_what_does_not_begin_with_the_old_samples_is_refused(rng):
+def test_error_if_first_samples_differ(rng):
     X, y = make_sequences(n_samples=30, random_state=0)
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:20], y[:20])
     before = model.w_.copy()
@@ -216,7 +216,7 @@ def test_what_follows_does_not_change_the_first_samples(lengths, seed, storage, 
             assert (other.fingerprint(n) == of_first.fingerprint()) == same
 
 
-def test_working_sets_of_an_earlier_version_are_refused_by_name():
+def test_error_for_state_of_earlier_version():
     X, y = make_sequences(n_samples=4, random_state=0)
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
     del model._warm_state["n_samples"]

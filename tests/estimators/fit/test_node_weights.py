@@ -127,7 +127,7 @@ def test_class_weights_and_losses_that_say_the_same(rng):
         (dict.fromkeys(range(3), 0.0), "class_weight gives all labeled nodes weight 0"),
     ],
 )
-def test_bad_class_weights_are_refused(rng, class_weight, message):
+def test_invalid_class_weights(rng, class_weight, message):
     X, y = make(rng)
     graphs, of_graphs = test_graph.make(rng)
     for model, samples, labels in ((ChainSSVM(), X, y), (GraphCRFSSVM(), graphs, of_graphs)):
@@ -324,7 +324,7 @@ CHAIN = [np.zeros((2, 1)), np.ones((3, 1))], [[0, 1], [1, 0, 1]]
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_bad_node_weights_are_refused(weights, kind, message):
+def test_invalid_node_weights(weights, kind, message):
     X, y = CHAIN
     model = ChainSSVM(lam=0.1)
     with pytest.raises(kind, match=message):

@@ -227,7 +227,7 @@ def test_classes_come_first(rng):
         assert more.classes_.tolist() == [*classes, 9]
 
 
-def test_other_classes_are_refused(rng):
+def test_changed_classes_raise(rng):
     _, X, y, classes = sequences(rng)
     model = ChainSSVM(solver="perceptron").partial_fit(X[:5], y[:5], classes=classes)
     before = model.w_, model._steps
@@ -251,7 +251,7 @@ def test_other_classes_are_refused(rng):
 
 @pytest.mark.parametrize("weight", [1.6e305, 1e306])  # of a mean, or of a step by itself
 @pytest.mark.parametrize("bounded", [False, True])
-def test_steps_beyond_float64_are_refused(rng, bounded, weight):
+def test_steps_beyond_float64_raise(rng, bounded, weight):
     model, X, y, classes = sequences(rng)
     model.set_params(solver="ssg", lam=0.001)
     if bounded:
@@ -264,12 +264,12 @@ def test_steps_beyond_float64_are_refused(rng, bounded, weight):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_refused_part_leaves_the_model(case, solver):
+def test_invalid_batch_does_not_change_the_model(case, solver):
     made, X, y, classes = case
     model = made.set_params(solver=solver, **SOLVERS[solver])
     model = learned(model, X[:20], y[:20], classes, 2)
     w, steps = model.w_, model._steps
-    refused = [((X[:5], y[:4]), {}), ((X[:5], y[:5]), {"sample_weight": [1.0, -1, 1, 1, 1]})]
+    rejected = [((X[:5], y[:4]), {}), ((X[:5], y[:5]), {"sample_weight": [1.0, -1, 1, 1, 1]})]
     if isinstance(made, StructuredSVM):
         wider = [np.ones(4)] * 5
     elif isinstance(X[0], tuple):
@@ -282,8 +282,8 @@ def test_a_refused_part_leaves_the_model(case, solver):
         wider = [x[:, :-1] for x in X[:5]]
     else:
         wider = X[:5][..., :-1]
-    refused.append(((wider, y[:5]), {}))
-    for given, more in refused:
+    rejected.append(((wider, y[:5]), {}))
+    for given, more in rejected:
         with pytest.raises(ValueError) as error:
             model.partial_fit(*given, **more)
         assert not re.search(r"setting an array element|broadcast", str(error.value))
@@ -292,7 +292,7 @@ def test_a_refused_part_leaves_the_model(case, solver):
     model.partial_fit(X[20:], y[20:])
 
 
-def test_what_needs_all_samples_is_refused(rng):
+def test_parameters_that_require_all_samples_raise(rng):
     _, X, y, classes = sequences(rng)
     with pytest.raises(ValueError, match="lam='auto' is not supported by partial_fit"):
         ChainSSVM(solver="ssg").partial_fit(X, y, classes=classes)
@@ -303,7 +303,7 @@ def test_what_needs_all_samples_is_refused(rng):
             ChainSSVM(solver="pa", **parameters).partial_fit(X, y, classes=classes)
 
 
-def test_a_model_of_another_fit_is_refused(rng):
+def test_error_if_parameters_changed(rng):
     _, X, y, classes = sequences(rng)
     model = ChainSSVM(max_iter=3, tol=0.5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"solver='pa' cannot continue .* solver='mp-bcfw'"):
@@ -328,7 +328,7 @@ def test_a_model_of_another_fit_is_refused(rng):
     assert "_steps" not in vars(model)
 
 
-def test_another_model_is_refused(rng):
+def test_error_if_the_model_changed(rng):
     model, X, y, classes = fixed(rng)
     model.set_params(solver="pa").partial_fit(X, y, classes=classes)
     with pytest.raises(ValueError, match=r"model differs .* strength is 2\.0, was 0\.5"):
@@ -400,7 +400,7 @@ def test_names_of_features(rng):
     ],
     ids=str,
 )  # fmt: skip
-def test_damaged_states_are_refused(rng, solver, key, value):
+def test_damaged_states(rng, solver, key, value):
     _, X, y, classes = sequences(rng)
     model = ChainSSVM(solver=solver, **SOLVERS[solver]).partial_fit(X, y, classes=classes)
     with pytest.raises(ValueError, match=f"invalid fitted state of ChainSSVM: _steps.*{key}"):
@@ -410,7 +410,7 @@ def test_damaged_states_are_refused(rng, solver, key, value):
         model.partial_fit(X, y)
 
 
-def test_states_that_are_no_numbers_are_refused(rng):
+def test_states_with_nan(rng):
     _, X, y, classes = sequences(rng)
     model = ChainSSVM(solver="pa").partial_fit(X, y, classes=classes)
     wrong = model._steps["moment"].copy()

@@ -102,7 +102,7 @@ def test_the_default_solver_is_mpbcfw(data):
         (BCFW(checkpoint=3), TypeError, "^checkpoint of BCFW must be a path or None, found 3"),
     ],
 )
-def test_what_is_refused(data, solver, error, message):
+def test_invalid_options(data, solver, error, message):
     model = ChainSSVM(solver=solver)
     with pytest.raises(error, match=message):
         model.fit(*data)
@@ -222,7 +222,7 @@ OF_BLOCKS = ("cache_gap_share", "cache_mean_gap_share")
         ),
     ],
 )
-def test_options_without_effect_are_refused(data, solver, names, advice):
+def test_options_without_effect_raise(data, solver, names, advice):
     for name in names:
         message = rf"^{name} of M?P?BCFW has no effect with .*cache=False.*or set {advice}"
         with pytest.raises(ValueError, match=message):
@@ -253,18 +253,18 @@ OTHER = {
 @pytest.mark.parametrize("cache", [True, False])
 @pytest.mark.parametrize("sampling", ["auto", "permutation", "gap", "uniform"])
 @pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw"])
-def test_only_options_without_effect_are_refused(data, monkeypatch, solver, sampling, cache):
+def test_only_options_without_effect_raise(data, monkeypatch, solver, sampling, cache):
     options = {"sampling": sampling, "cache": cache, "step": "away"}
-    kind, refused = SOLVER_OF_NAME[solver], []
+    kind, rejected = SOLVER_OF_NAME[solver], []
     names = [name for name in OTHER if name in kind().get_params()]
     for name in names:
         try:
             fitted(data, options | {name: OTHER[name]}, solver, max_iter=7)
         except ValueError:
-            refused.append(name)
+            rejected.append(name)
     monkeypatch.setattr(kind, "_without_effect", lambda *_: (None, None))
     expected = fitted(data, options, solver, max_iter=7)
-    for name in refused:
+    for name in rejected:
         found = fitted(data, options | {name: OTHER[name]}, solver, max_iter=7)
         assert_same_bits(found, expected)
 

@@ -425,7 +425,7 @@ def test_bad_labels_and_parameters_are_named(parameters, y, message):
     assert not hasattr(model, "w_")
 
 
-def test_other_input_is_refused(rng):
+def test_invalid_types_of_input(rng):
     X, y = make(rng)
     for wrong in ([x for x, *_ in X], np.ones((3, 2, 2)), iter(X), {}):
         with pytest.raises((ValueError, TypeError), match="X must be a list of"):

@@ -1,4 +1,4 @@
-"""GridCRFSSVM: the graphs of explicit edges, forms of images, and what is refused."""
+"""GridCRFSSVM: comparison with graphs of explicit edges, formats of images, invalid input."""
 
 import numpy as np
 import pytest

@@ -250,7 +250,7 @@ def test_auto_leaves_whole_what_cannot_be_cut(rng, monkeypatch, parameters):
 
 
 @pytest.mark.parametrize("window_size", [0, -3, "long", 2.0, True, [2], 1.5])
-def test_other_window_sizes_are_refused(rng, window_size):
+def test_invalid_window_sizes(rng, window_size):
     X, y = make(rng)
     with pytest.raises((ValueError, TypeError), match="window_size must be"):
         GridCRFSSVM(window_size=window_size).fit(X, y)

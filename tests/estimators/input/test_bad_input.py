@@ -1,4 +1,4 @@
-"""What is refused: the exception, its message with the sample's index, and no trace left."""
+"""Invalid input: exceptions whose messages name the sample, and estimators that stay unchanged."""
 
 import pickle
 from fractions import Fraction
@@ -206,7 +206,7 @@ def snapshot(estimator):
 
 @pytest.mark.parametrize("fitted", [False, True], ids=["fresh", "fitted"])
 @pytest.mark.parametrize("name", CASES)
-def test_fit_refuses(name, fitted):
+def test_errors_of_fit(name, fitted):
     parameters, change, error, message = CASES[name]
     estimator = ChainSSVM(lam=0.1)
     if fitted:
@@ -241,7 +241,7 @@ PREDICTIONS = {
 
 @pytest.mark.parametrize("method", ["predict", "decision_function", "score"])
 @pytest.mark.parametrize("name", PREDICTIONS)
-def test_prediction_refuses(name, method):
+def test_errors_of_prediction(name, method):
     items, error, message = PREDICTIONS[name]
     estimator = ChainSSVM(lam=0.1).fit(X, Y)
     before = snapshot(estimator)
@@ -264,13 +264,13 @@ def test_prediction_refuses(name, method):
         (Y, np.zeros(4), ValueError, "sample_weight is zero"),
     ],
 )
-def test_score_refuses(y, weights, error, message):
+def test_errors_of_score(y, weights, error, message):
     estimator = ChainSSVM(lam=0.1).fit(X, Y)
     with pytest.raises(error, match=message):
         estimator.score(X, y, weights)
 
 
-def test_a_mask_that_allows_no_labeling_is_refused_in_prediction():
+def test_error_if_mask_allows_no_labeling():
     mask = np.array([[False, True], [False, False]])
     estimator = ChainSSVM(lam=0.1, transition_mask=mask).fit([np.eye(2)], [["a", "b"]])
     assert estimator.predict([np.eye(2)])[0].tolist() == ["a", "b"]

@@ -114,7 +114,7 @@ GRAPHS = GraphCRFSSVM(**ONCE).fit([(DENSE, EDGES)], [CODES])
 PIXELS = GridCRFSSVM(**ONCE).fit(DENSE, CODES)
 SCALED = PerNode(MaxAbsScaler()).fit(DENSE)
 
-DOORS = {
+ENTRY_POINTS = {
     "multiclass fit": lambda X: MulticlassSSVM(**ONCE).fit(X, CODES),
     "multiclass fit, weight 0": lambda X: MulticlassSSVM(**ONCE).fit(X, CODES, WEIGHTS),
     "multiclass predict": MULTICLASS.predict,
@@ -180,15 +180,15 @@ NOT_JOINED = {"false canonical", "false sorted"}
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix])
-@pytest.mark.parametrize("door", DOORS)
-def test_what_was_written_to_is_refused(door, kind):
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_corrupt_matrices_raise(entry_point, kind):
     for name in CORRUPTIONS:
-        if door in JOINED and name in NOT_JOINED and kind is not sparse.csc_matrix:
+        if entry_point in JOINED and name in NOT_JOINED and kind is not sparse.csc_matrix:
             continue  # put together anew, without a flag
-        if door == "Sequences selected" and name in NOT_TAKEN:
+        if entry_point == "Sequences selected" and name in NOT_TAKEN:
             continue  # items that are not selected are not validated
         with pytest.raises((ValueError, TypeError)):
-            DOORS[door](corrupt(DENSE, name, kind))
+            ENTRY_POINTS[entry_point](corrupt(DENSE, name, kind))
 
 
 @pytest.mark.parametrize("name", ["classes", "loss", "bounds", "class_weight", "lam", "tol"])
@@ -203,14 +203,14 @@ def test_no_parameter_is_sparse(name):
         assert vars(model) == before
 
 
-def test_three_dimensions_are_refused():
+def test_three_dimensions_raise():
     try:
         X = sparse.coo_array(DENSE.reshape(3, 4, 12))
     except TypeError:
         pytest.skip("this version of SciPy has no sparse arrays of three dimensions")
-    for door in (MULTICLASS.predict, CHAINS.predict, SCALED.transform, GRAPHS.predict):
+    for entry_point in (MULTICLASS.predict, CHAINS.predict, SCALED.transform, GRAPHS.predict):
         with pytest.raises((ValueError, TypeError)):
-            door(X)
+            entry_point(X)
 
 
 @pytest.mark.parametrize("form", ["csc", "coo"])
@@ -221,7 +221,7 @@ def test_folds_are_cut_from_any_format(form):
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
-def test_a_refused_fit_leaves_no_trace(name):
+def test_invalid_input_leaves_estimator_unchanged(name):
     for model in (MulticlassSSVM(**ONCE), ChainSSVM(**ONCE), MultilabelSSVM(**ONCE)):
         before = dict(vars(model))
         with pytest.raises((ValueError, TypeError)):

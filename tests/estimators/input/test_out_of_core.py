@@ -131,7 +131,7 @@ def test_a_bad_value_is_found_where_it_is(rng, tmp_path):
         ChainSSVM().fit(Sequences(open_mapped(tmp_path / "X.npy"), offsets), Sequences(y, offsets))
 
 
-def test_files_that_cannot_be_mapped_are_refused(rng, tmp_path):
+def test_files_that_cannot_be_mapped(rng, tmp_path):
     X = sparse.random(20, 10, 0.3, format="csr", random_state=0)
     sparse.save_npz(tmp_path / "c.npz", X)
     sparse.save_npz(tmp_path / "csc.npz", X.tocsc(), compressed=False)
@@ -146,7 +146,7 @@ def test_files_that_cannot_be_mapped_are_refused(rng, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_damaged_files_are_refused_by_name(tmp_path, kind):
+def test_error_names_damaged_file(tmp_path, kind):
     path = tmp_path / "damaged"
     with open(path, "wb") as file:
         if kind == "dense":
@@ -170,7 +170,7 @@ def test_damaged_files_are_refused_by_name(tmp_path, kind):
 
 
 @pytest.mark.parametrize("shape", [4, [np.inf, 3], [-3, 3], [3, 3, 3], [10**12, 3]])
-def test_shapes_that_are_none_are_refused(tmp_path, shape):
+def test_invalid_shapes(tmp_path, shape):
     X = sparse.csr_matrix(np.eye(3))
     parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "format": "csr"}
     np.savez(tmp_path / "X.npz", shape=shape, **parts)

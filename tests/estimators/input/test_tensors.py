@@ -122,12 +122,12 @@ def test_half_precision_is_read_as_single(rng, dtype):
             assert_same_bits(clone(model).fit(np.stack(X), np.stack(y)), model)
 
 
-def test_labels_in_tensors_of_one_entry_are_refused():
+def test_scalar_tensors_as_labels_raise():
     with pytest.raises(TypeError, match="not hashable and cannot be a label"):
         ChainSSVM().fit([np.ones((2, 1))], [[WithArray(np.array(1)), WithArray(np.array(0))]])
 
 
-def test_tensors_elsewhere_are_refused():
+def test_tensors_on_another_device_raise():
     X, y = [np.ones((2, 1))], [np.array([0, 1])]
     with pytest.raises(TypeError, match="OnDevice cannot be converted to an array: can't convert"):
         ChainSSVM().fit(X, OnDevice(np.array([[0, 1]])))

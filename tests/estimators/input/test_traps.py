@@ -132,7 +132,7 @@ def padded(dtype=int):
 
 
 @pytest.mark.parametrize("dtype", [int, np.int8, float])
-def test_padding_of_labels_is_refused_by_name(dtype):
+def test_error_for_padded_labels(dtype):
     X, y = padded(dtype)
     model = ChainSSVM(lam=0.1, random_state=0)
     before = dict(vars(model))
@@ -147,7 +147,7 @@ def test_padding_of_labels_is_refused_by_name(dtype):
     assert model.classes_.tolist() == [-1, 0, 1, 2]
 
 
-def test_padding_of_images_is_refused_by_name(rng):
+def test_error_for_padded_images(rng):
     X, y = rng.standard_normal((2, 3, 4, 2)), rng.integers(0, 2, (2, 3, 4))
     y[1, 2:], y[1, :, 3:] = -1, -1
     with pytest.raises(ValueError, match=r"y\[1\] ends in -1 from pixel \(0, 3\) on"):

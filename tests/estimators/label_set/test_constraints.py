@@ -1,4 +1,4 @@
-"""MultilabelSSVM with constraints: optimum, predictions, hidden labels, and what it refuses."""
+"""MultilabelSSVM with constraints: optimum, predictions, hidden labels, and invalid input."""
 
 import pickle
 

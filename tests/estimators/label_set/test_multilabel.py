@@ -336,7 +336,7 @@ def test_names_of_labels(rng):
         MultilabelSSVM(classes=[1, 1, 2, 3]).fit(X, Y)
 
 
-def test_warm_start_refuses_other_data_and_models(rng):
+def test_warm_start_with_other_data_or_model_raises(rng):
     X, Y = make(rng, n=60)
     model = MultilabelSSVM(lam=0.02, warm_start=True, random_state=0).fit(X, Y)
     for change in ({"edges": "tree"}, {"pairwise": "full"}):
@@ -417,7 +417,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"lam": 0}, "lam must be finite and above 0"),
     ],
 )  # fmt: skip
-def test_bad_input_is_refused_and_leaves_no_trace(rng, change, message):
+def test_invalid_input_leaves_estimator_unchanged(rng, change, message):
     X, Y = make(rng)
     data = {"X": X, "y": Y, "sample_weight": None}
     data.update({name: value for name, value in change.items() if name in data})
@@ -507,7 +507,7 @@ def test_too_many_labels_for_the_decoders(rng):
     assert tree.edges_.shape == (23, 2)
 
 
-def test_other_columns_are_refused_in_scoring(rng):
+def test_wrong_number_of_columns_in_score(rng):
     X, Y = make(rng)
     model = MultilabelSSVM(lam=0.1).fit(X, Y)
     with pytest.raises(ValueError, match="y has 3 columns, expected 4 labels"):

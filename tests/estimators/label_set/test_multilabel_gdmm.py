@@ -289,7 +289,7 @@ def test_the_exhaustive_search_goes_the_same_way(sets):
         ({"solver": GDMM(parts=10)}, "parts=10 of GDMM, expected at most 9"),
     ],
 )
-def test_what_it_has_no_use_for_is_refused(sets, parameters, message):
+def test_unsupported_parameters(sets, parameters, message):
     model = MultilabelSSVM(**{"solver": "gdmm", **parameters})
     before = dict(vars(model))
     with pytest.raises(ValueError, match=message):
@@ -298,16 +298,16 @@ def test_what_it_has_no_use_for_is_refused(sets, parameters, message):
 
 
 @pytest.mark.parametrize("y", [None, [], [[0, 1], [1]], [0, 1], [[[0]]]], ids=str)
-def test_bad_targets_are_refused_as_by_others(sets, y):
-    refusals = []
+def test_errors_for_targets_equal_those_of_other_solvers(sets, y):
+    errors = []
     for solver in ("mp-bcfw", "gdmm"):
-        with pytest.raises((ValueError, TypeError)) as refused:
+        with pytest.raises((ValueError, TypeError)) as caught:
             MultilabelSSVM(solver=solver).fit(sets[0], y)
-        refusals.append((refused.type, str(refused.value)))
-    assert refusals[0] == refusals[1]
+        errors.append((caught.type, str(caught.value)))
+    assert errors[0] == errors[1]
 
 
-def test_one_label_a_sample_is_refused(sets):
+def test_multiclass_targets_raise(sets):
     with pytest.raises(ValueError, match="solver='gdmm' requires sets of labels"):
         MultilabelSSVM(solver="gdmm").fit(sets[0], sets[1].argmax(axis=1))
 

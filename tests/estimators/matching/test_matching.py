@@ -34,7 +34,7 @@ def make(rng, n=10, *, allow_unmatched=True, **form):
     X, y = [], []
     while len(X) < n:
         x = sample(rng, **form)
-        found = list(matchings.every(matchings.parts_of(x)[1], allow_unmatched))
+        found = list(matchings.all_matchings(matchings.parts_of(x)[1], allow_unmatched))
         if found and len(found[0]):
             X.append(x)
             y.append(np.array(found[rng.integers(len(found))]))
@@ -52,12 +52,12 @@ def test_the_decoder_equals_enumeration(rng, allow_unmatched):
         gain[~allowed] = -np.inf
         known = np.full(shape[0], -2)
         if case % 3 == 0 and shape.all():
-            truth = list(matchings.every(allowed))
+            truth = list(matchings.all_matchings(allowed))
             truth = np.array(truth[rng.integers(len(truth))])
             known = np.where(rng.random(shape[0]) < 0.5, truth, -2)
         values = [
             sum(gain[r, c] for r, c in enumerate(columns) if c >= 0)
-            for columns in matchings.every(allowed, allow_unmatched)
+            for columns in matchings.all_matchings(allowed, allow_unmatched)
             if ((known == -2) | (known == columns)).all()
         ]
         if not values:
@@ -67,7 +67,7 @@ def test_the_decoder_equals_enumeration(rng, allow_unmatched):
             continue
         found = best_columns(gain, allow_unmatched, None if (known == -2).all() else known)
         assert ((known == -2) | (known == found)).all()
-        assert tuple(found.tolist()) in set(matchings.every(allowed, allow_unmatched))
+        assert tuple(found.tolist()) in set(matchings.all_matchings(allowed, allow_unmatched))
         value = sum(gain[r, c] for r, c in enumerate(found) if c >= 0)
         assert value == pytest.approx(max(values), abs=1e-12)
         n_solved += 1
@@ -186,7 +186,7 @@ def test_known_matches_are_kept(rng):
         parts = matchings.parts_of(x)
         scores = {
             each: matchings.joint_feature(parts, each, True) @ model.w_
-            for each in matchings.every(parts[1])
+            for each in matchings.all_matchings(parts[1])
             if ((given == -2) | (given == each)).all()
         }
         assert scores[tuple(columns)] == pytest.approx(max(scores.values()), abs=1e-12)

@@ -221,7 +221,7 @@ def test_class_weights_without_samples_or_keys():
     ],
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )
-def test_bad_input_is_refused_and_leaves_no_trace(rng, change, message):
+def test_invalid_input_leaves_estimator_unchanged(rng, change, message):
     X, y = make(rng)
     data = {"X": X, "y": y, "sample_weight": None}
     data.update({name: value for name, value in change.items() if name in data})

@@ -104,7 +104,7 @@ def test_invalid_durations(parameters, message):
         SegmentSSVM(**parameters).fit(X, y)
 
 
-def test_edge_features_are_refused(rng):
+def test_edge_features_are_not_supported(rng):
     x = rng.standard_normal((3, 2))
     with pytest.raises(ValueError, match="edge features are not supported by SegmentSSVM"):
         SegmentSSVM().fit([(x, np.ones((2, 1)))], [[0, 1, 1]])

@@ -302,7 +302,7 @@ def test_models_are_released():
     assert key not in _validated
 
 
-def test_bounds_without_rows_are_refused_by_their_shape():
+def test_error_for_bounds_without_rows():
     _, rows = fitted("sets")
     with pytest.raises(ValueError, match=r"bounds of shape \(0, 2\)"):
         MultilabelSSVM(bounds=np.empty((0, 2))).fit(rows, np.eye(3, dtype=int)[[0, 1, 2, 1, 2, 0]])
@@ -351,7 +351,7 @@ def test_rows_without_a_state(path):
         changed(path.ws_, _rows=...)
 
 
-def test_values_that_cannot_be_compared_are_refused():
+def test_values_that_cannot_be_compared():
     X, y = chains()
     words = SequenceVectorizer().fit([[["a", "b"]]])
     with pytest.raises(ValueError, match="vocabulary_ is"):

@@ -131,7 +131,7 @@ def listed(value):
 
 
 def result(read, *given):
-    """Return what a read finds, or why it refuses: y may have other labels than the fit."""
+    """Return the result of a read, or the message of its error: y may have unseen labels."""
     try:
         return listed(read(*given))
     except ValueError as error:

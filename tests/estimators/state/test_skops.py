@@ -131,7 +131,7 @@ def test_files_with_many_names_are_as_small_as_pickles():
     assert equal(again[1].feature_names_in_, chains.feature_names_in_)
 
 
-def test_another_format_is_refused(tiny_chains, monkeypatch):
+def test_unknown_format(tiny_chains, monkeypatch):
     model = ChainSSVM(random_state=0).fit(*tiny_chains)
     monkeypatch.setattr("sstruct._estimators.core.base.PICKLE_FORMAT", 99)
     data = io.dumps(model)

@@ -1,4 +1,4 @@
-"""Files of every estimator's models: restored by pickle and skops, or refused if damaged."""
+"""Files of every estimator's models: restored by pickle and skops, and errors for damaged ones."""
 
 import copy
 import pickle
@@ -106,7 +106,7 @@ def damaged(value):
 
 
 def load(model, state):
-    """Return a model with another state, or the error that refuses it."""
+    """Return a model with another state, or the error if it is invalid."""
     other = type(model).__new__(type(model))
     try:
         other.__setstate__(state)
@@ -116,16 +116,16 @@ def load(model, state):
 
 
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
-def test_damaged_states_are_refused_or_harmless(example):
+def test_damaged_states_raise_or_are_harmless(example):
     X, _ = example.samples()
     model = example.fitted()
-    expected, state, n_refused = model.predict(X), model.__getstate__(), 0
+    expected, state, n_rejected = model.predict(X), model.__getstate__(), 0
     for name in state.keys() - model.get_params().keys():
         without = {key: value for key, value in state.items() if key != name}
         for changed in (without, *({**state, name: wrong} for wrong in damaged(state[name]))):
             loaded = load(model, changed)
             if isinstance(loaded, ValueError):
-                n_refused += 1
+                n_rejected += 1
                 assert type(model).__name__ in str(loaded) or name in str(loaded)
                 continue
             try:
@@ -135,4 +135,4 @@ def test_damaged_states_are_refused_or_harmless(example):
             assert found.shape[0] == len(expected)
             if changed is without:  # predictions do not need it
                 assert equal(found, expected)
-    assert n_refused > 20
+    assert n_rejected > 20

@@ -1,4 +1,4 @@
-"""TreeSSVM: synthetic figures, optima by an independent QP, forms of input, what is refused."""
+"""TreeSSVM: synthetic figures, optima of an independent QP, input formats, invalid input."""
 
 import numpy as np
 import pytest
@@ -300,7 +300,7 @@ def sample(**change):
         ([sample()], [[-1, -1]], "no annotated part"),
     ],
 )  # fmt: skip
-def test_bad_data_are_refused(X, y, message):
+def test_invalid_data(X, y, message):
     model = TreeSSVM(parents=[-1, 0])
     with pytest.raises((ValueError, TypeError), match=message):
         model.fit(X, y)
@@ -319,7 +319,7 @@ def test_bad_data_are_refused(X, y, message):
         ({"bounds": np.zeros((2, 3))}, r"bounds of shape \(2, 3\), expected \(2, 16\)"),
     ],
 )
-def test_bad_parameters_are_refused(change, message):
+def test_invalid_parameters(change, message):
     model = TreeSSVM(**{"parents": [-1, 0], **change})
     with pytest.raises(ValueError, match=message):
         model.fit([sample()], [[0, 0]])

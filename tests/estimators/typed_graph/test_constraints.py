@@ -34,14 +34,14 @@ CONSTRAINTS = [
 ]
 
 
-def samples(rng, n=20, constraints=CONSTRAINTS, **how):
+def samples(rng, n=20, constraints=CONSTRAINTS, **kwargs):
     """Return at least `n` samples that satisfy constraints; their labels are random."""
     X, y = [], []
     while len(X) < n:
-        graphs, labels = make(rng, 3, forests=False, **how)
+        graphs, labels = make(rng, 3, forests=False, **kwargs)
         labels = [
-            [rng.integers(K, size=len(own)) for own, (K, _) in zip(of_one, SIZES, strict=True)]
-            for of_one in labels
+            [rng.integers(K, size=len(part)) for part, (K, _) in zip(parts, SIZES, strict=True)]
+            for parts in labels
         ]
         graphs, labels = satisfying(constraints, graphs, labels)
         X, y = X + graphs, y + labels
@@ -49,6 +49,7 @@ def samples(rng, n=20, constraints=CONSTRAINTS, **how):
 
 
 def all_satisfy(constraints, X, y):
+    """Whether the labels of all samples satisfy all constraints."""
     return all(
         typed_constraints.satisfies(each, graph, labels)
         for each in constraints
@@ -57,12 +58,13 @@ def all_satisfy(constraints, X, y):
 
 
 def terms_of(X, y, constraints=CONSTRAINTS):
+    """Return the blocks of the objective, restricted to labelings that satisfy constraints."""
     terms = typed_graphs.blocks(X, y, SIZES, PAIRS, ones())
     return typed_constraints.restricted(terms, X, y, constraints, SIZES)
 
 
-def best_labelings(model, graph, constraints):
-    """Return the best score of the labelings that satisfy constraints, and all of them by score."""
+def labelings_and_scores(model, graph, constraints):
+    """Return the labelings that satisfy the constraints, and their scores."""
     counts = [len(rows) for rows in graph[0]]
     allowed = [
         z
@@ -85,13 +87,13 @@ def test_optimum_and_predictions(rng):
     assert all_satisfy(CONSTRAINTS, new, labels)
     decisions = model.decision_function(new)
     for graph, found, marginals in zip(new, labels, decisions, strict=True):
-        allowed, scores = best_labelings(model, graph, CONSTRAINTS)
+        allowed, scores = labelings_and_scores(model, graph, CONSTRAINTS)
         z = tuple(tuple(own.tolist()) for own in found)
         assert scores[allowed.index(z)] == pytest.approx(scores.max(), abs=1e-9)
         for t, own in enumerate(marginals):
             for v, k in product(*map(range, own.shape)):
-                through = [score for z, score in zip(allowed, scores, strict=True) if z[t][v] == k]
-                assert own[v, k] == pytest.approx(max(through, default=-np.inf), abs=1e-9)
+                scored = [score for z, score in zip(allowed, scores, strict=True) if z[t][v] == k]
+                assert own[v, k] == pytest.approx(max(scored, default=-np.inf), abs=1e-9)
     with pytest.raises(AttributeError, match="predict_top_k"):
         model.predict_top_k(new, 2)
 
@@ -109,8 +111,8 @@ def test_random_constraints_have_the_optimum_of_the_qp(seed, new_rng):
     assert all_satisfy(constraints, X, model.predict(X))
 
 
-def test_unknown_labels_can_be_any(rng):
-    # Constraints may be satisfied by nodes without a known label; no sample raises an error.
+def test_unknown_labels_satisfy_constraints(rng):
+    # No sample raises an error, since unknown labels may satisfy the constraints.
     constraints = [*CONSTRAINTS, at_least(1, [0], edges=(0, 1)), exactly_one([0, 2], nodes=0)]
     X, y = samples(rng, 25, constraints)
     hidden = [[np.where(rng.random(len(own)) < 0.35, -1, own) for own in labels] for labels in y]
@@ -122,8 +124,9 @@ def test_unknown_labels_can_be_any(rng):
     assert all_satisfy(constraints, X, model.predict(X))
 
 
-def test_counts_of_neighbors_and_order_along_edges():
-    # Chains of 4 nodes: labels do not decrease, and the nodes of type 1 have exactly one "on".
+def test_constraints_of_neighbors_and_edges():
+    # Chains of 4 nodes, which are neighbors of a node of type 1: exactly one of them has the label
+    # "on", and the other labels do not decrease along the edges.
     rng = np.random.default_rng(0)
     constraints = [*ordinal(["a", "b", "c"], edges=(0, 0)), exactly_one(["on"], edges=(1, 0))]
     order, edges = np.array(["a", "b", "c", "on"]), [(0, 1), (1, 2), (2, 3)]
@@ -148,7 +151,7 @@ def test_counts_of_neighbors_and_order_along_edges():
     n_wanted=st.integers(1, 4), scale=st.sampled_from([0.0, 1.0, 100.0]),
     seed=st.integers(0, 10**6),
 )  # fmt: skip
-def test_bounds_of_numbers_hold_for_all_sizes(K, n, least, most, n_wanted, scale, seed, new_rng):
+def test_at_least_and_at_most(K, n, least, most, n_wanted, scale, seed, new_rng):
     rng = new_rng(seed)
     labels = list(range(min(n_wanted, K)))
     most = max(least, most)
@@ -179,7 +182,7 @@ def test_fits_continue_and_do_not_depend_on_threads(rng, tmp_path):
         for own, expected in zip(fit.predict(X), fits[0].predict(X), strict=True):
             np.testing.assert_array_equal(np.concatenate(own), np.concatenate(expected))
     assert fits[-1].constraints == CONSTRAINTS
-    # The constraints of the fit hold, whatever the parameter is afterwards.
+    # Predictions satisfy the constraints of the fit, even if the parameter has changed since.
     fits[0].set_params(constraints=None)
     new = make(rng, 60, forests=False)[0]
     assert all_satisfy(CONSTRAINTS, new, fits[0].predict(new))
@@ -286,12 +289,12 @@ def test_invalid_parameters(rng, change, message):
         model.fit(X, y)
 
 
-def test_constraints_of_graphs_are_not_of_sets(rng):
+def test_graph_constraints_raise_for_label_sets(rng):
     with pytest.raises(ValueError, match=r"constraints\[0\], .* is for graphs; for sets"):
         MultilabelSSVM(constraints=[implies(0, 1, nodes=0)]).fit(np.eye(2), np.eye(2, dtype=int))
 
 
-def test_violating_samples_are_named(rng):
+def test_error_for_samples_that_violate_constraints(rng):
     X, y = samples(rng)
     i = next(i for i, labels in enumerate(y) if i > 3 and len(labels[0]) == 2)
     wrong = [list(labels) for labels in y]
@@ -304,14 +307,14 @@ def test_violating_samples_are_named(rng):
     with pytest.raises(ValueError, match=message):
         model.fit(X, wrong)
     assert not hasattr(model, "w_")
-    # A sample of weight 0 is ignored, and so are violations by unknown labels.
+    # Samples of weight 0 and unknown labels cannot violate constraints.
     weights = np.arange(len(X)) != i
     model.fit(X, wrong, weights.astype(float))
     wrong[i][0] = np.array([1, -1])
     model.fit(X, wrong)
 
 
-def test_impossible_samples_are_named(rng):
+def test_error_for_samples_without_valid_labeling(rng):
     constraints = [exactly_one([0], nodes=1), at_most(0, [0, 1], edges=(0, 1))]
     X, y = samples(rng, constraints=constraints[:1])
     one = [(x, labels) for x, labels in zip(X, y, strict=True) if len(x[1][0, 1][0]) == 0]
@@ -361,7 +364,7 @@ def test_invalid_constraints(make_one, message):
         make_one()
 
 
-def test_constraints_of_graphs_are_records():
+def test_attributes_of_graph_constraints():
     one = implies("a", "b", nodes=(0, 1))
     assert repr(one) == "implies('a', 'b', nodes=(0, 1))"
     assert one == pickle.loads(pickle.dumps(one))

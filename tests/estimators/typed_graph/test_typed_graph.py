@@ -212,7 +212,7 @@ def test_graphs_without_edges(rng):
     assert len(model.predict(X)) == 5
 
 
-def test_warm_start_refuses_other_classes(rng):
+def test_warm_start_with_other_classes_raises(rng):
     X, y = make(rng, 12)
     model = tight(warm_start=True).fit(X, y)
     model.classes_ = list(model.classes_)  # as a file may contain them
@@ -239,7 +239,7 @@ def test_warm_start_refuses_other_classes(rng):
         ("_model", lambda v: {**v, "inference": "cut"}, r"_model\['inference'\] is 'cut'"),
     ],
 )
-def test_tampered_models_are_refused(rng, name, change, message):
+def test_tampered_models(rng, name, change, message):
     X, y = make(rng)
     model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
     state = dict(model.__getstate__())
@@ -316,7 +316,7 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
         ),
     ],
 )
-def test_wrong_graphs_are_refused(rng, change, message):
+def test_invalid_graphs(rng, change, message):
     X, y = make(rng)
     wrong = change(X)
     model = TypedGraphCRFSSVM(random_state=0)
@@ -335,7 +335,7 @@ def test_a_fit_needs_a_node():
             TypedGraphCRFSSVM().fit(X, [[]] * len(X))
 
 
-def test_pairs_that_the_fit_had_not_are_refused_in_prediction(rng):
+def test_unseen_pairs_of_types_in_prediction(rng):
     X, y = make(rng)
     model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"X\[0\] has edges \(1, 1\), which were not seen in fit"):
@@ -363,7 +363,7 @@ def test_pairs_that_the_fit_had_not_are_refused_in_prediction(rng):
         (lambda y: [[p * 0 - 1, q, r] for p, q, r in y], "y has no labeled node of type 0"),
     ],
 )
-def test_wrong_labels_are_refused(rng, change, message):
+def test_invalid_labels(rng, change, message):
     X, y = make(rng)
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         TypedGraphCRFSSVM(random_state=0).fit(X, change(y))
@@ -382,13 +382,13 @@ def test_wrong_labels_are_refused(rng, change, message):
         ({"bounds": np.zeros((2, 3))}, "bounds of shape (2, 3)"),
     ],
 )
-def test_wrong_parameters_are_refused(rng, parameters, message):
+def test_invalid_parameters(rng, parameters, message):
     X, y = make(rng)
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         TypedGraphCRFSSVM(**parameters).fit(X, y)
 
 
-def test_what_does_not_apply_is_refused(rng):
+def test_unsupported_combinations(rng):
     X, y = make(rng)
     model = TypedGraphCRFSSVM(random_state=0)
     with pytest.raises(TypeError, match="does not support several types of nodes"):
@@ -433,7 +433,7 @@ def test_all_labels_may_be_named(rng):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_file_of_other_pairs_of_types_is_refused(rng, tmp_path):
+def test_file_of_other_pairs_of_types(rng, tmp_path):
     X, y = make(rng, 8)
     model = TypedGraphCRFSSVM(
         lam=LAM, max_iter=2, tol=0, solver=MPBCFW(checkpoint=tmp_path / "fit.npz")
