@@ -44,7 +44,7 @@ def test_verdicts_follow_the_figures(claims, monkeypatch):
     assert claims.gdmm_grows_sublinearly().time == "yes"
 
 
-def test_a_missing_row_is_named(claims):
+def test_error_for_missing_row(claims):
     with pytest.raises(ValueError, match=r"labels\.csv has no row with .*'none'"):
         claims.read("labels", solver="none")
 

@@ -42,7 +42,7 @@ def test_panels_bracket_one_optimum(run):
     assert all(0 <= row["error"] <= 1 for row in rows)
 
 
-def test_both_methods_reach_what_they_are_compared_at(run):
+def test_both_methods_reach_the_compared_level(run):
     limits = "--limit", "0.2", "0.1", "--factor-limit", "0.1"
     report = run("large_domain_labels", "--domain", "4", "6", "--tokens", "60", *limits)
     assert set(report) == {"4", "6"}

@@ -130,7 +130,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("call, kind, message", CASES)
-def test_arguments_are_named(call, kind, message):
+def test_errors_name_the_argument(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
 

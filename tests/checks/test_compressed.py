@@ -129,7 +129,7 @@ def test_stacked_names_the_item():
         stacked(items, "items")
 
 
-def test_rows_that_are_taken_are_looked_at():
+def test_selected_rows_are_validated():
     X = make("csr")
     X.indptr[2] = 2**30
     check_rows(X, np.array([0, 3]), "X")

@@ -139,9 +139,7 @@ def fewer_later(k, folder, samples):
         (fewer_later, "found 19 samples, expected 20"),
     ],
 )
-def test_partitions_that_change_when_a_worker_dies_are_named(
-    client, rng, tmp_path, load, difference
-):
+def test_error_if_partition_changes_after_loss_of_worker(client, rng, tmp_path, load, difference):
     import dask
 
     X, y = make_choices(rng, n=40)
@@ -162,7 +160,7 @@ class EndsAlways(Choice):
         return super().argmax(x, w, y_true, loss_weight)
 
 
-def test_what_is_lost_for_good_is_named_and_the_state_is_kept(client, rng, tmp_path):
+def test_error_for_lost_data_keeps_the_state(client, rng, tmp_path):
     X, y = make_choices(rng, n=40)
     # Scattered by the user: nobody has the recipe.
     held = client.scatter([list(zip(X, y))])
@@ -174,14 +172,14 @@ def test_what_is_lost_for_good_is_named_and_the_state_is_kept(client, rng, tmp_p
     assert model.status_ == "INTERRUPTED"
 
 
-def test_what_is_lost_before_the_fit_is_named(client):
+def test_error_for_data_lost_before_the_fit(client):
     held = client.scatter([[(1, 2)], [(3, 4)]])
     held[1].cancel()
     with pytest.raises(RuntimeError, match="partition 1 was lost with its worker"):
         StructuredSVM(Choice()).fit(held)
 
 
-def test_what_is_gone_before_it_has_a_place_is_named(client):
+def test_error_for_data_lost_before_assignment(client):
     future = client.scatter([[1, 2]])[0]
     cluster = Cluster.__new__(Cluster)
     cluster.client, cluster.groups, cluster.losses = client, [], Losses("why?")
@@ -287,7 +285,7 @@ def test_a_call_that_a_worker_cannot_read_is_lost(client, monkeypatch):
     assert [group.result(call) for call in calls] == ["rested", "rested"]
 
 
-def test_a_cluster_without_workers_is_named(monkeypatch):
+def test_error_for_cluster_without_workers(monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(dask_cluster, "FIRST", 0.2)
     with (

@@ -119,7 +119,7 @@ def test_searches_work_on_every_cluster_size(data, size):
                 assert there.score(*given) > 0.5
 
 
-def test_folds_without_partitions_are_named(client, data):
+def test_error_for_folds_without_partitions(client, data):
     X, y = data
     for split, name in ((([], [0, 1]), "training"), (([0, 1], []), "test")):
         split = tuple(np.array(rows, dtype=int) for rows in split)

@@ -276,7 +276,7 @@ def test_bags_and_futures_and_the_number_of_workers_change_no_bit(client, data):
     assert_same_model(ChainSSVM(**PARAMETERS).fit(one, None), delayed)
 
 
-def test_lists_in_as_many_parts_as_asked_for(client, data):
+def test_lists_are_divided_into_n_jobs_partitions(client, data):
     X, y = data
     cuts = [0, 30, 60, 90]
     parts = [[dask.delayed(part[a:b]) for a, b in pairwise(cuts)] for part in (X, y)]
@@ -359,7 +359,7 @@ def nudged(x):
     "change",
     ["a feature", *(pytest.param(c, marks=pytest.mark.slow) for c in ("a label", "a sample"))],
 )
-def test_a_partition_that_changes_when_its_worker_dies_is_named(client, data, tmp_path, change):
+def test_error_if_partition_changes_after_loss_of_worker(client, data, tmp_path, change):
     X, y = data
     sets = {"a feature": X, "a label": y}
     difference = "found digest .*, expected .*fixed seeds, and read files that do not change"
@@ -408,7 +408,7 @@ PACKED = {
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_the_digest_of_a_part_tells_any_change(kind):
+def test_digest_detects_any_change(kind):
     model, (X, y) = PACKED[kind]
 
     def digest(X, y):
@@ -552,7 +552,7 @@ BOUNDS = {"bounds": np.full((2, 36), [[-0.2], [0.2]])}
     ],
     ids=lambda value: "-".join(value) or "plain" if isinstance(value, dict) else str(value),
 )
-def test_a_warm_start_goes_on_from_the_last_fit(client, data, kind, options):
+def test_warm_start_continues_from_the_last_fit(client, data, kind, options):
     model = ChainSSVM(**{**WARM, **options, "warm_start": kind})
     check_warm_start(model, *data, partitions, 1.0 + np.arange(90) % 3, lam=0.4)
 
@@ -706,7 +706,7 @@ def other_code(client):
     client.run(_as_before, sstruct.__version__)
 
 
-def test_a_worker_of_another_version_is_named(data, other_code):
+def test_error_for_worker_of_another_version(data, other_code):
     other_code(_other_version)
     with pytest.raises(
         RuntimeError, match=r"the worker has version 0\.0\.1 of sstruct and the caller"

@@ -95,7 +95,7 @@ def test_frames_of_dask(client, rows):
     assert_same_model(named, clone(SETS).fit(*parts))
 
 
-def test_what_does_not_go_together_is_named(client, rows):
+def test_error_for_inconsistent_partitions(client, rows):
     X, Y, y = rows
     bad = X.copy()
     bad[50, 1] = np.nan

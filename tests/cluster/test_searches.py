@@ -43,7 +43,7 @@ SEARCHES = [
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=["grid of chains", "grid of an oracle", "path"])
-def test_searches_find_on_a_cluster_what_they_find_at_home(client, dates, search):
+def test_searches_on_a_cluster_agree_with_local_ones(client, dates, search):
     alone = search.fit(*dates)
     results = {k: v for k, v in alone.cv_results_.items() if "test_score" in k}
     best, weights = alone.best_params_, alone.best_estimator_.w_

@@ -28,7 +28,7 @@ def large_choices(rng, n, d=2000, per_row=20):
     return X, rng.integers(0, 12, n).tolist()
 
 
-def test_calls_are_as_large_as_what_changes(client, rng, monkeypatch):
+def test_size_of_calls_depends_on_changes(client, rng, monkeypatch):
     distributed = pytest.importorskip("distributed")
     X, y = large_choices(rng, n=48)
     data = sum(x.nbytes for x in X)

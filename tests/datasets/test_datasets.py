@@ -278,7 +278,7 @@ def test_damaged_download_leaves_nothing(monkeypatch, server, words, tmp_path):
     assert os.listdir(tmp_path / "cache") == []
 
 
-def test_short_line_is_named(words):
+def test_error_for_short_line(words):
     text = letter_data(words) + "10\ta\t-1\t4\t1\t0\t0\n"
     with pytest.raises(OSError, match=r"Letter 9 of a page has 7 fields, expected 134"):
         _fetched._parse_letters(text, "a page")
@@ -298,12 +298,12 @@ def test_download_if_missing_false(fetch, tmp_path):
     assert not (tmp_path / "nothing").exists()
 
 
-def test_what_no_page_serves_is_told_where_to_be(tmp_path):
+def test_error_names_expected_folder_of_missing_files(tmp_path):
     with pytest.raises(OSError, match=r"horses\.npz not found, and it cannot be downloaded.*_DATA"):
         fetch_weizmann_horses(data_home=tmp_path)
 
 
-def test_without_pooch_the_error_says_what_to_install(monkeypatch, tmp_path):
+def test_error_without_pooch(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ImportError, match=r"sstruct\[data\]"):
         fetch_ocr_letters(data_home=tmp_path)

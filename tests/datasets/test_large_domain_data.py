@@ -52,7 +52,7 @@ def test_successors_are_few(structure):
         assert len(counts) <= 1200
 
 
-def test_features_tell_labels_apart():
+def test_features_discriminate_labels():
     X, y = make_large_domain_sequences(100, 20, noise=0.0, random_state=0)
     flat_X, flat_y = np.concatenate(X), np.concatenate(y)
     centers = np.array([flat_X[flat_y == k][0] for k in range(20)])

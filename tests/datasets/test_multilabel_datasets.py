@@ -227,7 +227,7 @@ def test_real_yeast(monkeypatch, server, tmp_path):
     assert (whole.target[:1500] != cached.target).nnz == 0
 
 
-def test_yeast_is_not_downloaded_unless_asked(tmp_path):
+def test_yeast_is_downloaded_only_on_request(tmp_path):
     with pytest.raises(OSError, match="not found and download_if_missing is False"):
         fetch_yeast(data_home=tmp_path, download_if_missing=False)
     with pytest.raises(ValueError, match='subset must be "train", "test" or "all"; got \'dev\''):
@@ -267,7 +267,7 @@ def test_sets_are_drawn_from_the_model():
     np.testing.assert_allclose(shares, weights / weights.sum(), atol=0.01)
 
 
-def test_features_tell_of_labels():
+def test_features_are_informative():
     X, Y = make_multilabel_pairwise(20_000, n_labels=1, random_state=0)
     coef = np.linalg.lstsq(X, Y[:, 0] - Y.mean(), rcond=None)[0]
     # A logistic model's slope at share p is p (1 - p) times its weights, less where it saturates.

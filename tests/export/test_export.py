@@ -93,7 +93,7 @@ def test_other_paths_raise(path, chain, data):
             export(path)
 
 
-def test_a_missing_folder_is_named(chain, data, tmp_path):
+def test_missing_folder(chain, data, tmp_path):
     chain.fit(*data)
     for export in (chain.export, lambda path: export_model(chain, path)):
         with pytest.raises(FileNotFoundError, match=r"path is in .*missing'"):

@@ -401,7 +401,7 @@ SEGMENTS = np.array([[0, 0, -1], [1, 1, 1]])
          "lam must be a number or 'auto', found DataFrame"),
     ],
 )  # fmt: skip
-def test_odd_objects_by_name(call, error, message):
+def test_errors_for_odd_objects(call, error, message):
     with pytest.raises(error, match=message):
         call()
 

@@ -161,7 +161,7 @@ def test_damage_does_not_reach_scipy():
             damage(random.Random(0), wrong)
 
 
-def test_hostile_objects_are_shown():
+def test_description_of_hostile_objects():
     damaged = sparse.csr_matrix(np.eye(2))
     damaged.indptr = damaged.indptr[:0]
     assert shown(pd.Series([(damaged, 1)])).startswith("Series Series of shape (1,)")

@@ -196,7 +196,7 @@ SOUND = """{"problem": {"name": "two", "mustbe": "<10.0"},
         ("{\n", "7\n", "line 3: '7' found, expected the functions, which starts with"),
     ],
 )
-def test_malformed_files_are_named(tmp_path, old, new, message):
+def test_malformed_files(tmp_path, old, new, message):
     assert SOUND.count(old) == 1
     path = write(tmp_path, SOUND.replace(old, new))
     with pytest.raises(ValueError, match=f"model, {message}"):

@@ -55,7 +55,7 @@ def test_states_are_permuted():
         ),
     ],
 )
-def test_invalid_factors_are_named(factors, message):
+def test_invalid_factors(factors, message):
     with pytest.raises(ValueError, match=message):
         MRF.from_pgmpy(MarkovNetwork(["a", "b"], factors))
 
@@ -174,7 +174,7 @@ def test_weights_of_a_table_for_all_edges():
         (lambda graph: graph.edges["a", "b"].clear(), r"the edge \('a', 'b'\) has no .* 'costs'"),
     ],
 )
-def test_invalid_attributes_are_named(change, message):
+def test_invalid_attributes(change, message):
     networkx = pytest.importorskip("networkx")
     graph = networkx.Graph()
     graph.add_node("a", costs=[0, 1])

@@ -190,13 +190,13 @@ ROWS = [[0, 1], [2, 3]]
         (dict(tol=-1), "tol must be at least 0"),
     ],
 )
-def test_bad_input_is_named(changes, message):
+def test_invalid_input(changes, message):
     arguments = dict(sums=[1, 2], rays=ROWS, shape=(2, 2), n_levels=3) | changes
     with pytest.raises(ValueError, match=message):
         discrete_tomography(**arguments)
 
 
-def test_bad_angles_are_named():
+def test_invalid_angles():
     with pytest.raises(ValueError, match="angles must be a list of finite numbers"):
         projection_rays((2, 2), [np.inf])
 

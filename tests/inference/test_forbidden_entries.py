@@ -358,7 +358,7 @@ def test_evidence_by_any_method(method):
         ([0, 1], TypeError, "evidence must be a dict that maps nodes to labels"),
     ],
 )
-def test_wrong_evidence_is_named(evidence, error, message):
+def test_invalid_evidence(evidence, error, message):
     model = MRF(np.zeros((4, 2)), [[0, 1]], np.eye(2))
     with pytest.raises(error, match=message):
         map_mrf(model, evidence=evidence)

@@ -217,7 +217,7 @@ def test_weights_of_the_proximal_term(rng):
     assert large.lower_bound == pytest.approx(1e6 * small.lower_bound, rel=1e-4)
 
 
-def test_auto_goes_on_where_messages_have_stalled(new_rng, monkeypatch):
+def test_auto_continues_after_messages_have_stalled(new_rng, monkeypatch):
     monkeypatch.setattr("sstruct.inference._methods.elimination.MOST_TERMS", 0)
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.MOST_VARIABLES", 0)
     monkeypatch.setattr("sstruct.inference._methods.map_mrf.searcher", lambda _: None)
@@ -246,7 +246,7 @@ def test_auto_goes_on_where_messages_have_stalled(new_rng, monkeypatch):
         (dict(step="long"), r"step must be one of \('exact', 'published'\), found 'long'"),
     ],
 )
-def test_bad_parameters_are_named(arguments, message, rng):
+def test_invalid_parameters(arguments, message, rng):
     with pytest.raises(ValueError, match=message):
         map_mrf(grid(2, 2, rng), "fwmap", **arguments)
 

@@ -139,7 +139,7 @@ def test_a_bound_above_all_energies_is_infeasible(start):
         (dict(start="mu"), r"start must be one of \('trws', 'zero'\), found 'mu'"),
     ],
 )
-def test_bad_parameters_are_named(arguments, message, rng):
+def test_invalid_parameters(arguments, message, rng):
     with pytest.raises(ValueError, match=message):
         map_mrf(grid(2, 2, rng), "fwmap", **arguments)
     with pytest.raises(ValueError, match=message):

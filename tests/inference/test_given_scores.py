@@ -107,6 +107,6 @@ def test_every_chain_of_a_list_is_decoded_alone():
         ),
     ],
 )
-def test_terms_that_do_not_fit_are_named(node, given, message):
+def test_terms_with_wrong_shape(node, given, message):
     with pytest.raises(ValueError, match=message):
         viterbi(node, **given)

@@ -110,7 +110,7 @@ def test_bounds_converge_to_the_relaxation(new_rng):
     assert n_stronger >= 6
 
 
-def test_bad_input_is_named():
+def test_invalid_input():
     with pytest.raises(ValueError, match=r"pairwise must have shape \(4, 4\)"):
         graph_matching(np.zeros((2, 2)), np.zeros((3, 3)))
     with pytest.raises(ValueError, match="tol must be at least 0"):

@@ -342,7 +342,7 @@ def test_unsupported_models(model, method, message):
         (dict(max_iter=0), "max_iter must be at least 1, found 0"),
     ],
 )
-def test_bad_parameters_are_named(arguments, message):
+def test_invalid_parameters(arguments, message):
     with pytest.raises(ValueError, match=message):
         map_mrf(SQUARE, **arguments)
     for name, kind in (("max_iter", "an integer"), ("tol", "a number")):
@@ -468,7 +468,7 @@ def test_a_model_that_allows_nothing():
 
 
 @pytest.mark.parametrize("method", ["trws", "bp", "fwmap"])
-def test_max_iter_holds_for_what_follows_too(rng, method):
+def test_max_iter_limits_all_stages(rng, method):
     # Pairs that contradict one another: a gap is left.
     edges = [[u, v] for u in range(10) for v in range(u)]
     tables = [w * np.eye(2) for w in rng.choice([-1.0, 1.0], len(edges))]

@@ -60,6 +60,6 @@ def test_pairs_without_costs_share_tables():
         ([[0.0, 0.0]], [[0.0, np.inf], [0.0, 0.0]], r"pairwise\[0, 1\] is inf"),
     ],
 )
-def test_bad_input_is_named(unary, pairwise, message):
+def test_invalid_input(unary, pairwise, message):
     with pytest.raises(ValueError, match=message):
         matching_model(unary, pairwise)

@@ -140,7 +140,7 @@ CUBE = np.zeros((2, 3, 1))
         ((NODES, [], [], None, [([0, 1, 2], CUBE + NAN)]), r"factors\[0\]\[1\]\[0, 0, 0\] is nan"),
     ],
 )  # fmt: skip
-def test_bad_input_is_named(arguments, message):
+def test_invalid_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         MRF(*arguments)
 
@@ -154,7 +154,7 @@ def test_bad_input_is_named(arguments, message):
         ([-1, 0, 0], r"labels\[0\] = -1 is out of range"),
     ],
 )
-def test_bad_labels_are_named(labels, message):
+def test_invalid_labels(labels, message):
     with pytest.raises(ValueError, match=message):
         MRF(NODES, [], []).energy(labels)
 
@@ -221,7 +221,7 @@ def _with(at, value):
         ("edges", lambda a: np.ma.array(a), "edges is a MaskedArray"),
     ],
 )
-def test_arrays_from_files_are_looked_at(name, change, message):
+def test_arrays_of_files_are_validated(name, change, message):
     state = _stored().__getstate__()
     with pytest.raises(ValueError, match=f"invalid state of MRF, .*: {message}"):
         MRF.__new__(MRF).__setstate__(state | {name: change(state[name])})

@@ -68,7 +68,7 @@ def test_large_models_and_failures_are_reported(rng, monkeypatch):
         map_mrf(model, "toulbar2")
 
 
-def test_a_missing_package_is_named(monkeypatch):
+def test_error_without_package(monkeypatch):
     monkeypatch.setattr(toulbar2, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "sstruct\[exact\]"'):
         map_mrf(MRF([[0.0, 1.0]], [], []), "toulbar2")

@@ -160,7 +160,7 @@ def spoils(costs):
         (Any(cost=raises), RuntimeError, "from inside"),
     ],
 )
-def test_hostile_terms_are_named(term, error, message):
+def test_invalid_terms(term, error, message):
     with pytest.raises(error, match=message) as caught:
         map_mrf(chain(), terms=[term])
     if error is RuntimeError:

@@ -114,7 +114,7 @@ def test_a_pickle_of_a_slice_holds_the_slice_alone():
     assert len(pickle.dumps(X[:10])) < len(pickle.dumps(X)) / 50
 
 
-def test_what_it_tells_about_itself():
+def test_repr_and_attributes():
     X, _ = make("csr_array", [2, 3])
     assert repr(X) == "Sequences(n=2, flat=float64 (5, 3) CSR, 12 stored)"
     assert repr(make("dense", [2, 3])[0]) == "Sequences(n=2, flat=float64 (5, 3))"
@@ -220,7 +220,7 @@ def test_grid_search_in_processes(rng, storage):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_states_from_files_are_looked_at(form):
+def test_states_of_files_are_validated(form):
     sequences, items = make(form, [1, 2])
     again = Sequences.__new__(Sequences)
     again.__setstate__(sequences.__getstate__())

@@ -166,7 +166,7 @@ def test_labels_that_are_not_themselves_are_none(label):
         ChainSSVM().fit(SEQUENCES, [["a", label, "b", "a"], ["a", "b", "a", "b"]])
 
 
-def test_masked_labels_are_told_of_ignore_label():
+def test_error_for_masked_labels_recommends_ignore_label():
     y = np.ma.array([CODES[:4]] * 2, mask=[[0, 1, 0, 0], [0, 0, 0, 0]])
     with pytest.raises(ValueError, match=r"y\[0\] at node 1 is .*masked.*ignore_label=-1"):
         ChainSSVM().fit(np.array(SEQUENCES), y)
@@ -242,7 +242,7 @@ def test_graphs_have_as_many_parts_as_they_have():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_a_parameter_that_is_an_array_is_named():
+def test_error_for_array_as_parameter():
     check_raises(ChainSSVM(warm_start=np.zeros(3)), SEQUENCES, CUT)
     model = ChainSSVM(**ONCE).fit(SEQUENCES, CUT)
     model.set_params(n_jobs="a")
@@ -279,7 +279,7 @@ class NoRepr:
         raise TypeError("no length")
 
 
-def test_what_cannot_be_printed_is_named_all_the_same():
+def test_error_for_objects_whose_repr_raises():
     with pytest.raises(TypeError, match=r"y_pred\[0\] must be a sequence of labels, found NoRepr"):
         metrics.chunk_f1_score([["O"]], [NoRepr()])
     with pytest.raises(ValueError, match=r"label <NoRepr instance .* does not follow"):
@@ -312,7 +312,7 @@ def test_sparse_classes():
         model.partial_fit(np.eye(3), [0, 1, 2], classes=classes)
 
 
-def test_a_matrix_that_cannot_show_itself_is_named():
+def test_error_for_matrix_whose_repr_raises():
     matrix = sparse.csr_matrix(np.eye(2))
     matrix.indptr = None
     with pytest.raises(TypeError, match="found csr_matrix"):

@@ -81,7 +81,7 @@ def test_the_objective_is_that_of_enumeration(form):
     assert fit.n_rounds_ > 1
 
 
-def test_it_finds_what_chains_find():
+def test_results_agree_with_chains():
     X, y = data()
     plain = ChainSSVM(lam=0.1, tol=1e-6, fit_intercept=False, boundaries=False, ignore_label=HIDDEN)
     plain.set_params(classes=[0, 1], random_state=0, max_iter=10_000)

@@ -48,7 +48,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize("case", INVALID)
-def test_invalid_alignments_are_named(case):
+def test_invalid_alignments(case):
     true, found, message = INVALID[case]
     with pytest.raises((ValueError, TypeError), match=message):
         alignment_accuracy(true, found)

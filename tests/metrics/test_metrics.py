@@ -219,7 +219,7 @@ SCORES = [
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_mismatches_are_named(score):
+def test_inconsistent_lengths(score):
     with pytest.raises(ValueError, match="y_pred has 1 sequences, expected 2"):
         score([["O"], ["O"]], [["O"]])
     with pytest.raises(ValueError, match=r"y_pred\[1\] has 5 labels, expected 6"):

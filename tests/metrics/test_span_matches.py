@@ -166,12 +166,12 @@ def test_confusions_of_frames_and_ignored_labels():
         ({"scheme": "io"}, r"y_true\[0\]\[0\] is 'B-x'"),
     ],
 )
-def test_invalid_arguments_of_confusions_are_named(options, message):
+def test_invalid_arguments_of_confusions(options, message):
     with pytest.raises(ValueError, match=message):
         span_confusions([["B-x", "O"]], [["O", "O"]], **options)
 
 
-def test_missing_labels_of_frames_are_named():
+def test_missing_labels_of_frames():
     with pytest.raises(ValueError, match=r"y_true\[0\]\[1\] is None"):
         span_confusions([["a", None]], [["a", "a"]], scheme=None)
     with pytest.raises(TypeError, match="tokens must be a list"):

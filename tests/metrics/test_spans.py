@@ -133,7 +133,7 @@ def test_spans_of_arrays_and_of_types_after_the_letter():
         (["O"], "iobes", "scheme must be one of"),
     ],
 )
-def test_labels_outside_of_the_scheme_are_named(given, scheme, message):
+def test_labels_of_another_scheme(given, scheme, message):
     with pytest.raises(ValueError, match=message):
         spans_of(given, scheme)
 
@@ -151,7 +151,7 @@ def test_labels_outside_of_the_scheme_are_named(given, scheme, message):
         ([], -1, "length must be"),
     ],
 )
-def test_impossible_spans_are_named(spans, length, message):
+def test_invalid_spans(spans, length, message):
     with pytest.raises(ValueError, match=message):
         labels_of(spans, length)
 

@@ -118,7 +118,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize("case", INVALID)
-def test_invalid_arguments_are_named(case):
+def test_invalid_arguments(case):
     arguments, message = INVALID[case]
     with pytest.raises((ValueError, TypeError), match=message):
         align(*arguments)

@@ -107,12 +107,12 @@ def test_magnitudes_of_other_nodes_do_not_matter():
         ([np.nan, np.inf], r"node_costs\[2\] = \[nan, inf\] must be finite, or inf"),
     ],
 )
-def test_nodes_without_an_allowed_label_are_named(call, row, message):
+def test_error_for_nodes_without_allowed_label(call, row, message):
     with pytest.raises(ValueError, match=message):
         call([[0, np.inf], [0, 1], row], [[0, 1]], [1.0])
 
 
-def test_a_forbidden_start_is_named():
+def test_error_for_forbidden_start():
     with pytest.raises(
         ValueError, match=r"labels\[1\] = 0 is forbidden: node_costs\[1, 0\] is inf"
     ):
@@ -147,7 +147,7 @@ def test_infinite_capacities_of_the_terminals(seed, n, new_rng):
         ([[1, -np.inf], [1, 0], [1, 0], [1, 0]], r"capacities\[0\]"),
     ],
 )
-def test_wrong_infinite_capacities_are_named(capacities, message):
+def test_invalid_infinite_capacities(capacities, message):
     with pytest.raises(ValueError, match=message):
         maxflow(4, [[0, 1], [1, 2], [2, 3], [0, 3]], capacities, source=0, sink=3)
     with pytest.raises(ValueError, match=r"unbounded: .* through node 1"):

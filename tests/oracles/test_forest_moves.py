@@ -48,7 +48,7 @@ def test_trees_of_repelling_neighbors_are_decoded_exactly(rng):
             assert cost == pytest.approx(minimum(node, edges, full)[0], abs=1e-12)
 
 
-def test_a_cycle_that_fusion_moves_cannot_mend(rng):
+def test_cycle_that_fusion_moves_cannot_improve(rng):
     # Neighbors must follow each other 0, 1, 2, 0, ... round a cycle: no single label helps, and
     # all labels of one node and its neighbors must change at once.
     n = 9

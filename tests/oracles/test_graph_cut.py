@@ -192,6 +192,6 @@ NODES = [[0.0, 1.0]] * 3
         (NODES, [[0, 1]], REPULSIVE, r"edge 0 = \(0, 1\) is repulsive.*roof_duality=True"),
     ],
 )
-def test_bad_input_is_named(node, edges, costs, message):
+def test_invalid_input(node, edges, costs, message):
     with pytest.raises(ValueError, match=message):
         graph_cut(node, edges, costs)

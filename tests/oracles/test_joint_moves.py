@@ -46,7 +46,7 @@ def test_rounds_are_limited(rng):
     np.testing.assert_array_equal(labels, 0)
 
 
-def test_exchanges_leave_what_single_moves_cannot():
+def test_exchanges_escape_local_minima_of_single_moves():
     # Two nodes in each other's place, and no place free.
     table = [[np.inf, 0.0], [0.0, np.inf]]
     model = MRF([[1.0, 0.0], [0.0, 1.0]], [[0, 1]], table)

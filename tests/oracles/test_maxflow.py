@@ -192,7 +192,7 @@ GRAPH = [[0, 1], [1, 2]]
         (3, GRAPH, np.ones((2, 2)), 1, 1, "source and sink are the same node, 1"),
     ],
 )
-def test_bad_input_is_named(n, edges, capacities, source, sink, message):
+def test_invalid_input(n, edges, capacities, source, sink, message):
     with pytest.raises(ValueError, match=message):
         maxflow(n, edges, capacities, source, sink)
 

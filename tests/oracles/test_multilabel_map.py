@@ -83,6 +83,6 @@ NODE = [0.0, 1.0, -1.0]
         (NODE, [], [1.0], r"edge_scores must have shape \(0,\)"),
     ],
 )
-def test_bad_input_is_named(node, edges, scores, message):
+def test_invalid_input(node, edges, scores, message):
     with pytest.raises(ValueError, match=message):
         multilabel_map(node, edges, scores)

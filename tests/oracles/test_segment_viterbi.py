@@ -187,7 +187,7 @@ def test_masks_classes_and_many_chains():
     assert again[1].tolist() == values.tolist()
 
 
-def test_chains_without_a_segmentation_are_named():
+def test_error_without_allowed_segmentation():
     with pytest.raises(ValueError, match=r"node_scores\[1\] of 1 positions has no segmentation"):
         segment_viterbi([np.zeros((2, 2)), np.zeros((1, 2))], min_duration=2)
     with pytest.raises(ValueError, match="no segmentation: segments have at least 1 and at most 2"):

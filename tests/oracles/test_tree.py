@@ -151,7 +151,7 @@ def test_invalid_arguments(change, message):
         tree_max_sum(**{**arguments, **change})
 
 
-def test_nodes_are_put_in_order_with_looks_at_signals(monkeypatch):
+def test_signals_are_checked_while_nodes_are_sorted(monkeypatch):
     parents = np.arange(-1, 99_999)
     monkeypatch.setattr(_interruption, "LAST_SECONDS", -1)
     with pytest.raises(KeyboardInterrupt), _interruption.LastMoment():

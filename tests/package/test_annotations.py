@@ -56,5 +56,5 @@ def test_fitted_attributes_are_annotated_in_the_class(name):
     assert not [key for names in documented for key in names.split(", ") if key not in known]
 
 
-def test_type_checkers_are_told():
+def test_package_is_marked_as_typed():
     assert (Path(sstruct.__file__).parent / "py.typed").exists()

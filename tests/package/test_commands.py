@@ -70,7 +70,7 @@ def test_named_scripts_exist(script):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", RUN)
-def test_scripts_start_and_have_the_options_that_are_named(script):
+def test_scripts_have_the_documented_options(script):
     done = run(script, "--help")
     if "ModuleNotFoundError" in done.stderr:
         missing = re.findall("No module named '([^']+)'", done.stderr)[-1]

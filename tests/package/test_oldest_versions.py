@@ -30,7 +30,7 @@ def test_bounds_become_pins():
         ('26"]\nlint', '27"]\nlint', "two lower bounds of array-lib: 1.26, 1.27"),
     ],
 )
-def test_bounds_that_cannot_be_pinned_are_named(old, new, message):
+def test_error_for_bounds_that_cannot_be_pinned(old, new, message):
     with pytest.raises(ValueError, match=message):
         oldest_versions(TEXT.replace(old, new))
 

@@ -59,7 +59,7 @@ def test_the_best_is_the_best_of_all_lambdas(search):
     assert search.certified_
 
 
-def test_results_look_like_those_of_a_search(search):
+def test_results_have_the_format_of_grid_search(search):
     results = search.cv_results_
     assert {len(column) for column in results.values()} == {len(results["param_lam"])}
     assert (np.diff(results["param_lam"]) < 0).all()
@@ -260,13 +260,13 @@ def test_below_the_end(chains):
         search.split_scores(0.05)
 
 
-def test_a_pipeline_is_told_where_to_stand():
+def test_error_for_pipeline_in_path_cv():
     pipeline = make_pipeline(PerNode(StandardScaler()), ChainSSVM())
     with pytest.raises(TypeError, match="put PathCV at the end of the pipeline"):
         PathCV(pipeline).fit([np.ones((2, 2))] * 6, [[0, 1]] * 6)
 
 
-def test_a_search_that_finds_nothing_leaves_no_trace():
+def test_failed_search_leaves_estimator_unfitted():
     X, y = np.eye(6), [0, 1] * 3
     search = PathCV(MulticlassSSVM(random_state=0), cv=2, scoring=lambda *_: np.nan, lams=[1.0])
     before = dict(vars(search))

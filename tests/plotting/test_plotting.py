@@ -79,7 +79,7 @@ def without_dual():
     ],
     ids=lambda display: type(display).__name__,
 )
-def test_without_matplotlib_the_error_says_what_to_install(display, monkeypatch):
+def test_error_without_matplotlib(display, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=rf"{type(display).__name__}.plot .* sstruct\[plot\]"):
         display.plot()
@@ -323,7 +323,7 @@ def test_segmentations_with_wrong_shapes_raise_before_drawing(change, message):
     assert plt.get_fignums() == figures
 
 
-def test_a_display_of_what_is_no_dict_of_images():
+def test_display_requires_dict_of_images():
     with pytest.raises(TypeError, match=r"labelings must be a dict of label images.*found list"):
         SegmentationDisplay([FLAT], [0]).plot()
     with pytest.raises(ValueError, match=r"'a' have shape \(6,\), expected \(height, width\)"):

@@ -156,6 +156,6 @@ def test_learns_with_an_estimator():
         ([[("a", "b")]], None, {"min_count": 1.5}, "min_count"),
     ],
 )
-def test_invalid_arguments_are_named(X, y, given, message):
+def test_invalid_arguments(X, y, given, message):
     with pytest.raises((ValueError, TypeError), match=message):
         ArcVectorizer(**given).fit(X, y)

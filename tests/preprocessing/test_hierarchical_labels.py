@@ -62,6 +62,6 @@ def test_names_without_separators_are_roots():
         ([[1, 0]], ["a", "b"], "", "separator must be a nonempty string"),
     ],
 )
-def test_bad_input_is_named(Y, names, separator, message):
+def test_invalid_input(Y, names, separator, message):
     with pytest.raises(ValueError, match=message):
         hierarchical_labels(Y, names, separator=separator)

@@ -264,7 +264,7 @@ class Apart(BaseEstimator):
         return X + self.sum_
 
 
-def test_fit_transform_is_the_transformers_own_where_it_has_one(items):
+def test_fit_transform_of_the_transformer_is_used(items):
     per_node = PerNode(Once())
     check(per_node.fit_transform(items), np.vstack(items), items)
     assert per_node.transformer_.how_ == "fit_transform"
@@ -292,7 +292,7 @@ def test_fit_transform_is_the_transformers_own_where_it_has_one(items):
         (lambda X: X.__setitem__(1, [[1, 2, 3], [4]]), ValueError, r"X\[1\] is not a"),
     ],
 )
-def test_bad_sequences_are_named_and_leave_no_trace(items, change, error, message):
+def test_invalid_sequences_leave_transformer_unchanged(items, change, error, message):
     fitted = PerNode(StandardScaler()).fit(items)
     before = pickle.dumps(fitted)
     change(items)

@@ -223,12 +223,12 @@ def test_metadata_are_routed_to_each_transformer_that_requests_them(graphs, asks
         ([(np.ones((2, 3)), [[0, 1]]), (np.ones((2, 2)), [[0, 1]])], r"X\[1\] has 2 features"),
     ],
 )
-def test_bad_images_and_graphs_are_named(X, message):
+def test_invalid_images_and_graphs(X, message):
     with pytest.raises(ValueError, match=message):
         PerNode(StandardScaler()).fit(X)
 
 
-def test_edges_that_do_not_fit_are_named(images, graphs):
+def test_invalid_edges(images, graphs):
     both = PerNode(StandardScaler(), StandardScaler())
     with pytest.raises(TypeError, match=r"^edge_transformer must be a transformer, found 3"):
         PerNode(StandardScaler(), 3).fit(graphs)

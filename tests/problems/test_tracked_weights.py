@@ -65,7 +65,7 @@ def test_other_weights_than_the_tracked_ones(rng):
     assert answer(problem, 0, w) == answer(problem.fork(), 0, w)
 
 
-def test_decoding_takes_weights_anew(rng):
+def test_decoding_reads_new_weights(rng):
     """In the same memory, with the same problem."""
     problem, _ = made(rng, 64, [9, 9])
     w = np.zeros(problem.n_weights)

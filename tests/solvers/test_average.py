@@ -175,7 +175,7 @@ def test_the_average_of_passes_is_a_mean_that_forgets(rng, share):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.7, 1.0])
-def test_an_average_of_passes_goes_on_where_it_stopped(rng, share):
+def test_average_of_passes_is_resumed(rng, share):
     iterates = some_iterates(rng, share)[::6]
     whole, first, second = (PassAverage(50) for _ in range(3))
     for w in iterates:

@@ -439,7 +439,7 @@ def test_unsupported_parameters_raise_an_error(rng, name, parameter):
     assert not hasattr(model, "status_")
 
 
-def test_a_missing_qp_solver_is_named(rng, monkeypatch):
+def test_error_without_qp_solver(rng, monkeypatch):
     case = Case(rng)
     monkeypatch.setitem(sys.modules, "clarabel", None)
     model = ChainSSVM(solver="cutting-plane")

@@ -98,7 +98,7 @@ def test_a_fit_has_converged_only_if_the_weights_kept_have(rng, scores, status):
     assert len(seen) == solution.n_passes
 
 
-def test_limits_of_a_fit_are_named_as_ever(rng):
+def test_status_if_limits_are_reached(rng):
     small = Small(rng, lam=0.01)
     solution, _ = scored(small, FrankWolfeFit, np.ones(50), patience=50, max_iter=4)
     assert solution.status is Status.MAX_ITER

@@ -130,7 +130,7 @@ def test_moves_that_are_alike_raise_the_dual_together(rng):
 
 
 @pytest.mark.parametrize("box", ["free", "mixed"])
-def test_a_fit_goes_on_from_what_another_one_has_left(rng, box):
+def test_fit_resumes_from_the_state_of_another_fit(rng, box):
     parted = Parted(rng, 3, box)
     first = DistributedFit(parted.setup(tol=1e-3))
     assert first.solve().status is Status.CONVERGED
@@ -175,7 +175,7 @@ def test_what_another_fit_has_left_is_checked(rng):
         DistributedFit(setup)
 
 
-def test_parts_of_other_code_leave_nothing_to_go_on_from(rng, monkeypatch):
+def test_invalid_replies_leave_no_state_to_resume(rng, monkeypatch):
     run = DistributedFit(Parted(rng, 2).setup(tol=1e-3))
     run.solve()
     whole = run.export()
@@ -282,7 +282,7 @@ def test_a_share_within_bounds_is_the_best_of_a_grid(rng):
         assert value(share, *given) >= best - 1e-12
 
 
-def test_a_part_made_again_goes_on_with_the_same_bits(rng):
+def test_recreated_partition_continues_with_identical_results(rng):
     parted = Parted(rng, 2)
     run = DistributedFit(parted.setup(tol=0.0, certificate_every=100))
     for _ in range(4):

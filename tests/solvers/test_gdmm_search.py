@@ -109,7 +109,7 @@ def test_bounds_hold_between_searches(new_rng, K, masked, n_turns, n_changes, ke
             assert pair is None
 
 
-def test_few_pairs_are_looked_at(rng):
+def test_few_pairs_are_evaluated(rng):
     K = 300
     pairs = BoundedPairs(K, 304, None)
     for j, k in itertools.product(range(0, K, 3), repeat=2):

@@ -67,7 +67,7 @@ def test_every_pass_keeps_the_state_consistent(new_rng, step, permute, batch, ke
         assert dual >= last - 1e-12 * small.primal(small.flat(state.w))
 
 
-def test_an_interrupted_rebuild_leaves_what_was_there(rng, monkeypatch):
+def test_interrupted_rebuild_does_not_change_the_state(rng, monkeypatch):
     problem = repeated_chain(rng, length=100, n_features=2, n_blocks=32)
     state = DualState(problem, 0.1, np.full(32, 1 / 32), 0)
     exact_pass(state, "fw")

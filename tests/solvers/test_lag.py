@@ -231,7 +231,7 @@ class Told:
         self.dual, self.estimated = self.true, False
 
 
-def test_the_lag_follows_from_what_visits_gain_together():
+def test_lag_depends_on_the_joint_gain_of_visits():
     def learn(lag, *shares):
         for share in shares:
             state.dual, state.true, state.estimated = lag.dual + 1.0, lag.dual + share, True
@@ -342,7 +342,7 @@ def test_the_dual_never_falls(seed, kind):
 @pytest.mark.parametrize(
     "solver", ["auto", MPBCFW(step="fw"), "bcfw", MPBCFW(average=True)], ids=str
 )
-def test_a_fit_goes_on_from_a_file_with_other_threads(tmp_path, monkeypatch, solver):
+def test_resume_with_another_number_of_threads(tmp_path, monkeypatch, solver):
     X, y = make_sequences(n_samples=90, random_state=0)
     model = ChainSSVM(lam=0.01, tol=1e-4, max_iter=14, random_state=0, solver=solver)
     path = tmp_path / "fit.npz"

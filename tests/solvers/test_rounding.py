@@ -88,7 +88,7 @@ def test_a_path_ends_where_rounding_is_larger_than_eps(rng, monkeypatch):
     assert path.lams_.min() > 1e-2
 
 
-def test_the_bound_covers_what_rounding_does(rng):
+def test_bound_covers_rounding_errors(rng):
     X = rng.standard_normal((20, 5))
     problem = MulticlassProblem(X, rng.integers(0, 3, 20), 3)
     rounding = Rounding(problem, np.full(20, 1 / 20))

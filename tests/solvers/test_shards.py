@@ -190,7 +190,7 @@ def test_a_round_takes_each_part_once_and_several_passes_over_it(rng, monkeypatc
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_reading_makes_more_passes_over_what_was_read(rng, monkeypatch):
+def test_time_of_reading_increases_the_number_of_passes(rng, monkeypatch):
     X, y = make_chains(rng, 60)
     model = ChainSSVM(lam=0.01, tol=1e-9, max_iter=5, random_state=0)
     counts = []
@@ -215,7 +215,7 @@ def test_the_same_bits_for_every_n_jobs_and_again(rng):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_fit_goes_on_from_any_round_and_with_the_same_parts(rng, tmp_path, monkeypatch):
+def test_resume_from_any_round_with_the_same_shards(rng, tmp_path, monkeypatch):
     X, y = make_chains(rng, 40)
     path = tmp_path / "fit.npz"
     model = ChainSSVM(

@@ -56,7 +56,7 @@ def test_short_exact_visits_go_by_approximate_ones():
     assert shared(1.0, 0.6, alike=~exact)[exact].all()
 
 
-def test_exact_visits_go_on_where_a_lane_leaves_approximate_ones():
+def test_exact_visits_continue_after_a_lane_leaves_approximate_ones():
     exact = np.arange(200) % 5 == 0
     runs = shared(1.0, 0.6, left=~exact, alike=~exact)
     assert runs[exact].all()

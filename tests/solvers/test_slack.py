@@ -177,7 +177,7 @@ def test_searches_that_are_not_exact_bound_the_optimum(rng, search, planes):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_batch_steps_go_by_what_was_found(new_rng, seed):
+def test_batch_steps_use_the_labelings_found(new_rng, seed):
     # The certificate's bound would make steps too long, and the dual fall.
     small = SmallSlack(new_rng(seed), "bisecting", True, lam=0.05, n=12)
     options = Options(tol=0, max_iter=150)

@@ -293,7 +293,7 @@ def test_labels_of_rows_are_not_cut_into_longer_sequences():
     assert ChainSSVM(lam=0.1).fit(X, ones).predict(X).shape == (4,)
 
 
-def test_large_integers_are_told_apart_across_types():
+def test_large_integers_of_different_types_are_distinct():
     X, labels = np.eye(3), 2**62 + np.arange(3)
     model = ChainSSVM(lam=0.1, classes=labels.astype(np.uint64), transitions=False).fit(X, labels)
     assert model.predict(X).tolist() == labels.tolist()

@@ -191,7 +191,7 @@ def test_control_c(rng, solver, send):
     assert len(model.predict(X)) == len(X)
 
 
-def test_warm_start_goes_on(tiny_chains):
+def test_warm_start_continues(tiny_chains):
     X, y = tiny_chains
     parameters = dict(lam=0.02, tol=1e-7, max_iter=20_000, random_state=0)
     cold = ChainSSVM(**parameters).fit(X, y)

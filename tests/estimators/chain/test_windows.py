@@ -157,7 +157,7 @@ def test_auto_is_none_of_other_samples_business(rng):
     ],
     ids=lambda p: next(iter(p.values())),
 )
-def test_auto_leaves_whole_what_cannot_be_cut(rng, parameters):
+def test_auto_does_not_cut_unsupported_models(rng, parameters):
     X, y = long(rng)
     model = ChainSSVM(**{"lam": "auto", **parameters})
     assert model._structure().train(X, y, None).problem.n_blocks == len(X)

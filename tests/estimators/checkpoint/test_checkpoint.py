@@ -139,7 +139,7 @@ def test_the_fingerprint_is_of_every_entry_and_every_term(chains, tmp_path, rng)
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("warm_start", ["dual", "primal"])
-def test_a_warm_started_fit_goes_on_from_its_file(chains, tmp_path, monkeypatch, warm_start):
+def test_warm_started_fit_resumes_from_its_file(chains, tmp_path, monkeypatch, warm_start):
     path = tmp_path / "fit.npz"
     first = pickle.dumps(model(max_iter=3, warm_start=warm_start).fit(*chains))
     changed = {"lam": 2e-3, "max_iter": 12}

@@ -197,7 +197,7 @@ def test_error_messages_of_chains(rng, known, message):
         model.predict(X, known)
 
 
-def test_dead_ends_and_ends_of_masks_are_named(rng):
+def test_errors_for_dead_ends_and_ends_of_masks(rng):
     X = [rng.standard_normal((3, 2))] * 2
     model = ChainSSVM(**ROUGH, transition_mask=lambda a, b: not (a == "c" or (a, b) == ("b", None)))
     model.classes = ["a", "b", "c"]

@@ -66,7 +66,7 @@ def test_potentials_change_nothing(choices, options):
     assert by_scores.score(X, y) == plain.score(X, y)
 
 
-def test_a_search_asks_for_potentials_once(choices):
+def test_search_computes_potentials_once(choices):
     X, y = choices
     oracle = ByScores()
     StructuredSVM(oracle, rescaling="slack", search="bisecting", **OPTIONS).fit(X, y)

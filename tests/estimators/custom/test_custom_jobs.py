@@ -150,7 +150,7 @@ class Dies(Choice):
         return super().argmax(x, w, y_true, loss_weight)
 
 
-def test_a_process_that_dies_is_named_and_others_take_its_place(rng, tmp_path):
+def test_dead_process_raises_and_is_replaced(rng, tmp_path):
     X, y = make_choices(rng, n=40)
     model = StructuredSVM(Dies(str(tmp_path / "died")), lam=0.02, random_state=0, n_jobs=2)
     with joblib.parallel_config(backend="loky"):
@@ -202,7 +202,7 @@ def test_a_process_keeps_the_data_of_few_fits(rng, monkeypatch):
     assert list(oracle_workers._read) == ["2", "3", "4", "5"]
 
 
-def test_processes_are_asked_for_once_a_fit(rng, monkeypatch):
+def test_processes_are_started_once_per_fit(rng, monkeypatch):
     # joblib keeps something of each call until the process ends: fits were 17 kB each.
     calls, configure = [], joblib.parallel.LokyBackend.configure
 
@@ -217,7 +217,7 @@ def test_processes_are_asked_for_once_a_fit(rng, monkeypatch):
     assert len(calls) == 1
 
 
-def test_batches_are_as_large_as_asked_for(rng):
+def test_size_of_batches(rng):
     class Notes(Choice):
         _asked = []  # noqa: RUF012
 

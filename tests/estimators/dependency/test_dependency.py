@@ -363,13 +363,13 @@ INVALID = {
 
 
 @pytest.mark.parametrize("case", INVALID)
-def test_invalid_samples_are_named(case):
+def test_errors_name_invalid_samples(case):
     X, y, given, message = INVALID[case]
     with pytest.raises((ValueError, TypeError), match=message):
         DependencySSVM(**given).fit(X, y)
 
 
-def test_arcs_without_a_tree_are_named(rng):
+def test_error_for_arcs_without_tree(rng):
     X, y = make(rng)
     model = DependencySSVM(lam=0.1, random_state=0).fit(X, y)
     cycle = {"features": np.ones((3, 3)), "arcs": [[2, 1], [1, 2], [0, 3]]}

@@ -65,7 +65,7 @@ def is_constant(model, X, y):
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("lam", [1e-3, 0.1, 10.0])
-def test_constant_predictions_are_named(rng, kind, lam):
+def test_warning_for_constant_predictions(rng, kind, lam):
     make, data = MODELS[kind]
     X, y = data(rng)
     model = make(lam=lam, random_state=0)

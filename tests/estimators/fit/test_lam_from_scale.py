@@ -287,7 +287,7 @@ def test_no_such_number():
         model.fit(X, [0, 1, 1], sample_weight=np.full(3, 1e300))
 
 
-def test_an_own_oracle_has_the_papers_choice(rng):
+def test_user_defined_oracle_uses_the_lam_of_the_paper(rng):
     X, y = [rng.standard_normal((3, 2)) for _ in range(8)], [0, 1] * 4
     model = StructuredSVM(Choice(), random_state=0).fit(X, y, sample_weight=np.full(8, 2.0))
     assert model.lam_ == 1 / 16

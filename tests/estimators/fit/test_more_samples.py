@@ -55,7 +55,7 @@ def test_the_certificate_is_that_of_all(rng, kind, weighted):
     assert len(model._warm_state["size"]) == len(found)
 
 
-def test_planes_or_labelings_stay_what_they_are(rng):
+def test_planes_and_labelings_are_kept(rng):
     # Few weights a node: planes. Small graphs alone: labelings, and planes once large ones come.
     large, of_large = test_graph.make(rng, K=2, n=6, most=14)
     large = [(np.repeat(x, 4, axis=1), *more) for x, *more in large]
@@ -88,7 +88,7 @@ def pieces():
 
 @pytest.mark.parametrize("kind", ["dual", "primal"])
 @pytest.mark.parametrize("case", ["chains", "auto", "digits"])
-def test_fewer_passes_than_anew(case, kind):
+def test_fewer_passes_than_from_scratch(case, kind):
     model, X, y = pieces()[case]
     model = clone(model).set_params(warm_start=kind, solver=MPBCFW(certificate_every=1))
     # Where a fit takes seven passes, that of one order of visits may be lucky: several.
@@ -128,7 +128,7 @@ def test_error_if_first_samples_differ(rng):
     assert model.fit(X, y, weights).converged_
 
 
-def test_other_classes_are_named():
+def test_error_for_other_classes():
     X, y = make_sequences(n_samples=30, random_state=0)
     y = [np.where(labels == 0, "a", "b") for labels in y]
     more = [*y, np.full(len(X[0]), "longer")]

@@ -175,7 +175,7 @@ def test_path_is_in_the_units_of_the_user(chains):
         check_same_as_scaled(fitted, scaled, 4)
 
 
-def test_path_ends_where_it_was_told(chains):
+def test_path_ends_at_lam_min(chains):
     X, y = chains
     path = ssvm_path(model(0.3), X, y, eps=0.05, lam_min=0.7)
     assert path.lam_end_ == 0.7
@@ -209,7 +209,7 @@ def test_latent_objective_is_that_of_the_scale(chains):
 
 
 @pytest.mark.parametrize("scale", [0, -1.0, np.inf, np.nan, "large", None, True, [1.0]])
-def test_scales_that_are_none(chains, scale):
+def test_invalid_scales(chains, scale):
     with pytest.raises((ValueError, TypeError), match="pairwise_scale"):
         model(scale).fit(*chains)
 
@@ -304,7 +304,7 @@ def test_paths_and_early_stopping_know_the_scale(chains):
     assert early.pairwise_scale_ == pytest.approx(size)
 
 
-def test_no_advice_to_scale_what_is_scaled(chains, recwarn):
+def test_no_warning_for_scaled_features(chains, recwarn):
     X, y = chains
     automatic(tol=0.1).fit([255 * x for x in X], y)
     automatic(tol=0.1).fit([x / 1e4 for x in X], y)

@@ -168,7 +168,7 @@ def test_ten_parts_are_one_fit_in_order(case, solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_it_goes_on_after_a_fit_and_from_a_file(case, solver):
+def test_continues_after_fit_and_after_unpickling(case, solver):
     made, X, y, classes = case
     made.set_params(solver=solver, max_iter=3, **SOLVERS[solver])
     if classes is not None:

@@ -41,7 +41,7 @@ def chains(rng):
     return X, [(x[:, 0] > 0).astype(int) for x in X]
 
 
-def test_an_unconverged_fit_on_raw_features_is_told_to_scale_them():
+def test_unconverged_fit_warns_about_unscaled_features():
     X, y = load_wine(return_X_y=True)
     text = short(MulticlassSSVM(lam=1 / len(X)), X, y)
     assert "max_iter=1 passes were made; scale the features: feature 12 has values of" in text
@@ -55,7 +55,7 @@ def test_an_unconverged_fit_on_raw_features_is_told_to_scale_them():
     assert "scale" not in scaled
 
 
-def test_a_converged_fit_on_raw_features_is_told_too():
+def test_converged_fit_warns_about_unscaled_features():
     X, y = load_wine(return_X_y=True)
     lam = (X**2).sum(axis=1).mean() / len(X)
     text, category = warned(MulticlassSSVM(lam=lam), X, y)
@@ -91,7 +91,7 @@ def test_the_way_to_scale_is_that_of_the_structure(chains, rng):
     assert "Divide each feature by its standard deviation" in text
 
 
-def test_edge_features_are_looked_at_where_the_model_reads_them(rng):
+def test_scales_of_edge_features_are_checked_if_used(rng):
     graphs = [
         (rng.standard_normal((3, 2)), EDGES, np.c_[np.ones(2), rng.uniform(5e3, 1e4, 2)])
         for _ in range(6)
@@ -105,7 +105,7 @@ def test_edge_features_are_looked_at_where_the_model_reads_them(rng):
     assert "scale" not in short(GraphCRFSSVM(pairwise="contrast", lam=1e-3), scaled, labels)
 
 
-def test_features_that_are_all_large_are_named_where_a_fit_has_not_converged(chains):
+def test_warning_for_large_features_without_convergence(chains):
     X, y = chains
     text = short(ChainSSVM(lam=0.1), [200 * np.abs(x) + 100 for x in X], y)
     assert re.search(
@@ -115,7 +115,7 @@ def test_features_that_are_all_large_are_named_where_a_fit_has_not_converged(cha
 
 
 @pytest.mark.parametrize("offset", [20, 200])
-def test_features_far_from_zero_are_named_where_a_fit_has_not_converged(chains, offset):
+def test_warning_for_features_far_from_zero(chains, offset):
     X, y = chains
     text = short(ChainSSVM(lam=0.1), [x + offset for x in X], y)
     assert "scale the features: the median feature has values of about" in text
@@ -123,7 +123,7 @@ def test_features_far_from_zero_are_named_where_a_fit_has_not_converged(chains, 
     assert "scale" not in short(ChainSSVM(lam=0.1), [x + 1 for x in X], y)
 
 
-def test_features_that_are_all_small_are_named_where_lam_is_chosen_for_them(chains):
+def test_warning_for_small_features_with_auto_lam(chains):
     X, y = chains
     small = [1e-4 * x for x in X]
     text, category = warned(ChainSSVM(pairwise_scale=1), small, y)
@@ -138,9 +138,7 @@ def test_features_that_are_all_small_are_named_where_lam_is_chosen_for_them(chai
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
-def test_features_that_are_all_large_are_named_where_they_outweigh_neighbors(
-    chains, rng, rescaling
-):
+def test_warning_for_features_larger_than_pairwise_features(chains, rng, rescaling):
     X, y = chains
     large = [100 * x for x in X]
     text, category = warned(ChainSSVM(pairwise_scale=1, rescaling=rescaling), large, y)
@@ -172,7 +170,7 @@ def test_indicators_are_no_alarm(rng, kind):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
-def test_scales_are_root_mean_squares_of_what_is_not_zero(rng, monkeypatch, storage, dtype):
+def test_scales_are_root_mean_squares_of_nonzero_entries(rng, monkeypatch, storage, dtype):
     monkeypatch.setattr("sstruct._estimators.core.scales.AT_ONCE", 7)
     X = rng.standard_normal((50, 5)) * rng.integers(0, 2, (50, 5)) * [1, 2, 5, 0, 300]
     X = X.astype(dtype)

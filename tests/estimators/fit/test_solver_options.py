@@ -269,7 +269,7 @@ def test_only_options_without_effect_raise(data, monkeypatch, solver, sampling, 
         assert_same_bits(found, expected)
 
 
-def test_auto_may_stand_for_what_makes_an_option_effective(data):
+def test_auto_may_make_an_option_effective(data):
     for solver in (
         MPBCFW(cache_gap_share=1.0, gap_refresh_every=3),
         BCFW(cache=False, gap_refresh_every=3),

@@ -152,7 +152,7 @@ def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solve
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("pairwise", ["potts", "full", "directed"])
-def test_approximate_decoders_keep_what_they_can(rng, pairwise):
+def test_guarantees_of_approximate_decoders(rng, pairwise):
     # The dual is a lower bound for any decoder; the objective at w_ is at most the primal.
     X, y = make(rng, K=3, n=12, pairwise=pairwise, most=5)
     X[1], y[1] = (rng.standard_normal((3, 2)), CYCLE, rng.standard_normal((3, 2)), None), [0, 1, 2]
@@ -386,7 +386,7 @@ EDGE = np.array([[0, 1]])
         ((np.ones((2, 2)), EDGE, [[1.0]], ["a", "b"]), r"the node sizes of X\[1\] have"),
     ],
 )  # fmt: skip
-def test_bad_graphs_are_named(graph, message):
+def test_errors_name_invalid_graphs(graph, message):
     good = (np.array([[1.0, 0], [0, 1]]), EDGE, np.ones((1, 1)))
     model = GraphCRFSSVM(pairwise="contrast")
     with pytest.raises((ValueError, TypeError), match=message):
@@ -417,7 +417,7 @@ def test_bad_graphs_are_named(graph, message):
         ({"bounds": np.zeros((2, 6))}, None, r"bounds of shape \(2, 6\), expected \(2, 7\)"),
     ],
 )
-def test_bad_labels_and_parameters_are_named(parameters, y, message):
+def test_invalid_labels_and_parameters(parameters, y, message):
     graph = (np.array([[1.0, 0], [0, 1]]), EDGE, -np.ones((1, 1)))
     model = GraphCRFSSVM(**parameters)
     with pytest.raises((ValueError, TypeError), match=message):
@@ -541,7 +541,7 @@ PATH = sparse.csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     ids=["weights", "diagonal", "directed", "shape", "dense", "dense weights", "dense directed",
          "both ways", "loop", "swapped", "transposed", "ragged"],
 )  # fmt: skip
-def test_other_matrices_are_named_and_what_is_to_be_written_works(edges, message, repair):
+def test_error_for_matrices_recommends_valid_code(edges, message, repair):
     good = np.eye(3), PATH
     model = GraphCRFSSVM(lam=1.0)
     with pytest.raises(ValueError, match=rf"of X\[1\] .*{message}"):
@@ -570,7 +570,7 @@ class Drawing:
     ],
     ids=["dict", "object", "None"],
 )
-def test_other_graphs_are_told_the_tuple(graph, message):
+def test_error_for_other_graphs_describes_the_tuple(graph, message):
     good = np.eye(2), EDGE
     model = GraphCRFSSVM(lam=1.0)
     with pytest.raises(TypeError, match=message):

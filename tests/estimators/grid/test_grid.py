@@ -125,7 +125,7 @@ def test_an_image_without_contrast(rng):
         (lambda X, y: y.pop(), "X has 6 samples but y has 5"),
     ],
 )
-def test_bad_images_are_named(rng, change, message):
+def test_errors_name_invalid_images(rng, change, message):
     X, y = make(rng)
     change(X, y)
     model = GridCRFSSVM()

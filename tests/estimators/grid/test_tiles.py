@@ -239,7 +239,7 @@ def test_samples_are_added_to_tiles(rng):
     [{"rescaling": "slack"}, {"solver": "perceptron"}, {"solver": "ssg"}, {"solver": "fw"}],
     ids=lambda p: next(iter(p.values())),
 )
-def test_auto_leaves_whole_what_cannot_be_cut(rng, monkeypatch, parameters):
+def test_auto_does_not_cut_unsupported_models(rng, monkeypatch, parameters):
     monkeypatch.setattr(grid_structure, "LARGEST_WHOLE", 20)
     monkeypatch.setattr(grid_structure, "AUTO_TILE", 20)
     X, y = pictures(rng)

@@ -373,7 +373,7 @@ def test_hidden_labels_warn_once_of_all(kind, n_states):
         assert len(found.predict(known, known)) == len(known)
 
 
-def test_trees_and_own_structures_predict_nothing_for_no_samples():
+def test_predictions_for_empty_list_are_empty():
     figures = make_stick_figures(6, random_state=0)
     model = TreeSSVM(parents=figures.parents, lam=0.1, random_state=0)
     model.fit(figures.data, figures.target)

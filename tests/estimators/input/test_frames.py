@@ -199,7 +199,7 @@ def indexed(library, X):
 
 @pytest.mark.parametrize("edges", ["full", None])
 @pytest.mark.parametrize("kind", [int, bool, float])
-def test_label_sets_in_a_frame_come_out_as_one(library, edges, kind):
+def test_predictions_for_frame_of_label_sets_are_a_frame(library, edges, kind):
     X = indexed(library, library.frame(ROWS, ["wide", "high"]))
     Y = library.frame(SETS.astype(kind), TOPICS)
     expected = MultilabelSSVM(edges=edges, **FIT).fit(ROWS, SETS)
@@ -280,7 +280,7 @@ def test_columns_without_names_are_numbers():
         MultilabelSSVM().fit(ROWS, wrong)
 
 
-def test_a_model_fitted_on_frames_says_what_it_needs_elsewhere(library, monkeypatch):
+def test_error_without_the_library_of_the_frames(library, monkeypatch):
     model = MultilabelSSVM(**FIT).fit(ROWS, library.frame(SETS, TOPICS))
 
     def without(name):
@@ -291,7 +291,7 @@ def test_a_model_fitted_on_frames_says_what_it_needs_elsewhere(library, monkeypa
         model.predict(ROWS)
 
 
-def test_missing_values_in_frames_are_named_by_sample(library):
+def test_error_names_sample_with_missing_values(library):
     X = [library.frame(x, ["wide", "high"]) for x in CHAINS]
     holed = CHAINS[2].copy()
     holed[3, 1] = np.nan

@@ -97,7 +97,7 @@ def test_auto_knows_mapped_features_of_label_sets(rng, tmp_path):
             assert not np.array_equal(auto.w_, clone(model).fit(X, Y).w_)
 
 
-def test_a_fit_looks_at_mapped_rows_no_more_than_it_has_to(rng, tmp_path, monkeypatch):
+def test_mapped_rows_are_read_only_as_often_as_necessary(rng, tmp_path, monkeypatch):
     X, y, offsets = make_chains(rng, n=20)
     np.save(tmp_path / "X.npy", X)
     looks = []

@@ -117,7 +117,7 @@ def test_the_parts_of_one_graph_are_no_list_of_graphs(rng, edges):
             GraphCRFSSVM().fit(X, [0, 1, 0, 1])
 
 
-def test_grey_images_are_told_of_their_channel(rng):
+def test_error_for_gray_images_without_channel(rng):
     images = rng.standard_normal((3, 4, 5))
     labels = (images > 0).astype(int)
     for X in (images, list(images)):

@@ -326,7 +326,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize("case", INVALID)
-def test_invalid_samples_are_named(case):
+def test_errors_name_invalid_samples(case):
     X, y, message = INVALID[case]
     with pytest.raises((ValueError, TypeError), match=message):
         MatchingSSVM().fit(X, y)

@@ -110,7 +110,7 @@ def test_edge_features_are_not_supported(rng):
         SegmentSSVM().fit([(x, np.ones((2, 1)))], [[0, 1, 1]])
 
 
-def test_sequences_without_a_segmentation_are_named(rng):
+def test_error_without_allowed_segmentation(rng):
     X, y = [rng.standard_normal((6, 2))] * 2, [[0, 0, 0, 1, 1, 1]] * 2
     model = SegmentSSVM(min_duration=3, random_state=0).fit(X, y)
     short = [X[0], np.empty((0, 2)), X[0][:2]]

@@ -152,7 +152,7 @@ def models():
 
 
 @pytest.mark.parametrize("kind, name, change, message", WRONG)
-def test_what_is_wrong_is_named(models, kind, name, change, message):
+def test_errors_name_invalid_attributes(models, kind, name, change, message):
     model, X = models[kind]
     wrong = change(model.__dict__.get(name))
     with pytest.raises(ValueError, match=f"{DAMAGED}.*{name}|{message}") as caught:

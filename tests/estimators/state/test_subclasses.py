@@ -59,7 +59,7 @@ def test_estimators_import_without_docstrings():
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at:sklearn.exceptions.ConvergenceWarning")
-def test_dask_tells_models_apart(tiny_chains):
+def test_dask_tokens_of_models_differ(tiny_chains):
     base = pytest.importorskip("dask.base")
     X, y = tiny_chains
     tokens = {

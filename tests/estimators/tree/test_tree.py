@@ -325,7 +325,7 @@ def test_invalid_parameters(change, message):
         model.fit([sample()], [[0, 0]])
 
 
-def test_prediction_wants_what_the_fit_had(rng):
+def test_prediction_requires_the_format_of_the_fit(rng):
     X, y = candidates(rng, [-1, 0], n=3)
     model = TreeSSVM(parents=[-1, 0]).fit(X, y)
     wide, _ = candidates(rng, [-1, 0], n=1, F=3)
