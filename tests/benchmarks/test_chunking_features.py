@@ -1,4 +1,4 @@
-"""The benchmarks' feature template, on sentences small enough to write its attributes down."""
+"""The feature template of benchmarks/chunking_features.py on two short sentences."""
 
 import importlib.util
 from pathlib import Path

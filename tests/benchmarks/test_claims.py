@@ -1,4 +1,4 @@
-"""The manual's table of claims is what the CSV files of the benchmarks give."""
+"""The table of claims in the manual agrees with the CSV files of the benchmarks."""
 
 import re
 import sys

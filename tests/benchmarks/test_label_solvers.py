@@ -1,4 +1,4 @@
-"""The benchmark of solvers of label sets on tiny data: what it compares is one problem."""
+"""Test that the benchmark of solvers for label sets gives all of them the same problem."""
 
 import csv
 import sys

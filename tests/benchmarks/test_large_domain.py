@@ -1,4 +1,4 @@
-"""The benchmark of large label domains on tiny data: its tables, its JSON, its figure."""
+"""Test the benchmark of large label domains on tiny data: tables, JSON and figure."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What benchmarks of the solvers rest on: watching changes nothing; what limits prove."""
+"""Test helpers of the solver benchmarks: observed fits, and comparisons with unfinished runs."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The tracking problems of the benchmark: valid tracks, and gaps that enumeration confirms."""
+"""The problems of the tracking benchmark: valid tracks, and gaps confirmed by enumeration."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What estimators with held-out samples share: splits, files, threads, habits of scikit-learn."""
+"""Behavior shared by estimators with held-out samples: splits, files, threads, conventions."""
 
 import pickle
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Arrays whose numbers begin at odd places: compiled code gets them where it may read them.
+"""Arrays with unaligned data are copied before compiled code reads them.
 
 Under the sanitizers a read at an odd place is an error; the values alone are right by luck.
 """

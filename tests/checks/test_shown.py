@@ -1,4 +1,4 @@
-"""What errors show of values that cannot show themselves."""
+"""Representations of values in error messages if their repr raises or is too long."""
 
 import numpy as np
 import pandas as pd

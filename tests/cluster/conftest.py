@@ -1,4 +1,4 @@
-"""One cluster of two workers for all tests here, on loopback."""
+"""A local cluster of two workers, shared by all tests in this folder."""
 
 import time
 from pathlib import Path

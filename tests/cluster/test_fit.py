@@ -1,4 +1,4 @@
-"""A fit on a Dask cluster: the bits of one at home, whatever becomes of the workers."""
+"""Fits on a Dask cluster equal local fits to the bit, also if workers are lost."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""ChainSSVM over partitions on a Dask cluster: rounds, the bits of other workers, errors."""
+"""ChainSSVM with partitions on a Dask cluster: rounds, reproducibility and errors."""
 
 import operator
 import os

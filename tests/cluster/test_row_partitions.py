@@ -1,4 +1,4 @@
-"""Rows in partitions on a Dask cluster: sets of labels and classes, in arrays and frames."""
+"""Partitions of rows on a Dask cluster: label sets and classes, in arrays and data frames."""
 
 import pickle
 from itertools import pairwise

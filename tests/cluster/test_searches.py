@@ -1,4 +1,4 @@
-"""Searches on a Dask cluster, whose fits run on workers, over dates in real digits."""
+"""Searches on a Dask cluster whose fits run on the workers, on dates of real digits."""
 
 import joblib
 import numpy as np

@@ -1,4 +1,4 @@
-"""Clusters of three and four workers of two threads: the bits of a fit at home."""
+"""Fits on clusters of three and four workers with two threads equal local fits to the bit."""
 
 import joblib
 import pytest

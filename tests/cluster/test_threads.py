@@ -1,4 +1,4 @@
-"""Threads beside a Dask cluster and in its tasks: workers of the cluster are none."""
+"""Threads of a fit while a Dask cluster runs, and within its tasks."""
 
 import joblib
 import pytest

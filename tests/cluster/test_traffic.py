@@ -1,4 +1,4 @@
-"""What travels in a fit on a cluster: changes of w, planes that are new, and a little a block."""
+"""Size of the messages of a fit on a cluster: changes of w, new planes, and a constant."""
 
 import joblib
 import numpy as np

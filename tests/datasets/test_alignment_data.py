@@ -1,4 +1,4 @@
-"""make_alignments."""
+"""Test make_alignments."""
 
 import numpy as np
 import pytest

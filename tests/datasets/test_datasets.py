@@ -1,4 +1,4 @@
-"""Data sets: layouts, splits, and the whole way of a download against a local server."""
+"""Data sets: formats, splits, and downloads from a local server."""
 
 import dataclasses
 import gzip

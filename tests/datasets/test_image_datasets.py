@@ -1,4 +1,4 @@
-"""Pictures: made up, and read from the folder of the data."""
+"""Image data sets, generated and read from the data folder."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sequences of very many labels: their law, their successors, their features."""
+"""make_large_domain_sequences: distribution of labels, successors and features."""
 
 import numpy as np
 import pytest

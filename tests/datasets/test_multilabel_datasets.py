@@ -1,4 +1,4 @@
-"""Label sets: made up, read from the folder of the data, and downloaded."""
+"""Multilabel data sets: generated, read from the data folder, and downloaded."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""make_stick_figures and the photographs of joints."""
+"""make_stick_figures and fetch_lspet_pose."""
 
 import numpy as np
 import pytest

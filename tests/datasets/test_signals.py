@@ -1,4 +1,4 @@
-"""make_change_points."""
+"""Test make_change_points."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Fits that must not differ in a bit: with other threads or workers, and gone on from a file."""
+"""Fits whose results must be identical: with other threads or workers, and after resuming."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What is written, and errors for what cannot be exported."""
+"""Exported files, and errors for models that cannot be exported."""
 
 import json
 

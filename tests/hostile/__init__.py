@@ -1,4 +1,4 @@
-"""Attackers: hostile values, files and models, in child processes with limits of time and memory.
+"""Tests with hostile values, files and models, in child processes with limits.
 
 ``python -m tests.hostile --help`` describes how to run them. ``values`` damages arguments,
 ``judge`` decides which outcomes are findings, ``certificates`` recomputes objectives, ``runner``

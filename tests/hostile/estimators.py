@@ -1,4 +1,4 @@
-"""Hostile fits and predictions of every estimator."""
+"""Fits and predictions of every estimator with hostile input."""
 
 import numpy as np
 

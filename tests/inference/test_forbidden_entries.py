@@ -1,4 +1,4 @@
-"""Models with costs of +inf: a labeling is found if there is one, and proofs are proofs."""
+"""Models with costs of +inf: feasible labelings are found, and proofs are correct."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What FWMAP begins with, and how it may end: messages, infeasible models, the clock."""
+"""FWMAP started from messages, on infeasible models, and with time limits."""
 
 import time
 from itertools import product

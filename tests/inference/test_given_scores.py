@@ -1,4 +1,4 @@
-"""Chains of given scores: classes, masks, boundaries and lists, against enumeration."""
+"""Decoders of chains of given scores: classes, masks, boundaries and lists."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""FWMAP on hard real models: its bounds are better than those of messages."""
+"""The bounds of FWMAP are better than those of message passing on hard published models."""
 
 import functools
 

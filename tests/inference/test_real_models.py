@@ -1,4 +1,4 @@
-"""TRW-S on real models: bounds below the references, equal to them where the relaxation is tight.
+"""TRW-S on published models: bounds are at most the references, and equal if tight.
 
 References (reference.json) are to six digits after the point.
 """

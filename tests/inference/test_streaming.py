@@ -1,4 +1,4 @@
-"""Labels of a stream against those of whole chains."""
+"""StreamingViterbi compared with decoding of whole chains."""
 
 import numpy as np
 import pytest

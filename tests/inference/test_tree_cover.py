@@ -1,4 +1,4 @@
-"""Covers by forests: every edge once, no cycle, as few as can be."""
+"""Covers by forests contain every edge once, no cycle, and as few forests as possible."""
 
 from itertools import combinations
 

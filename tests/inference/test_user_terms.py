@@ -1,4 +1,4 @@
-"""A user's terms in Python: against enumeration, against the compiled ones, and hostile ones."""
+"""User-defined terms against enumeration and compiled terms, and invalid ones."""
 
 from itertools import product
 

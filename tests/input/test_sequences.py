@@ -1,4 +1,4 @@
-"""Sequences is a list of arrays to everybody who looks at it from outside."""
+"""Sequences behaves like a list of arrays."""
 
 import pickle
 import sys

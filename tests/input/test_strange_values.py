@@ -1,4 +1,4 @@
-"""Values at the edge of what Python can hold: clean errors, and the estimator as it was."""
+"""Extreme values raise informative errors and leave the estimator unchanged."""
 
 import itertools
 from decimal import Decimal

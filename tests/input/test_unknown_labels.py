@@ -1,4 +1,4 @@
-"""Labels that are unknown, padding, continuous or in the wrong container: never silent classes."""
+"""Unknown, padded, continuous and wrongly stored labels never become classes silently."""
 
 import warnings
 

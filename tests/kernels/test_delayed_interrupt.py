@@ -1,4 +1,4 @@
-"""SIGINT that waits: until the block is left, in the main thread, for whosever handler it is."""
+"""DelayedInterrupt delays SIGINT until the end of its block, in the main thread."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""scikit-learn's conventions: parameters, searches, weights, names; files."""
+"""scikit-learn conventions of LatentSSVM: parameters, searches, weights, names, files."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""`init`: hidden labels that another model completes for the first round."""
+"""`init`: hidden labels of the first round that another model completes."""
 
 import pickle
 from typing import ClassVar

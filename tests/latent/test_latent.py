@@ -1,4 +1,4 @@
-"""LatentSSVM: what it shares with plain fits, starts, parameters, files."""
+"""LatentSSVM: agreement with plain fits, starts, parameters, files."""
 
 import warnings
 

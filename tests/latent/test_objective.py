@@ -1,4 +1,4 @@
-"""The latent objective after each round is that of enumeration, and never rises."""
+"""The latent objective of each round equals that of enumeration, and never increases."""
 
 import itertools
 import warnings

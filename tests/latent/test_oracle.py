@@ -1,4 +1,4 @@
-"""LatentSSVM of a user's structure: the oracle completes."""
+"""LatentSSVM with a user-defined oracle that completes hidden labels."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Hidden labels of each structure: forms of input, masks, hierarchies, states, decoders."""
+"""Hidden labels of each structure: input formats, masks, hierarchies, states, decoders."""
 
 import warnings
 

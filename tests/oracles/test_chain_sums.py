@@ -1,4 +1,4 @@
-"""Log Z, marginals, spans and samples of chains: the definition by enumeration."""
+"""Log partition functions, marginals, spans and samples of chains against enumeration."""
 
 import itertools
 

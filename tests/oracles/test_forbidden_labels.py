@@ -1,4 +1,4 @@
-"""Infinite node costs of cuts and moves, infinite capacities at the source and the sink."""
+"""Infinite node costs and infinite capacities in cuts and moves."""
 
 import numpy as np
 import pytest

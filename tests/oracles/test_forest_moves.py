@@ -1,4 +1,4 @@
-"""Exact moves of forests, where neighbors repel each other and fusion moves are weak."""
+"""Exact moves of forests on models with repulsive edges, for which fusion moves are weak."""
 
 import numpy as np
 import pytest

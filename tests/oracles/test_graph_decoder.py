@@ -1,4 +1,4 @@
-"""The decoders of labeled graphs, and what they say of themselves, against enumeration."""
+"""Decoders of labeled graphs and their claims of exactness, against enumeration."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A node joined to most of the others: its label and theirs change together."""
+"""Moves of a node that is joined to most other nodes, together with its neighbors."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Walks to labels with given sums: what they promise, recounted."""
+"""Walks to labels with given sums, whose results are recomputed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Labels of a given sum against enumeration and against the plain programme over places."""
+"""Labels with a given sum against enumeration and a simple dynamic program."""
 
 from itertools import product
 

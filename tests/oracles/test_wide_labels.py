@@ -1,4 +1,4 @@
-"""The kernels over labels against NumPy, for numbers of labels that enumeration cannot reach.
+"""Kernels over many labels against NumPy.
 
 tests/package/test_instructions.py runs this file for every instruction set.
 """

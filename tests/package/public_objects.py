@@ -1,4 +1,4 @@
-"""Everything public, found by walking the package."""
+"""Find all public objects of the package."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""Public signatures and fitted attributes are annotated, so that editors and checkers know them."""
+"""Public signatures and fitted attributes have annotations."""
 
 import inspect
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The figures that the manual draws say how they were measured."""
+"""CSV files used in the manual contain the conditions of their measurements."""
 
 import csv
 import re

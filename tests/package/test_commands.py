@@ -1,4 +1,4 @@
-"""Commands in README and the manual: their scripts exist, and run on an installed package."""
+"""Commands in README and the manual refer to existing scripts, and run."""
 
 import re
 import shlex

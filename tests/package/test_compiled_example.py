@@ -1,4 +1,4 @@
-"""The problem of examples/compiled_problem, built as a user builds it."""
+"""The problem of examples/compiled_problem, compiled as described in the manual."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 

@@ -1,4 +1,4 @@
-"""Docstrings of everything public, by numpydoc's rules.
+"""Docstrings of public objects follow the rules of numpydoc.
 
 The rules that we do not follow stand in pyproject.toml, each with its reason.
 """

@@ -1,4 +1,4 @@
-"""Docstrings of estimators, beyond numpydoc's rules: shared texts, and the values they list."""
+"""Docstrings of estimators contain the shared texts, and list the valid values."""
 
 import ast
 import importlib.util

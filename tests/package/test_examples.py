@@ -1,4 +1,4 @@
-"""Examples run, and so do those in the docstrings of compiled functions and on the first pages."""
+"""Run the examples, and the docstrings of compiled functions."""
 
 import doctest
 import os

@@ -1,4 +1,4 @@
-"""Extension types take no state from outside."""
+"""Extension types do not accept a pickled state."""
 
 import importlib
 import pkgutil

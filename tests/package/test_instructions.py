@@ -1,4 +1,4 @@
-"""Every instruction set that this machine has, each in a process of its own."""
+"""Test each instruction set of this machine in a separate process."""
 
 import os
 import subprocess

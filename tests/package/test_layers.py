@@ -1,4 +1,4 @@
-"""The rules that hold the package's shape, read from its sources."""
+"""Test the rules of the architecture on the source files."""
 
 import ast
 import re

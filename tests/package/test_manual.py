@@ -1,4 +1,4 @@
-"""What the manual's own extensions make of docstrings and of the changelog."""
+"""Extensions of the manual for docstrings and the changelog."""
 
 import importlib.util
 import json

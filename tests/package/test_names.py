@@ -1,4 +1,4 @@
-"""Names: files and modules named in prose exist, and no class or module name is used twice."""
+"""Files and modules mentioned in texts exist, and names of classes and modules are unique."""
 
 import re
 from collections import Counter, defaultdict

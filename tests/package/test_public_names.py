@@ -1,4 +1,4 @@
-"""Modules that users import from have no other names than their own."""
+"""Public modules have no public names other than their own."""
 
 from types import ModuleType
 

@@ -1,4 +1,4 @@
-"""The registry of examples: complete, and small enough for every general test."""
+"""The registry of examples is complete, and its data are small."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Signatures, help and HTML representations that a user reads."""
+"""Signatures, help texts and HTML representations."""
 
 import inspect
 import pydoc

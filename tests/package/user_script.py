@@ -1,4 +1,4 @@
-"""A user's script, read by a type checker and never run: what an editor would complete.
+"""A script for type checkers, which is never run.
 
 `make lint` checks it. `assert_type` fails if the checker knows less than the type.
 """

@@ -1,4 +1,4 @@
-"""Vectors kept as differences come back to the bit."""
+"""Rows that are stored as differences are restored to the bit."""
 
 import pickle
 

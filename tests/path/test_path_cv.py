@@ -1,4 +1,4 @@
-"""PathCV: the score of every lambda, the choice, and scikit-learn's habits."""
+"""PathCV: the score of every lambda, the selection, and scikit-learn conventions."""
 
 import joblib
 import numpy as np

@@ -1,4 +1,4 @@
-"""Figures without a screen, closed after each test."""
+"""Use a backend without a screen, and close the figures of each test."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""BoundDisplay: the curves are those of the histories."""
+"""BoundDisplay draws the curves of the histories."""
 
 import matplotlib.pyplot as plt
 import numpy as np

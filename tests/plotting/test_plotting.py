@@ -1,4 +1,4 @@
-"""Displays: what is drawn, not how it looks."""
+"""Test the content of displays, but not their style."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""SignalDisplay: what is drawn, not how it looks."""
+"""Test the content of SignalDisplay, but not its style."""
 
 import numpy as np
 import pytest

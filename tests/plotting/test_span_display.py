@@ -1,4 +1,4 @@
-"""SpanDisplay draws the spans of both sides and frames those without a counterpart."""
+"""SpanDisplay draws true and predicted spans, and frames those without a match."""
 
 import matplotlib.pyplot as plt
 import pytest

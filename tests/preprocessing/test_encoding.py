@@ -1,4 +1,4 @@
-"""Codes of feature dicts, and rows made of them, compared with Python and SciPy."""
+"""Codes of feature dicts and the resulting CSR rows, compared with Python and SciPy."""
 
 from collections import OrderedDict
 

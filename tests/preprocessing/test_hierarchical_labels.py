@@ -1,4 +1,4 @@
-"""Label sets extended by the ancestors that names tell."""
+"""Label sets with the ancestors that the names of the labels define."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""PerNode does to the nodes of sequences what the transformer does to their rows."""
+"""PerNode applies a transformer to the nodes of sequences."""
 
 import pickle
 

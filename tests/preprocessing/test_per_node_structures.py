@@ -1,4 +1,4 @@
-"""PerNode takes images and graphs as it takes sequences: nodes are rows, and so are edges."""
+"""PerNode on images and graphs: nodes and edges are rows of the transformers."""
 
 import pickle
 

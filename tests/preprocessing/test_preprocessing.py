@@ -1,4 +1,4 @@
-"""SequenceVectorizer reads what CRFsuite reads and counts what DictVectorizer counts."""
+"""SequenceVectorizer accepts the formats of CRFsuite and agrees with DictVectorizer."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""scikit-learn's FeatureUnion joins ragged features, node by node."""
+"""FeatureUnion concatenates ragged features of each node."""
 
 import pickle
 

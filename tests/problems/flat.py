@@ -1,4 +1,4 @@
-"""Problems from arguments by name, one dict for all of them: what tests change one at a time."""
+"""Construct problems from one flat dict of arguments, which tests change one at a time."""
 
 from dataclasses import fields
 

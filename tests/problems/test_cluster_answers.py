@@ -1,4 +1,4 @@
-"""What a worker of a cluster answers, asked without a cluster."""
+"""Results of a cluster's worker, computed without a cluster."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Explicit planes in place of compact labelings: the same problem under other names."""
+"""Problems with explicit planes agree with those with compact labelings."""
 
 import numpy as np
 import pytest

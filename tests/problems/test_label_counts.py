@@ -1,4 +1,4 @@
-"""Nodes with label sets of their own: the oracle of graphs against enumeration."""
+"""Graphs whose nodes have different label sets, against enumeration."""
 
 from itertools import product
 from types import SimpleNamespace

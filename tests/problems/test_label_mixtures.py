@@ -1,4 +1,4 @@
-"""Mixtures of relaxed label sets: the contract by definition, and slack rescaling's oracles."""
+"""Mixtures of relaxed label sets: the contract, and the oracles of slack rescaling."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Approximate decoders in a fit start from the labeling that the block's last call has found."""
+"""Approximate decoders start from the last labeling of the block."""
 
 from itertools import product
 

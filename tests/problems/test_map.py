@@ -1,4 +1,4 @@
-"""Trees of models as a block problem: every method against the definition, enumerated.
+"""Trees of models as a block problem: every method against the definition, by enumeration.
 
 Costs and multipliers are multiples of 1/8 and copies are powers of two here, so that sums are exact
 in any order and results must agree to the bit; with three copies they agree to rounding.

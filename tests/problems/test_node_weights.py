@@ -1,4 +1,4 @@
-"""Dense rows: products with the copy of tracked weights equal those with the original."""
+"""Products of dense rows with the copy of tracked weights equal those with the original."""
 
 import numpy as np
 import pytest

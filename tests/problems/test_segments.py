@@ -1,4 +1,4 @@
-"""The problem of segments: the contract, on chains whose runs have durations."""
+"""The problem of segments: the contract, on chains with durations."""
 
 from dataclasses import replace
 from itertools import product

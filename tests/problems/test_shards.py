@@ -1,4 +1,4 @@
-"""Parts of the data: consecutive blocks whose features fit a memory."""
+"""Shards: consecutive blocks whose features fit into the memory."""
 
 import re
 import sys

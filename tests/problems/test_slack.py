@@ -1,4 +1,4 @@
-"""Slack rescaling of any problem, and the searches for loss times score, against enumeration."""
+"""Slack rescaling of any problem, and its searches, against enumeration."""
 
 from itertools import product
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Searches for loss times score over label sets, by every exact decoder, against enumeration."""
+"""Searches of slack rescaling over label sets, with every exact decoder, against enumeration."""
 
 from types import SimpleNamespace
 

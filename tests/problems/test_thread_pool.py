@@ -1,4 +1,4 @@
-"""The pool of threads: what its oracles raise, signals, and that nobody is left behind."""
+"""ThreadPool: exceptions of oracles, signals, and termination of all threads."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Bounds of transitions that are kept while weights change: no answer depends on them."""
+"""Bounds of transitions are updated when weights change and do not affect results."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Trees of parts, beyond the contract: maps against candidates, max-marginals, bad arguments."""
+"""Trees of parts: score maps against candidates, max-marginals, and invalid arguments."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Weights sent as changes: the reader has the sender's bits, or says that it has not."""
+"""Weights sent as changes equal the weights of the sender, or raise an error."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The tables of a weight vector: their places, the public order, and bounds."""
+"""The layout of weight vectors: positions, public order, and bounds."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Small problems of trees of parts, with their parts as the reference wants them."""
+"""Small problems of trees of parts, with the parts that the reference requires."""
 
 from itertools import product
 from types import SimpleNamespace

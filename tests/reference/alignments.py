@@ -1,4 +1,4 @@
-"""Enumeration of all alignments of two sequences, by the definition in AlignmentSSVM."""
+"""Enumeration of all alignments of two sequences, as defined in AlignmentSSVM."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Weights with bounds: the dual by its definition; for the optimum, see `dual_qp`.
+"""The dual objective of weights with bounds, by definition; see `dual_qp` for the optimum.
 
 `terms` are brute_force.blocks; bounds are (2, d), lower and upper, infinite for free weights.
 """

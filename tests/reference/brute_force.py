@@ -1,4 +1,4 @@
-"""Chains by their definition: all labelings are enumerated, all vectors are computed.
+"""Chains by definition: all labelings are enumerated, and all vectors computed.
 
 Slow and obviously correct; shares no code with the package. Labels are integers 0 ... K - 1, and -1
 marks a node without a label, at which a chain is cut.

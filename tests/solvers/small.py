@@ -1,4 +1,4 @@
-"""Small chain problems with everything enumerated, for tests of solvers."""
+"""Small chain problems with enumerated labelings, for tests of solvers."""
 
 import signal
 from contextlib import contextmanager

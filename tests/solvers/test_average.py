@@ -1,4 +1,4 @@
-"""Averaged iterates, against a slow Frank-Wolfe that keeps every one of them."""
+"""Averaged iterates, against a slow Frank-Wolfe solver that stores all of them."""
 
 import math
 from itertools import permutations

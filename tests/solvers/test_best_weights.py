@@ -1,4 +1,4 @@
-"""BestWeights: the best of the weights that it is shown, and when it has waited long enough."""
+"""BestWeights selects the weights with the best score, and stops after `patience` scores."""
 
 import math
 

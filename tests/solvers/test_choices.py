@@ -1,4 +1,4 @@
-"""Multiclass blocks: a corrective visit solves them over all classes, not only over cached ones."""
+"""Corrective steps of multiclass blocks are exact over all classes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rounds over parts: an independent QP's optimum, valid dual weights, bits that can be repeated."""
+"""Distributed fits: the optimum of a QP, valid dual weights, reproducible results."""
 
 from itertools import pairwise
 

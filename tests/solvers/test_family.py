@@ -1,4 +1,4 @@
-"""Every combination of the Frank-Wolfe family: optimum, valid after each pass, reproducible."""
+"""All variants of the Frank-Wolfe solvers: optimum, validity after each pass, reproducibility."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""GDMM on chains: the optimum of the other solvers, by bounds that hold at every state."""
+"""GDMM on chains: the optimum of other solvers, and bounds that are valid at every state."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""The quadratic programs of GDMM's factors."""
+"""Quadratic programs of the factors of GDMM."""
 
 import numpy as np
 import pytest

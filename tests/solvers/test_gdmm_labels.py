@@ -1,4 +1,4 @@
-"""GDMM's factors of label sets: searches, consistency of the running variables, bounds."""
+"""Factors of GDMM on label sets: searches, consistency of the state, bounds."""
 
 import numpy as np
 import pytest

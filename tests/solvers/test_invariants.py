@@ -1,4 +1,4 @@
-"""What holds after every pass of every kind: weights, dual value and w belong together."""
+"""Invariants after every kind of pass: weights, dual value and w are consistent."""
 
 import signal
 from itertools import product

@@ -1,4 +1,4 @@
-"""Visits at once: each sees the moves it is to see; threads change no bit; the dual never falls."""
+"""Concurrent visits use the moves before their lag; results do not depend on threads."""
 
 import itertools
 import math

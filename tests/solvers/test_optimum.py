@@ -1,4 +1,4 @@
-"""Fits against the optimum of an independent QP solver, and their certificates in plain numpy."""
+"""Fits against the optimum of an independent QP solver, and certificates computed by NumPy."""
 
 import numpy as np
 import pytest

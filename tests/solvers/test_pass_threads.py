@@ -1,4 +1,4 @@
-"""Exact, full and decoding passes of every structure in threads: the bits of one thread.
+"""Exact, full and decoding passes of all structures do not depend on the number of threads.
 
 `make test-tsan` runs these under ThreadSanitizer, so problems are small and batches forced.
 """

@@ -1,4 +1,4 @@
-"""Changes of lambda in place, and passes that certify the point they begin at."""
+"""Changes of lambda in place, and passes that certify the initial weights."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Perceptron and passive-aggressive: against the published updates on enumerated labelings."""
+"""Perceptron and passive-aggressive solvers against the published updates."""
 
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""A chain oracle in Python takes the way that ChainSSVM's compiled one takes."""
+"""A chain oracle in Python gives the same fits as the compiled one of ChainSSVM."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Warm starts by their definition: which w a fit begins from, for which dual weights."""
+"""The initial w of warm starts for given dual weights, compared with the definition."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Passes over one part of the data after another: one w, one dual state."""
+"""Passes over one shard of the data after another, with the same w and dual state."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Whether lanes share the next run of visits, by what such runs have taken."""
+"""The decision whether lanes share the next run of visits, by the time of previous runs."""
 
 import numpy as np
 

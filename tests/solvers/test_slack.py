@@ -1,4 +1,4 @@
-"""Slack rescaling behind every solver: optimum, certificates, reproducible, resumed."""
+"""Slack rescaling with every solver: optimum, certificates, reproducible and resumed fits."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Warm starts: dual weights kept, or w kept, along lambda and under other sample weights."""
+"""Warm starts that keep dual weights or w, for other values of lam and sample weights."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""ChainSSVM: what goes in and what comes out."""
+"""ChainSSVM: formats of the input, and predictions."""
 
 from fractions import Fraction
 from itertools import pairwise

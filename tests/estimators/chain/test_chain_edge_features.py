@@ -1,4 +1,4 @@
-"""ChainSSVM with features of transitions: comparisons with the definition, input and output."""
+"""ChainSSVM with edge features: comparison with the definition, input and output."""
 
 import warnings
 from itertools import product

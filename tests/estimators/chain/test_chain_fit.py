@@ -1,4 +1,4 @@
-"""ChainSSVM: weights of samples, warm starts, ends of a fit, pickles, scikit-learn's tools."""
+"""ChainSSVM: sample weights, warm starts, stopping, pickles, tools of scikit-learn."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""Windows and tiles whose copies of nodes are made to agree by multipliers."""
+"""Coupled windows and tiles: multipliers make the copies of nodes agree."""
 
 import signal
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Masks of tagging schemes allow the encodings of chunks and nothing else."""
+"""Masks of tagging schemes allow exactly the encodings of chunks."""
 
 import copy
 import pickle

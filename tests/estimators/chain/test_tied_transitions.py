@@ -1,4 +1,4 @@
-"""Transitions that share weights: the optimum, the same model by hand, and invalid groups."""
+"""Transitions that share weights: optimum, equivalent models, and invalid groups."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Checkpoints: a fit that was killed goes on from its file to the same bits."""
+"""Checkpoints: an interrupted fit that is resumed from its file has identical results."""
 
 import json
 import pickle

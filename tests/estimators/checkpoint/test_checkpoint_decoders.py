@@ -1,4 +1,4 @@
-"""A fit resumed from its checkpoint has the bits of a whole one: every decoder and solver."""
+"""Fits resumed from checkpoints have identical results, for every decoder and solver."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Checkpoints that cannot be written, and fits that want the same file."""
+"""Checkpoints that cannot be written, and concurrent fits with the same file."""
 
 import errno
 import multiprocessing

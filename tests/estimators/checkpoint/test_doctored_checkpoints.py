@@ -1,4 +1,4 @@
-"""Untrusted checkpoints: an error that names the file and the field, or no harm."""
+"""Modified checkpoints raise an error that names the file and the field, or are harmless."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""scikit-learn's own estimator checks, and the same habits on samples of every structure."""
+"""Estimator checks of scikit-learn, and the same conventions on samples of every structure."""
 
 import copy
 import warnings

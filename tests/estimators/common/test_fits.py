@@ -1,4 +1,4 @@
-"""Properties of the fits of every estimator: weights, threads, warm starts, files, searches."""
+"""Properties of the fits of all estimators: weights, threads, warm starts, files, searches."""
 
 import pickle
 

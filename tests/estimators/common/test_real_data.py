@@ -1,4 +1,4 @@
-"""The data sets that benchmarks use: known optima and known scores. Needs SSTRUCT_DATA."""
+"""Known optima and scores on the data sets of the benchmarks. Requires SSTRUCT_DATA."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""to_frame lists the weights of ``w_``, and names for each the entry that it is."""
+"""to_frame returns the weights of ``w_`` with the names of their entries."""
 
 import sys
 

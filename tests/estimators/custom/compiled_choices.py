@@ -1,4 +1,4 @@
-"""The oracle of choices.py, of C functions that ctypes loads."""
+"""The oracle of choices.py as C functions, loaded by ctypes."""
 
 import ctypes
 

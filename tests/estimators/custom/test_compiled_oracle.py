@@ -1,4 +1,4 @@
-"""Oracles of C functions: bitwise the same fits as in Python, and validation of every result."""
+"""Oracles of C functions: fits equal those in Python, and every result is validated."""
 
 import copy
 import ctypes

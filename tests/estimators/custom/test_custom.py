@@ -1,4 +1,4 @@
-"""StructuredSVM: the optimum by an independent QP, every option, and scikit-learn's habits."""
+"""StructuredSVM: the optimum of an independent QP, all options, scikit-learn conventions."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""Optional methods of oracles: potentials, and labelings in another form."""
+"""Optional methods of oracles: potentials, and encoding of labelings."""
 
 import joblib
 import numpy as np

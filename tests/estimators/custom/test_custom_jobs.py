@@ -1,4 +1,4 @@
-"""StructuredSVM's oracle in joblib's workers: the same bits, errors as they are, data sent once."""
+"""Oracles in workers of joblib: identical results, unchanged exceptions, data sent once."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""A fit that predicts one label for all of its training data says so."""
+"""Fits that predict one label for all training data raise a warning."""
 
 import warnings
 

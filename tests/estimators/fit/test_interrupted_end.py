@@ -1,4 +1,4 @@
-"""Ctrl-C between the last pass and the end of ``fit``: wherever it comes, the model is there."""
+"""Ctrl-C between the last pass and the end of ``fit`` leaves a fitted model."""
 
 import _thread
 import gc

@@ -1,4 +1,4 @@
-"""lam="auto": its value by the definition, weights as copies, scales of features and of losses."""
+"""lam="auto": comparison with the definition, sample weights, scales of features and losses."""
 
 import numpy as np
 import pytest

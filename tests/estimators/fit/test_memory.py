@@ -1,4 +1,4 @@
-"""Memory grows with the sequences, not with sequences times weights."""
+"""Memory grows with the number of sequences, but not with sequences times weights."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""partial_fit: parts compared with a single fit, states from files, and invalid input."""
+"""partial_fit: batches compared with a single fit, states of files, and invalid input."""
 
 import pickle
 import re

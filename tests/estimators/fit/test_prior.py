@@ -1,4 +1,4 @@
-"""Priors: the optimum of an independent QP, certificates, and models that do not fit the data."""
+"""Priors: the optimum of an independent QP, certificates, and priors that do not match X."""
 
 import pickle
 import warnings

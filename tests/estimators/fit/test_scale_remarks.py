@@ -1,4 +1,4 @@
-"""Features of very different scales, or all large ones, are named with what to do about them."""
+"""Warnings for features of very different or too large scales."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""Slack rescaling as a parameter: optima by a QP, certificates, warm starts, checkpoints."""
+"""The parameter rescaling="slack": optima of a QP, certificates, warm starts, checkpoints."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Solver objects: names, types and ranges of options, and that every option has its effect."""
+"""Solver objects: names, types, ranges and effects of options."""
 
 import ast
 import math

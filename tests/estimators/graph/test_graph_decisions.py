@@ -1,4 +1,4 @@
-"""`decision_function` of graphs and grids: max-marginals, in the shapes of `predict`."""
+"""`decision_function` of graphs and grids: max-marginals in the format of `predict`."""
 
 import signal
 from itertools import product

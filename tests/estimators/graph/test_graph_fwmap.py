@@ -1,4 +1,4 @@
-"""inference="fwmap": labels and bounds against enumeration, certificates of the true problem."""
+"""inference="fwmap": labels and bounds against enumeration, and certificates."""
 
 import pickle
 import warnings

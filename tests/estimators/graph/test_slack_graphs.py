@@ -1,4 +1,4 @@
-"""GraphCRFSSVM and GridCRFSSVM under slack rescaling: certificates against enumeration."""
+"""GraphCRFSSVM and GridCRFSSVM with slack rescaling: certificates against enumeration."""
 
 import numpy as np
 import pytest

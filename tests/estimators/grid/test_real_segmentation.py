@@ -1,4 +1,4 @@
-"""Real pictures: models with pairwise terms against those without, on held-out images."""
+"""Models with and without pairwise terms on held-out photographs."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Data frames and columns of pandas and polars stand for the arrays in them, and names are kept."""
+"""Data frames and series of pandas and polars as input; column names are kept."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Features in files: the same bits as in memory, and no copies of them."""
+"""Memory-mapped features: results equal those in memory, and the features are not copied."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Mistakes that used to go unnoticed: each is an error, or a warning that names it."""
+"""Mistakes in the input that would otherwise be unnoticed raise errors or warnings."""
 
 import io
 import logging

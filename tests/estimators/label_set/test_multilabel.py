@@ -1,4 +1,4 @@
-"""MultilabelSSVM: optimum, certificate, weights, losses, kinds of y, and invalid input."""
+"""MultilabelSSVM: optimum, certificate, weights, losses, formats of y, and invalid input."""
 
 import pickle
 from itertools import product

@@ -1,4 +1,4 @@
-"""GDMM on label sets, as an estimator: against the quadratic program over the local polytope."""
+"""MultilabelSSVM with GDMM against the quadratic program over the local polytope."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""MultilabelSSVM under slack rescaling: optima by a QP, searches, steps, the relaxation."""
+"""MultilabelSSVM with slack rescaling: optima of a QP, searches, steps, the relaxation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""MulticlassSSVM: optimum, certificate, weights, labels, and wrong input."""
+"""MulticlassSSVM: optimum, certificate, weights, labels, and invalid input."""
 
 import numpy as np
 import pytest

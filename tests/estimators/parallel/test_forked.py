@@ -1,4 +1,4 @@
-"""Fits in processes that are forked from one that has worker processes."""
+"""Fits in processes that are forked from a process with workers."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Threads: the same bits for every n_jobs, and fits at once that do not disturb each other."""
+"""Results do not depend on n_jobs, and concurrent fits do not interfere."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Fits and predictions in several threads at once, and forks of the process beside them."""
+"""Concurrent fits and predictions in threads, and forks of the process at the same time."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Prediction sets of segments against enumeration, and their coverage on simulated data."""
+"""Prediction sets of segments against enumeration, and their coverage on generated data."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""SegmentSSVM whose adjacent segments may have the same label, against enumerated segmentations."""
+"""SegmentSSVM with self-transitions against enumerated segmentations."""
 
 import warnings
 

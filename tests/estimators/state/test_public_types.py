@@ -1,4 +1,4 @@
-"""Pickles and skops files name public types only: a file outlives a rearranged package.
+"""Pickles and skops files contain only public types, so that internal modules can be moved.
 
 Here of options and of objects that are no estimators; test_states.py does every estimator.
 """

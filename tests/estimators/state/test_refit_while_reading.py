@@ -1,4 +1,4 @@
-"""A fit that replaces another one while the model is read: every call sees one of the two."""
+"""A model can be read while it is fitted again: every call uses the old or the new fit."""
 
 import pickle
 import sys

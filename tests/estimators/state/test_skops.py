@@ -1,4 +1,4 @@
-"""Models survive skops, which pickles nothing: what it must be told to trust is this package's."""
+"""Models can be saved with skops, and the untrusted types are those of this package."""
 
 import pickle
 

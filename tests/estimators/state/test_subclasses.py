@@ -1,4 +1,4 @@
-"""Estimators under users' hands: subclasses with constructors of their own, -OO, Dask's tokens."""
+"""Subclasses with other constructors, Python with -OO, and tokens of Dask."""
 
 import subprocess
 import sys
