@@ -62,7 +62,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    """A model of half of the samples, and the others."""
+    """Return a model fitted to half of the samples, and the other samples."""
     X, y = data
     return chain().fit(X[:20], y[:20]), X[20:], y[20:]
 

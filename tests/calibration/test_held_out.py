@@ -25,7 +25,7 @@ from tests.estimators.equal import equal
 
 @dataclass
 class Kind:
-    """An estimator, that which it fits, its fitted attributes, and its own method."""
+    """A meta-estimator with its estimator, fitted attributes and prediction method."""
 
     make: type
     inner: type

@@ -148,7 +148,7 @@ def nodes_of(value):
 
 
 def labelings(name, model, X, i):
-    """All labelings of a sample, in the form of y, and as flat lists."""
+    """Return all labelings of a sample, in the format of y and as flat lists."""
     x, estimator = X[i], model.estimator_
     if name in ("rows", "one label"):
         flat = [[k] for k in range(3)]

@@ -12,7 +12,7 @@ from sstruct._checks.arrays import array_of, contiguous, real_array
 
 
 def odd(array):
-    """The same array, one byte behind where it should be."""
+    """Return a copy of an array whose data start at an unaligned address."""
     array = np.asarray(array)
     text = np.frombuffer(b"\0" + array.tobytes(), dtype=np.uint8)
     view = text[1:].view(array.dtype).reshape(array.shape)

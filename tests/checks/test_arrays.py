@@ -45,7 +45,7 @@ DEEP = np.ones((512, 512)).view(np.matrix)  # whose rows are matrices
 
 
 class Liar(list):
-    """A list that is empty and says otherwise."""
+    """An empty list whose length is not 0."""
 
     def __len__(self):
         return 3

@@ -11,7 +11,7 @@ LONG = "x" * 10**6
 
 
 class Wordy:
-    """Says much wherever it is used: as items to compare, as a splitter."""
+    """An object whose methods raise errors with long messages, as label or as splitter."""
 
     def __lt__(self, other):
         raise TypeError(LONG)

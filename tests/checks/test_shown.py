@@ -14,7 +14,7 @@ class Silent:
 
 
 class Computing:
-    """A matrix that must not be asked what is in it."""
+    """A matrix whose repr must not be computed."""
 
     shape = (2, 3)
 

@@ -40,7 +40,7 @@ def cluster_client():
 
 @pytest.fixture
 def client(cluster_client):
-    """The cluster's client, with two workers or more: for one that a test has ended another one."""
+    """Return a client of the cluster with at least two workers; lost workers are replaced."""
     if not wait(cluster_client, 30):
         # Its nanny has given it up.
         cluster = cluster_client.cluster
@@ -51,7 +51,7 @@ def client(cluster_client):
 
 
 def wait(client, seconds):
-    """Wait for two workers; return whether they are there."""
+    """Wait for two workers; return whether they are available."""
     end = time.monotonic() + seconds
     while len(client.nthreads()) < 2 and time.monotonic() < end:
         time.sleep(0.05)
@@ -60,7 +60,7 @@ def wait(client, seconds):
 
 @pytest.fixture(scope="module")
 def rows():
-    """Features, sets of labels and one label a row."""
+    """Return features, label sets and classes of rows."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 5))
     Y = (X[:, :4] + X[:, 1:] + 0.5 * rng.standard_normal((120, 4)) > 0.5).astype(int)

@@ -53,7 +53,7 @@ def test_sparse_features_slack_rescaling_and_warm_starts_change_no_bit(client, r
 
 
 def partitions(client, X, y, kind):
-    """The same samples as partitions of unequal size, one without any."""
+    """Return the samples in partitions of unequal size, one of them empty."""
     import dask
     import dask.bag
 
@@ -86,7 +86,7 @@ def test_partitions_are_samples_one_after_another(client, rng, kind):
 
 
 class Ends(Choice):
-    """An oracle that ends its process, once for each file."""
+    """An oracle that terminates its process once for each file in `flags`."""
 
     def __init__(self, *flags):
         super().__init__()
@@ -116,7 +116,7 @@ def test_a_worker_that_dies_takes_nothing_with_it(client, rng, tmp_path, kind):
 
 
 def later_others(k, folder, samples):
-    """A partition that has another labeling each time after the first."""
+    """Return a partition whose labels differ in every call after the first."""
     path = folder / f"{k} was computed"
     if path.exists():
         x, y = samples[-1]
@@ -196,7 +196,7 @@ def test_an_oracle_that_ends_every_worker_ends_the_fit(client, rng):
 
 
 class Listing:
-    """Stands in for a client: the workers that the scheduler lists, one set after the other."""
+    """A mock client whose scheduler returns the given sets of workers, one after the other."""
 
     def __init__(self, *listed):
         self.listed = list(listed)
@@ -306,7 +306,7 @@ def test_error_for_cluster_without_workers(monkeypatch):
 
 
 class Changes(Choice):
-    """Writes to its samples, late."""
+    """An oracle that writes to its samples in late calls."""
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         found = super().argmax(x, w, y_true, loss_weight)
@@ -316,7 +316,7 @@ class Changes(Choice):
 
 
 class Holds(Choice):
-    """With an error that no pickle can take along."""
+    """An oracle whose exception cannot be pickled."""
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         error = ValueError("with a lock")
@@ -378,7 +378,7 @@ def test_invalid_partitions(client, rng):
 
 
 def in_a_task(X, y):
-    """Fit where no other worker may be waited for."""
+    """Fit in a task, in which waiting for other workers is not possible."""
     import distributed
 
     with joblib.parallel_config(backend="dask"):

@@ -39,7 +39,7 @@ def partitions(values):
 
 
 def folds_of_samples():
-    """The splits that FOLDS makes of the partitions, of samples."""
+    """Return the splits of samples that correspond to the splits of partitions by FOLDS."""
     numbers = np.split(np.arange(CUTS[-1]), CUTS[1:-1])
     return [
         tuple(np.concatenate([numbers[k] for k in some]) for some in split)

@@ -338,7 +338,7 @@ def test_a_worker_that_dies_changes_no_bit(client, data, rng, moment):
 
 
 def changes(k, folder, values, other):
-    """A partition that has other values each time after the first."""
+    """Return a partition whose values differ in every call after the first."""
     path = folder / f"{k} was computed"
     values = other if path.exists() else values
     path.touch()
@@ -476,7 +476,7 @@ def test_a_scheduler_that_goes_away_leaves_the_model_so_far(data):
 
 
 class Enough(Exception):
-    """The user's own."""
+    """A user-defined exception."""
 
 
 def test_a_fit_resumed_from_a_file_has_the_bits_of_one_in_one_go(client, data, tmp_path):
@@ -701,7 +701,7 @@ def _as_before(version):
 
 @pytest.fixture
 def other_code(client):
-    """Change code on the workers, all of them: any one may have all partitions."""
+    """Replace code on all workers, since any of them may have all partitions."""
     yield client.run
     client.run(_as_before, sstruct.__version__)
 

@@ -17,7 +17,7 @@ def dates():
 
 
 class Reading:
-    """Dates read digit by digit; labels of neighbors play no part."""
+    """An oracle that predicts each digit of a date separately."""
 
     def joint_feature(self, x, y):
         out = np.zeros((11, x.shape[1]))

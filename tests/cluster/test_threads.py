@@ -9,7 +9,7 @@ ASKED = (None, 1, 3, -1)
 
 
 def counts():
-    """Numbers of threads, and of workers as joblib has them, for each `n_jobs`."""
+    """Return the numbers of threads, and of workers according to joblib, for each `n_jobs`."""
     return [n_threads(n) for n in ASKED], [joblib.effective_n_jobs(n) for n in ASKED]
 
 

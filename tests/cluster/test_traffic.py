@@ -18,7 +18,7 @@ OVERHEAD = 2000
 
 
 def large_choices(rng, n, d=2000, per_row=20):
-    """Samples of 12 candidates with few features each, kept as dense arrays: 0.2 MB a sample."""
+    """Return samples of 12 candidates as dense arrays with few nonzeros: 0.2 MB per sample."""
     X = []
     for _ in range(n):
         x = np.zeros((12, d))

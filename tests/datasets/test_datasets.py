@@ -24,7 +24,7 @@ from sstruct.datasets import (
 
 
 def real_file(name):
-    """A file of the real data, where the environment says it is."""
+    """Return the path of a file in the data folder of the environment."""
     path = Path(os.environ.get("SSTRUCT_DATA") or "no-such-folder", name)
     if not path.exists():
         pytest.skip(f"{name} not found in $SSTRUCT_DATA")
@@ -183,7 +183,7 @@ def test_make_sequences_errors(arguments, message):
 
 
 def letter_data(arrays):
-    """Text of letter.data with the given words, as the source writes it."""
+    """Return the text of letter.data with the given words, in the format of the source."""
     lines = []
     for word, (start, end) in enumerate(zip(arrays["offsets"][:-1], arrays["offsets"][1:])):
         for i in range(start, end):
@@ -197,7 +197,7 @@ def letter_data(arrays):
 
 @pytest.fixture
 def words():
-    """Three small words in the layout of ocr_letters.npz."""
+    """Return three short words in the layout of ocr_letters.npz."""
     rng = np.random.default_rng(0)
     return {
         "pixels": rng.integers(0, 2, (9, 128), dtype=np.uint8),
@@ -209,7 +209,7 @@ def words():
 
 
 def change_source(monkeypatch, name, **changes):
-    """Change a row of the table: other addresses, other hashes."""
+    """Replace the addresses and hashes of a data set."""
     changed = dataclasses.replace(_fetched.SOURCES[name], **changes)
     monkeypatch.setitem(_fetched.SOURCES, name, changed)
 

@@ -33,7 +33,7 @@ SETS = {
 
 
 def csr_arrays(rng, part, n_rows, n_features, n_labels):
-    """Arrays of a part of an archive, and the features and label sets they stand for."""
+    """Return the arrays of an archive, and the corresponding features and label sets."""
     X = rng.integers(0, 3, (n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.4)
     Y = (rng.random((n_rows, n_labels)) < 0.3).astype(np.int64)
     rows, sets = sparse.csr_matrix(X.astype(np.uint8)), sparse.csr_matrix(Y)

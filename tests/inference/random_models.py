@@ -85,7 +85,7 @@ def energies(model):
 
 @contextmanager
 def only(engine):
-    """Leave models to an engine."""
+    """Restrict `map_mrf` to one engine."""
     with ExitStack() as patches:
         # Without a process for each program, which would be most of the time.
         patches.enter_context(patch.object(highs, "solve", highs.solve_here))
@@ -112,7 +112,7 @@ def recorded_bounds(mrf):
 
 
 def errors(result, total, bound):
-    """What is wrong with a result, given the energies of all labelings and the largest bound."""
+    """Return the errors of a result, given the energies of all labelings and the largest bound."""
     least = total.min()
     rounding = ROUNDING * (1 + abs(least)) if np.isfinite(least) else 0.0
     energy = total[tuple(result.labels)]

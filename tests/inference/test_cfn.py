@@ -59,7 +59,7 @@ def cfn(rng, plain, sign, bound, named):
 
 
 def loose(text):
-    """The same with as few characters as the format permits."""
+    """Return the model with as few characters as the format permits."""
     for tag in ("problem", "name", "mustbe", "variables", "functions", "scope", "defaultcost"):
         text = text.replace(f'"{tag}": ', "")
     text = text.replace('"costs": ', "")

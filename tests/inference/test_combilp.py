@@ -125,7 +125,7 @@ def test_a_small_part_is_found():
 
 
 def test_map_mrf_grows_the_part(monkeypatch):
-    """Branch and bound of the whole model has no work."""
+    """The work limit of branch and bound on the whole model is 0."""
     model, works = frustrated_ring(60), []
 
     def limited(engine, mrf, record, most_work, *deadline):

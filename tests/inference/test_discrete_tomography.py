@@ -15,7 +15,7 @@ def sums_of(image, rays):
 
 
 def check(result, sums, rays, shape, weight=1.0, truncation=np.inf):
-    """What every result must be, recomputed."""
+    """Check the properties of every result."""
     assert result.labels.shape == shape
     assert result.labels.dtype == np.int32
     labels = result.labels.ravel()
@@ -29,7 +29,7 @@ def check(result, sums, rays, shape, weight=1.0, truncation=np.inf):
 
 
 def block_image(rng, n, n_levels=3):
-    """Two rectangles on nothing."""
+    """Return an image of two rectangles on an empty background."""
     image = np.zeros((n, n), dtype=np.int64)
     for level in range(1, n_levels):
         row, column = rng.integers(0, n // 2, 2)

@@ -49,7 +49,7 @@ def first_record(model):
 
 
 def check_status(result):
-    """The gap decides about PROVEN."""
+    """Check that the status is PROVEN if and only if the gap is small enough."""
     is_closed = result.gap <= 1e-6 * (1 + abs(result.energy))
     assert (result.status == "PROVEN") == is_closed
 
@@ -99,7 +99,7 @@ def test_the_search_is_complete_on_small_models(n_nodes, density, n_factors, see
 
 
 def colouring(n_nodes, n_colours):
-    """Nodes that must all differ: allowed if there are as many colours."""
+    """Return a model of nodes with different labels, which is feasible with enough labels."""
     edges = np.column_stack(np.triu_indices(n_nodes, 1))
     table = np.where(np.eye(n_colours, dtype=bool), np.inf, 0.0)
     return MRF(np.zeros((n_nodes, n_colours)), edges, table)

@@ -99,7 +99,7 @@ def test_no_labeling_has_more_energy_than_the_ceiling(
 
 
 def uncolourable():
-    """Two colours for the nodes of a triangle with a tail, equal ones forbidden."""
+    """Return an infeasible model: two colors for the nodes of a triangle and of a path to it."""
     edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)]
     table = np.array([[np.inf, 0.0], [0.0, np.inf]])
     return MRF(np.zeros((5, 2)), edges, table)
@@ -116,7 +116,7 @@ def test_a_relaxation_that_is_feasible_ends_without_a_labeling(monkeypatch):
 
 
 def ladder():
-    """No marginals at all: round the cycle labels shift by one."""
+    """Return a model without consistent marginals: along a cycle, each label is shifted by one."""
     n = 6
     shift = np.full((n, n), np.inf)
     shift[np.arange(n), np.minimum(np.arange(n) + 1, n - 1)] = 0

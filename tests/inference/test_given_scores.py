@@ -15,7 +15,7 @@ LABELS = ["O", "B-x", "I-x", "E-x", "S-x"]
 
 
 def allowed_scores(node, edge, labels, start, end):
-    """Scores of the labelings that BIOES allows, found one by one."""
+    """Return the scores of the labelings that BIOES allows, checked one by one."""
     scores = {}
     for y, value in enumerate_all(node, edge).items():
         path = [None, *(labels[k] for k in y), None]

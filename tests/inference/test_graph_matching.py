@@ -21,7 +21,7 @@ def random_problem(rng, n_left, n_right, density=0.5):
 
 
 def cost(unary, pairwise, matching):
-    """The cost of a matching by its definition; inf where right nodes are taken twice."""
+    """Return the cost of a matching by definition; inf if a right node is used twice."""
     taken = [a for a in matching if a >= 0]
     if len(set(taken)) < len(taken):
         return np.inf

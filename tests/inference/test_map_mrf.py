@@ -36,7 +36,7 @@ ANY_MODEL = dict(
 
 
 def check(result, plain, least):
-    """What holds of every result."""
+    """Check the properties of every result."""
     model = MRF(*plain.arguments())
     assert result.energy == model.energy(result.labels)
     assert result.energy == pytest.approx(reference.energy(plain, result.labels), abs=1e-12)
@@ -75,7 +75,7 @@ SEARCHER = "sstruct.inference._methods.map_mrf.searcher"
 
 
 def without_search(_):
-    """Replaces `searcher`, so that HiGHS follows."""
+    """Replace `searcher`, so that HiGHS is used."""
 
 
 @pytest.mark.parametrize("has_search", [False, True])
@@ -420,7 +420,7 @@ def test_orders_of_forests(n_nodes, density, seed, new_rng):
 
 
 class Slow:
-    """An array that takes five seconds to convert; as a term, to say its nodes."""
+    """An array whose conversion takes five simulated seconds; also a term with such nodes."""
 
     def __init__(self, clock, values):
         self.clock, self.values = clock, values

@@ -81,7 +81,7 @@ def chain():
 
 
 class Any:
-    """Allows everything, and can be told to do otherwise."""
+    """A term that allows all labels, with methods that tests replace."""
 
     def __init__(self, **methods):
         self.nodes = methods.pop("nodes", [0, 2])
@@ -95,7 +95,7 @@ class Any:
 
 
 class Falling:
-    """Costs less each time."""
+    """A term whose cost decreases with every call."""
 
     nodes = (0,)
 
@@ -111,7 +111,7 @@ class Falling:
 
 
 class Maximum(Any):
-    """Knows a better answer than it gives."""
+    """A term that does not return its best labels."""
 
     def __init__(self):
         super().__init__()

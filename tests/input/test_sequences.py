@@ -20,7 +20,7 @@ FORMATS = ["dense", "csr_array", "csr_matrix", "labels", "object labels"]
 
 
 def make(form, lengths):
-    """Sequences of one form and the plain list of items they stand for."""
+    """Return Sequences of one storage, and the corresponding list of items."""
     n_rows = int(np.sum(lengths))
     rows = np.arange(3.0 * n_rows).reshape(n_rows, 3) % 5
     if form == "labels":
@@ -244,7 +244,7 @@ def test_states_of_files_are_validated(form):
 
 
 def with_edges(form, lengths):
-    """Sequences with features of steps, and the plain list of pairs they stand for."""
+    """Return Sequences with edge features, and the corresponding list of pairs."""
     n_steps = np.maximum(np.array(lengths) - 1, 0)
     edges = np.arange(2.0 * n_steps.sum()).reshape(-1, 2) % 3
     nodes, items = make(form, lengths)

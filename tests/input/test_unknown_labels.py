@@ -444,7 +444,7 @@ def test_axes():
 
 
 class Picture:
-    """What Pillow's images are to NumPy: neither sized nor iterable."""
+    """An object like an image of Pillow: neither sized nor iterable."""
 
     def __init__(self, array):
         self.array = np.ascontiguousarray(array)

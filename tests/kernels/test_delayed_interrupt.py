@@ -11,7 +11,7 @@ from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 
 @pytest.fixture
 def heard():
-    """What a user's handler has heard."""
+    """Install a signal handler, and return the list of the signals that it receives."""
     heard = []
     handler = heard.append
     previous = signal.signal(signal.SIGINT, lambda number, frame: handler(number))

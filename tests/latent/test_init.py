@@ -120,7 +120,7 @@ def test_states_begin_with_its_labels(data):
 
 
 class Spy(ChainSSVM):
-    """A chain that keeps the sample weights of its fits."""
+    """A ChainSSVM that stores the sample weights of its fits."""
 
     given: ClassVar = []
 
@@ -149,12 +149,12 @@ def test_it_is_not_used_where_nothing_is_hidden(data):
 
 
 def squares(X):
-    """Features of trees' candidates, and their squares."""
+    """Return trees whose features are followed by their squares."""
     return [dict(x, features=[np.hstack([f, f**2]) for f in x["features"]]) for x in X]
 
 
 def negatives(X):
-    """Trees with the opposite of each candidate behind them."""
+    """Return trees in which each candidate is followed by its negative."""
     signs = {"features": -1, "positions": 1}
     return [
         x | {k: [np.concatenate([p, s * p]) for p in x[k]] for k, s in signs.items()} for x in X

@@ -17,7 +17,7 @@ HIDDEN = -1
 
 
 def rounds(latent, X, y, sample_weight=None, most=8):
-    """Yield fits with 1, 2, ... rounds: what `latent` is after each of its own."""
+    """Yield models after 1, 2, ... rounds, in the state in which `latent` was after each."""
     for n_rounds in range(1, most + 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -12,7 +12,7 @@ from tests.latent.test_objective import HIDDEN, latent_objective, partly_labeled
 
 
 class Chains:
-    """Two labels along a chain: a labeling is (labels, labels that are known)."""
+    """An oracle of chains with two labels; a labeling is (labels, known labels)."""
 
     def __init__(self, form=np.ravel):
         self.form = form
@@ -49,7 +49,7 @@ class Chains:
 
 
 class Wrong(Chains):
-    """Completes by the labeling of lowest score."""
+    """An oracle that completes hidden labels by the labeling with the lowest score."""
 
     def complete(self, x, y, w):
         return super().complete(x, y, None if w is None else -w)

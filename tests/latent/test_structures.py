@@ -13,7 +13,7 @@ from tests.latent.test_latent import chain, quietly
 
 
 def two_modes(n, rng):
-    """Chains of two labels, each of which looks like one of two opposite things."""
+    """Return chains of two labels, each of which has two modes with opposite features."""
     centers = np.array([[2.0, 0.0], [0.0, 2.0]])
     X, y = [], []
     for _ in range(n):

@@ -28,7 +28,7 @@ def relabeled(y, mapping):
 
 
 def forms(y):
-    """The same labels as every container that is accepted."""
+    """Return the same labels in every supported container."""
     objects = object_array([np.array(labels) for labels in y])
     return [y, [tuple(labels) for labels in y], objects, Sequences.from_list(y)]
 
@@ -132,7 +132,7 @@ def test_binary_average_takes_a_label():
 
 
 def conlleval(y_true, y_pred):
-    """Chunk counts as the script makes them: a state machine over both columns at once."""
+    """Count chunks as the script conlleval does, in one loop over both columns."""
 
     def split(tag):
         position, _, kind = tag.partition("-")

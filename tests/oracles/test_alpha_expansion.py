@@ -21,7 +21,7 @@ def random_edges(rng, n_nodes, n_edges):
 
 
 def random_metric(rng, n_labels):
-    """Shortest ways between labels; whole numbers, so that there are ties."""
+    """Return lengths of shortest paths between labels, as integers, so that there are ties."""
     distance = rng.integers(1, 6, (n_labels, n_labels)).astype(float)
     distance = np.minimum(distance, distance.T)
     np.fill_diagonal(distance, 0)
@@ -49,7 +49,7 @@ def random_problem(rng, size, kind, whole):
 
 
 def best_move(labels, alpha, node, edges, tables):
-    """The least energy of any labeling in which some nodes take alpha and the others stay."""
+    """Return the lowest energy of a move in which some nodes change to alpha."""
     moves = np.array(list(product([False, True], repeat=len(labels))))
     moved = np.where(moves, alpha, labels)
     values = node[np.arange(len(labels)), moved].sum(axis=1)

@@ -32,7 +32,7 @@ def make(rng, method, K, share, real):
 
 
 def place(sets, code):
-    """Index of the set of a code."""
+    """Return the index of the set of a code."""
     (index,) = np.flatnonzero((sets == (code == 2)).all(axis=1))
     return index
 

@@ -56,7 +56,7 @@ def test_equals_enumeration(rng, projective, single_root):
 
 @pytest.mark.parametrize("projective", [False, True])
 def test_a_single_root_loses_no_digits(rng, projective):
-    """Scores that differ by a few rounding units, where each token alone would be a root."""
+    """Scores differ by a few rounding errors, and each token could be a root."""
     small = 2.0**-49
     for _ in range(200):
         scores = 1 + small * rng.integers(0, 4, (4, 5))
@@ -69,7 +69,7 @@ def test_a_single_root_loses_no_digits(rng, projective):
 @pytest.mark.parametrize("projective", [False, True])
 @pytest.mark.parametrize("n", [40, 150])
 def test_long_sentences_have_trees(rng, n, projective):
-    """Decoders agree with each other where the best tree is projective, and with bounds."""
+    """Decoders agree if the best tree is projective; otherwise bounds hold."""
     scores = rng.normal(size=(n, n + 1))
     heads, value = dependency_tree(scores, projective=projective)
     assert dependency_trees.is_tree(heads)

@@ -13,7 +13,7 @@ COST = st.one_of(st.floats(-1e6, 1e6), st.integers(-3, 3).map(float), st.just(np
 
 
 def definition(costs, quadratic, linear):
-    """cost of coming to p (rows) from q (columns), both flat."""
+    """Return the cost of each pair of positions p (rows) and q (columns), both flattened."""
     total = np.zeros((costs.size, costs.size))
     for axis, (a, b) in enumerate(zip(quadratic, linear, strict=True)):
         at = np.indices(costs.shape)[axis].ravel()

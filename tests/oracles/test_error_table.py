@@ -13,7 +13,7 @@ KEYS = st.integers(0, 2**32 - 1)
 
 
 def scores_of(rng, shape, kind):
-    """Integers, or reals; some forbidden."""
+    """Return scores that are integers or reals, some of them forbidden."""
     if kind == "integer":
         return rng.integers(-4, 5, shape).astype(float)
     scores = rng.standard_normal(shape)

@@ -34,7 +34,7 @@ def grid_edges(height, width, connectivity):
 
 
 def random_energy(rng, n_nodes, density, kind, ties):
-    """A random graph's costs: integers add up without rounding, so that minima agree to the bit."""
+    """Return costs of a random graph; integers are added without rounding, so minima are exact."""
     pairs = np.array([(u, v) for u in range(n_nodes) for v in range(u)], dtype=np.int32)
     pairs = pairs.reshape(-1, 2)[rng.random(len(pairs)) < density]
     turned = rng.random(len(pairs)) < 0.5

@@ -15,7 +15,7 @@ def decode(node, edges, edge_scores):
 
 
 def repelling(rng, n_labels):
-    """Scores of which the relaxation says nothing: all pairs interact, and strongly."""
+    """Return scores with strong interactions of all pairs, so that the relaxation is not tight."""
     edges = np.array([(u, v) for u in range(n_labels) for v in range(u)], dtype=np.int32)
     return rng.normal(size=n_labels), edges, rng.normal(-1.0, 3.0, size=len(edges))
 

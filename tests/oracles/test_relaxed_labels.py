@@ -30,7 +30,7 @@ def interactions(edge_scores):
 
 
 def attracting(edge_scores):
-    """The same scores with the repelling edges' turned to attract."""
+    """Return the scores with repulsive interactions made attractive."""
     tables = as_tables(edge_scores).copy()
     repelling = interactions(edge_scores) < 0
     tables[repelling] = tables[repelling][:, :, ::-1]

@@ -137,7 +137,7 @@ def test_product_is_the_largest(n_labels, density, integer, tables, seed, new_rn
 
 
 class ManyLabels:
-    """A problem of which dominance leaves most labels open, and its bounds by fresh cuts."""
+    """A problem in which dominance determines few labels, with bounds by separate cuts."""
 
     def __init__(self, rng, n_labels):
         self.edges = np.array([(u, v) for u in range(n_labels) for v in range(u)], dtype=np.int32)

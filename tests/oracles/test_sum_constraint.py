@@ -46,7 +46,7 @@ def test_enumeration(n, n_labels, kind, seed, new_rng):
 
 
 def plain_programme(costs, total):
-    """The least sum place by place."""
+    """Return the least sum by dynamic programming over positions."""
     n_labels = costs.shape[1]
     least = np.full(total + 1, np.inf)
     least[0] = 0

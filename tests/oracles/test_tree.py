@@ -21,7 +21,7 @@ def score(y, node, parents, edge):
 
 
 def random_forest(rng, n):
-    """Parents of nodes in any order: no node's number says where it stands in the tree."""
+    """Return the parents of nodes in random order."""
     name = rng.permutation(n)
     parents = np.full(n, -1)
     for v in range(1, n):
@@ -44,7 +44,7 @@ def random_scores(rng, parents, high, forbidden):
 
 
 def order_of(parents):
-    """Parents before children: by depth."""
+    """Return the nodes by depth, parents before children."""
     depth = []
     for v in range(len(parents)):
         steps = 0

@@ -16,7 +16,7 @@ WIDE += [(2, 64), (2, 65)]
 
 
 def score(y, node, edge):
-    """A labeling's score, added up in the order that the decoder documents none of."""
+    """Return the score of a labeling; the order of additions is not specified."""
     total = sum(node[position, label] for position, label in enumerate(y))
     for step in range(len(y) - 1):
         table = edge if edge.ndim == 2 else edge[step]
@@ -30,7 +30,7 @@ def enumerate_all(node, edge):
 
 
 def documented_choice(scores):
-    """Of the best labelings the one with the lowest last label, then the lowest before it."""
+    """Return the best labeling with the lowest last label, then the lowest label before it."""
     best = max(scores.values())
     return best, min((y for y in scores if scores[y] == best), key=lambda y: y[::-1])
 
@@ -89,7 +89,7 @@ def many_labels(rng, kind):
 @settings(max_examples=100)
 @given(kind=st.sampled_from(KINDS), key=st.integers(0, 2**32 - 1))
 def test_skipped_labels_change_no_bit(new_rng, kind, key):
-    """A table for each position is decoded without skipping labels, by all pairs of them."""
+    """With a table for each position, labels are not skipped; results are identical."""
     node, edge = many_labels(new_rng(key), kind)
     tables = np.repeat(edge[np.newaxis], len(node) - 1, axis=0)
     labels, value = viterbi(node, edge)

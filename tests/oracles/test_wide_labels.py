@@ -16,7 +16,7 @@ N_LABELS = [1, 3, 4, 5, 8, 12, 16, 17, 24, 26, 32, 33, 64, 100]
 
 
 def max_plus_viterbi(node, edge):
-    """Additions in the decoder's order, so that values agree to the bit; argmax is the lowest."""
+    """Viterbi with the decoder's order of additions, for bitwise equal values."""
     best, origins = node[0], []
     for row in node[1:]:
         prefixes = best[:, np.newaxis] + edge

@@ -128,7 +128,7 @@ def test_the_solvers_of_an_estimator_are_documented(estimator):
 
 
 class Nothing:
-    """An oracle that nobody asks."""
+    """An oracle that is never called."""
 
     joint_feature = loss = argmax = print
 

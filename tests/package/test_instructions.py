@@ -31,7 +31,7 @@ TEST = f"{PRINT}; import pytest, sys; sys.stdout.flush(); sys.exit(pytest.main(s
 
 
 def run(highest, *arguments):
-    """Run Python where no set above `highest` may be used; "": any."""
+    """Run Python with instruction sets up to `highest` only; "" for no limit."""
     environment = {**os.environ, "SSTRUCT_INSTRUCTIONS": highest}
     command = [sys.executable, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

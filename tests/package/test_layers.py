@@ -15,7 +15,7 @@ IMPORT = re.compile(r"^\s*(?:from\s+(\S+)\s+c?import\s+(.*)|c?import\s+(.*))$", 
 
 
 def structures(layer, *others):
-    """The folders of a layer beside its core and those named: one for each structure."""
+    """Return the folders of structures in a layer."""
     folders = (path.name for path in (ROOT / layer).iterdir() if (path / "__init__.py").exists())
     return [f"{layer}/{name}" for name in sorted(folders) if name not in ("core", *others)]
 
@@ -64,7 +64,7 @@ RANK = {place: rank for rank, places in enumerate(RANKS) for place in places}
 
 
 def place_of(path):
-    """The folder of a source, or for those at the top its name: a key of RANK."""
+    """Return the folder of a source file, or its name if it is at the top: a key of RANK."""
     relative = path.relative_to(ROOT)
     if relative.parent == Path():
         # The public container of ragged input, and spans of labels.

@@ -151,7 +151,7 @@ def test_missing_names_are_found():
 
 
 def duplicates(named):
-    """Return the names with several places."""
+    """Return the names that occur in several places."""
     places = defaultdict(set)
     for name, place in named:
         places[name].add(place)

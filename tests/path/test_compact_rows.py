@@ -9,7 +9,7 @@ from sstruct._estimators.path.compact_rows import WHOLE_EVERY, CompactRows
 
 
 def make(rng, n, d, share):
-    """Vectors of which each changes a share of the entries of the one before."""
+    """Return vectors, each of which differs from the previous one in a fraction of its entries."""
     row, rows, kept = rng.standard_normal(d), [], CompactRows()
     for _ in range(n):
         row = row.copy()
@@ -56,7 +56,7 @@ def test_errors(rng):
 
 
 class Longer(list):
-    """A list that says another length than its own."""
+    """A list with a wrong length."""
 
     def __len__(self):
         return super().__len__() + 1

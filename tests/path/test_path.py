@@ -193,7 +193,7 @@ def test_every_lambda_is_eps_optimal(case, rng, eps, number):
 
 @pytest.fixture
 def certified(monkeypatch):
-    """The dual weights that certificates were made of: the last for each lambda."""
+    """Return the dual weights of the last certificate for each lambda."""
     kept = {}
     original = sstruct._solvers.path.path_solver.exact_pass
 
@@ -224,7 +224,7 @@ def test_gaps_between_breakpoints(case, rng, certified):
     whole = not np.isin(case.bounds, [0, np.inf, -np.inf]).all()
 
     def rescaled(alphas, share):
-        """Alphas of all labelings but the truths', times a share."""
+        """Return dual weights in which those of wrong labelings are multiplied by `share`."""
         out = []
         for of_block, block in zip(alphas, case.terms, strict=True):
             other = {labeling: share * alpha for labeling, alpha in of_block.items()}

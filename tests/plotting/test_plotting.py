@@ -29,7 +29,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 
 class Fake(BaseEstimator):
-    """Has the attributes of a fitted estimator and nothing else."""
+    """An object with only the attributes of a fitted estimator."""
 
     def fit(self, X, y):
         return self
@@ -42,7 +42,7 @@ def fitted(**attributes):
 
 
 def history(n_passes=30, every=10, rate=0.2):
-    """Passes of a made-up fit, certificates every few of them and at the end."""
+    """Return the history of a simulated fit, with certificates every few passes and at the end."""
     passes = np.arange(1, n_passes + 1)
     certified = (passes % every == 0) | (passes == 1)
     certified[-1] = True
@@ -340,7 +340,7 @@ def grids():
 
 
 def panels(display):
-    """The labels that are drawn, by title without the share that is right; None: blank."""
+    """Return the drawn labels by title, without the accuracy; None for an empty panel."""
     out = {}
     for axes, drawn in zip(display.axes_, display.images_):
         codes = np.ma.filled(drawn.get_array().astype(int), -1)

@@ -145,7 +145,7 @@ def test_labels_are_flat_for_transformers_that_learn_from_them(items, transforme
 
 
 class Recorder(TransformerMixin, BaseEstimator):
-    """Remembers what fit was given."""
+    """A transformer that stores the arguments of fit."""
 
     def fit(self, X, y=None, sample_weight=None, groups=None, other=None):
         self.given_ = sample_weight, groups, other
@@ -239,7 +239,7 @@ def test_metadata_are_routed_as_the_transformer_requests(items):
 
 
 class Once(BaseEstimator):
-    """Has a fit_transform of its own, and nothing from TransformerMixin."""
+    """A transformer with its own fit_transform, without TransformerMixin."""
 
     def fit(self, X, y=None):
         self.how_ = "fit"
@@ -254,7 +254,7 @@ class Once(BaseEstimator):
 
 
 class Apart(BaseEstimator):
-    """Has no fit_transform."""
+    """A transformer without fit_transform."""
 
     def fit(self, X, y=None, sample_weight=None):
         self.sum_ = np.sum(sample_weight)

@@ -151,7 +151,7 @@ def test_labels_of_pixels_and_nodes_are_flat(images, graphs, rng):
 
 
 class Plain(TransformerMixin, BaseEstimator):
-    """Takes nothing besides X and y."""
+    """A transformer whose fit accepts only X and y."""
 
     def fit(self, X, y=None):
         return self
@@ -355,7 +355,7 @@ def test_pairs_that_are_graphs_stay_graphs(rng):
 
 
 class Shorter(BaseEstimator, TransformerMixin):
-    """Loses a row."""
+    """A transformer that drops a row."""
 
     def fit(self, X, y=None):
         return self

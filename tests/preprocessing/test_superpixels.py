@@ -45,7 +45,7 @@ def members(segments, mask):
 
 
 def looped(image, segments, features, mask):
-    """The graph, pixel by pixel."""
+    """Compute the graph in a loop over pixels."""
     pixels, node_of = members(segments, mask)
     if image.dtype in (np.uint8, np.uint16):
         image = image / np.iinfo(image.dtype).max

@@ -27,7 +27,7 @@ def tree_problem(**arguments):
 
 
 def with_records(arguments, **records):
-    """Put the arguments that are fields of records, by their names, into these."""
+    """Replace the arguments that are fields of records by these records."""
     out = dict(arguments)
     for name, record in records.items():
         names = [field.name for field in fields(record) if field.name in arguments]

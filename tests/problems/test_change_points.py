@@ -119,7 +119,7 @@ def test_equals_enumeration_of_any_case(seed):
 @pytest.mark.parametrize("bins", [(), (1, 5, 9)])
 @pytest.mark.parametrize("cost", COSTS)
 def test_pruning_changes_no_answer_of_long_signals(rng, cost, bins, least):
-    """A negative weight of no effect, of a constant feature, prevents pruning."""
+    """A negative weight of a constant feature prevents pruning, but does not change the result."""
     for _ in range(5):
         L = 150
         level = np.repeat(rng.normal(0, 3, 10), 15)

@@ -42,7 +42,7 @@ def test_packing_loses_nothing(drawn):
 
 
 def answerer(X, y, oracle, n_threads=1):
-    """One with two parts, of which a sample is left out."""
+    """Return the worker side of a cluster with two partitions, without one sample."""
     parts = [(X[:10], y[:10]), (X[10:], y[10:])]
     places = [
         (0, 0, 10, [0, *range(2, 10)], [0, *range(2, 10)]),

@@ -71,7 +71,7 @@ def some_groups(rng, K, n_groups):
 def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=False, switches=None,
                 F=4, cuts=True, weighted=False, G=0, windows=False, scored=False,
                 tied=0):  # fmt: skip
-    """Return a problem with its parts as the reference wants them.
+    """Return a problem and its parts in the format of the reference.
 
     windows : whether some blocks end with a copy of the node after them
     scored : whether there are scores of the labels in addition to F features
@@ -166,7 +166,7 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
 
 
 def make_enumerated(rng, sizes, n_weights, **options):
-    """Return a problem of random planes with its parts as the reference wants them."""
+    """Return a problem of random planes, and its parts in the format of the reference."""
     offsets = np.r_[0, np.cumsum(sizes)]
     planes = rng.integers(-3, 4, (offsets[-1], n_weights)).astype(float)
     losses = rng.integers(0, 5, offsets[-1]).astype(float)
@@ -186,7 +186,7 @@ def make_enumerated(rng, sizes, n_weights, **options):
 
 def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, bias=True, F=4,
                 decoder=None, copies=False, scored=False):  # fmt: skip
-    """Return a problem with its parts as the reference wants them; weights are not attractive.
+    """Return a problem and its parts in the format of the reference; weights are not attractive.
 
     copies : whether some edges, the last ones of a block, end at copies of other rows; if it is
         "of others", of rows of other blocks

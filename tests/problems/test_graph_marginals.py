@@ -136,7 +136,7 @@ def test_cycles_of_many_labels_are_bounded_by_changes_of_the_labeling(rng):
 
 
 def test_cuts_of_larger_graphs_equal_cuts_with_a_label_forced(rng):
-    """Beyond enumeration: each label forced by a fresh decoding around it."""
+    """The graphs are too large for enumeration: each label is forced in a separate decoding."""
     shape = 9, 11
     edges = grid_edges(*shape, 4)
     case = Case(rng, 99, edges, "potts", 2, grid=[(*shape, 4)])
@@ -174,7 +174,7 @@ def test_threads_and_earlier_graphs_change_no_bit(rng):
 
 @pytest.mark.usefixtures("sigint")
 def test_ctrl_c_ends_a_long_one(rng):
-    """Strong edges, so that each node's search goes through the whole image: minutes."""
+    """With strong edges, the search of each node traverses the whole image, which takes minutes."""
     edges = grid_edges(300, 300, 4)
     x = rng.standard_normal((90000, 1))
     ranges = GraphRanges([0], [90000], edges, [0], [len(edges)], grids=[(300, 300, 4)])

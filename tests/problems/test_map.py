@@ -64,7 +64,7 @@ class Terms:
             self.indicator.append(np.array(indicators))
 
     def project(self, x):
-        """Less the mean over copies."""
+        """Subtract the mean over copies."""
         x = x.copy()
         for v, copies in enumerate(self.copies):
             for label in range(100) if copies > 1 else ():

@@ -69,7 +69,7 @@ def masses_of(y, edges, K):
 
 def make(rng, kind, K, *, n=3, F=4, full=False, storage="dense", dtype=np.float64, bias=True,
          uniform=False, scored=False):  # fmt: skip
-    """Return a problem with its parts as `check_against_definition` wants them.
+    """Return a problem and its parts in the format of `check_against_definition`.
 
     scored : whether there are scores of the labels in addition to F features
     """

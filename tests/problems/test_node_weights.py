@@ -28,7 +28,7 @@ MAKERS = {"chain": chains, "multiclass": classes}
 
 
 def made(rng, make, n_labels, n_features, dtype):
-    """Return a problem with small integers as features, and labelings of each block."""
+    """Return a problem with small integer features, and labelings of each block."""
     length = np.array(LENGTHS)
     X = rng.integers(-3, 4, (length.sum(), n_features)).astype(dtype)
     labels = rng.integers(0, n_labels, len(X)).astype(np.int32)
@@ -40,7 +40,7 @@ def made(rng, make, n_labels, n_features, dtype):
 
 
 def answers(problem, codes, w):
-    """All scores of labelings without their common constants, and the values of the oracle."""
+    """Return all scores of labelings without common constants, and the results of the oracle."""
     out = []
     for i, table in enumerate(codes):
         found = scores(problem, i, w, table)

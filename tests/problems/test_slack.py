@@ -327,7 +327,7 @@ def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
 
 
 class Rounds(ConstrainedChoice):
-    """Its scores, in searches, are larger by what another order of sums may give."""
+    """A problem whose scores in searches are larger by rounding errors."""
 
     def constrained_argmax(self, x, w, y_true, *, margin, **keywords):
         with np.errstate(invalid="ignore"):  # 0 times infinity

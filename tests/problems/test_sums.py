@@ -335,7 +335,7 @@ def test_large_graphs(shape):
     gain, total = theta[:, 1] - theta[:, 0], theta[:, 0].sum()
 
     def sent(odds, both=np.logaddexp):
-        """log of the sums over a child's states, for both states of the parent."""
+        """Return the log of sums over the states of a child, for both states of the parent."""
         off = both(scores[0], scores[1] + odds)
         return off, both(scores[2], scores[3] + odds)
 

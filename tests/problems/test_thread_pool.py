@@ -25,7 +25,7 @@ LATER = math.inf
 
 
 def costly(seconds, n=16, batch_size=None):
-    """`n` blocks of two labelings, each oracle call of so many seconds."""
+    """Return `n` blocks of two labelings whose oracle calls take the given time."""
     planes = np.zeros((2 * n, 3))
     planes[1::2] = np.random.default_rng(0).standard_normal((n, 3))
     losses = np.tile([0.0, 1.0], n)

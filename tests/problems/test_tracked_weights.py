@@ -66,7 +66,7 @@ def test_other_weights_than_the_tracked_ones(rng):
 
 
 def test_decoding_reads_new_weights(rng):
-    """In the same memory, with the same problem."""
+    """The problem and the memory of the weights are the same in each call."""
     problem, _ = made(rng, 64, [9, 9])
     w = np.zeros(problem.n_weights)
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_fits_with_and_without_bounds_have_the_same_bits(rng, solver, n_jobs):
 
 
 def test_threads_change_no_bit(rng):
-    """Each thread has bounds of its own, of weights at another time."""
+    """Each thread has separate bounds, of weights at different times."""
     X = [rng.normal(size=(12, 4)) for _ in range(220)]
     y = [rng.integers(0, 64, 12) for _ in X]
     one, two = (

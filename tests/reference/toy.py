@@ -24,7 +24,7 @@ class Toy:
 
 
 def toy(n_blocks=50, n_labels=500):
-    """Return the problem with `n_labels` wrong labels a block, as EnumeratedProblem takes it."""
+    """Return arguments of EnumeratedProblem with `n_labels` wrong labels per block."""
     n, K = n_blocks, n_labels
     planes = np.zeros((n, K + 1, K + 1))
     planes[0, 1:, :K] = np.eye(K) / np.sqrt(2)

@@ -60,7 +60,7 @@ class Small:
         return np.isfinite(self.bounds).any()
 
     def state(self, seed=0, **keywords):
-        """A fresh state."""
+        """Return a new state."""
         bounds = None
         if self.boxed:
             bounds = np.full((2, self.problem.n_weights), [[-np.inf], [np.inf]])
@@ -87,7 +87,7 @@ class Small:
         return alphas
 
     def check(self, state):
-        """Compare w and the dual value with what the dual weights imply; return the dual."""
+        """Compare w and the dual value with those of the dual weights; return the dual value."""
         alphas = self.alphas(state)
         v = brute_force.weights_of(alphas, self.lam, self.terms)
         scale = max(1, abs(v).max())

@@ -20,7 +20,7 @@ LATER = math.inf
 
 
 class Reference:
-    """Block-coordinate Frank-Wolfe by its definition, every plane and iterate kept."""
+    """Block-coordinate Frank-Wolfe by definition, which stores every plane and iterate."""
 
     def __init__(self, small):
         self.small = small
@@ -35,7 +35,7 @@ class Reference:
         return v, sum(b.weight * float(a @ b.loss) for a, b in zip(self.alpha, terms))
 
     def visits(self, i, exact):
-        """The visit of a block, once for each labeling that is best: ties are the oracle's."""
+        """Yield the visit of a block for each labeling with the best score (there may be ties)."""
         block, alpha = self.small.terms[i], self.alpha[i]
         v, _ = self.iterate()
         scores = block.loss - block.psi @ np.clip(v, *self.small.bounds)
@@ -62,7 +62,7 @@ class Reference:
         return new
 
     def passes(self, exact):
-        """Every pass from here, one for each order of the blocks and choice among ties."""
+        """Yield every possible pass, for each order of the blocks and choice among ties."""
         for order in permutations(range(len(self.alpha))):
             news = [self]
             for i in order:
@@ -111,7 +111,7 @@ class Reference:
 
 
 def followed(references, state, exact):
-    """Passes that lead to the state and its average; there must be one."""
+    """Return at most four passes that lead to the state and its average; there must be one."""
     small = references[0].small
     tol = 1e-12 / small.lam
     w, average = small.flat(state.w), small.flat(state.average())

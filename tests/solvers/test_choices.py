@@ -126,7 +126,7 @@ def test_optimum_at_every_scale(rng, scale):
 
 
 def test_fewer_oracle_calls_than_pairwise_steps(rng):
-    """Many classes share the dual weight of a sample: one new class a visit is slow."""
+    """Many classes share the dual weight of a sample, so one new class per visit is slow."""
     X = sparse.random(200, 4000, 0.01, format="csr", random_state=0, data_rvs=rng.standard_normal)
     y = (X @ rng.standard_normal((4000, 12)) + rng.gumbel(size=(200, 12))).argmax(axis=1)
     model = MulticlassSSVM(lam=1e-3, tol=1e-3, fit_intercept=False, random_state=0)

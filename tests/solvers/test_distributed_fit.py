@@ -34,7 +34,7 @@ LAM, K = 0.1, 3
 
 
 class Parted:
-    """Chains of 1 to 4 nodes in parts, and all of them enumerated."""
+    """Chains of 1 to 4 nodes in partitions, with enumerated labelings."""
 
     def __init__(self, rng, n_parts=2, box="free", n=9, n_features=2):
         lengths = rng.integers(1, 5, n)

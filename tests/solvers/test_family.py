@@ -39,7 +39,7 @@ def solver(small, options, seed=0, callback=None):
 
 
 def certify(small, solution):
-    """Recompute what a solution says about its weights by enumeration."""
+    """Compare a solution with enumeration."""
     w = small.flat(solution.w)
     assert (w >= small.bounds[0]).all()
     assert (w <= small.bounds[1]).all()
@@ -227,7 +227,7 @@ def test_a_certificate_refreshes_the_gaps_to_draw_from(rng, cache, box, every):
 
 
 def stamps(state):
-    """For each block the number of the last pass in which an oracle or a cache answered."""
+    """Return for each block the last pass in which its oracle or cache was used."""
     exported = state.export()
     first = np.cumsum(exported["size"]) - exported["size"]
     return np.maximum.reduceat(exported["last_active"], first)
@@ -287,7 +287,7 @@ def test_draws_are_in_proportion_to_the_gaps(rng):
 
 
 def block_gaps(small, state, cached):
-    """For each block its gap at w, over all labelings or over those `cached` alone."""
+    """Return the gap of each block at w, over all labelings or only over those `cached`."""
     w, gaps = small.flat(state.w), []
     for block, alphas in zip(small.terms, small.alphas(state), strict=True):
         h = dict(zip(block.labelings, block.loss - block.psi @ w, strict=True))

@@ -72,7 +72,7 @@ def test_the_program_next_to_its_rounding():
     key=st.integers(0, 2**32 - 1),
 )
 def test_steps_of_many_edges(new_rng, n, rho, C, step, scale, key):
-    """Each edge's masses go to the minimum of its program, and all else follows."""
+    """The masses of each edge minimize its quadratic program; the other values follow."""
     rng = new_rng(key)
     table = np.zeros((9, -(-n // 8) * 8))
     table[0] = C

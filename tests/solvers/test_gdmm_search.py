@@ -81,7 +81,7 @@ def test_every_sign_pattern_equals_enumeration(
     key=st.integers(0, 2**32 - 1),
 )
 def test_bounds_hold_between_searches(new_rng, K, masked, n_turns, n_changes, key):
-    """Scores rise and fall by turns with searches, which leave bounds of several blocks behind."""
+    """Scores increase and decrease between searches, so that bounds of blocks are outdated."""
     rng = new_rng(key)
     penalty = np.where(rng.random((K, K + 2)) < 0.6, 0, -np.inf) if masked else None
     pairs = BoundedPairs(K, K + 2, penalty)

@@ -39,7 +39,7 @@ def plan(number=1, lag=0, step=StepKind.PAIRWISE, blocks=None, keep=10):
 
 
 def pieces(state):
-    """What a state exports, block by block."""
+    """Return the exported arrays of a state by block."""
     kept = state.export()
     ends = np.cumsum(kept["size"])
     codes = np.cumsum(kept["size"] * state.problem.code_sizes())
@@ -52,7 +52,7 @@ def pieces(state):
 
 
 def put_together(small, parts):
-    """A state of these pieces, its w made anew."""
+    """Return a state with these arrays, whose w is recomputed."""
     sizes, alphas, codes = zip(*parts, strict=True)
     state = small.state()
     state.restore(
@@ -220,7 +220,7 @@ def test_lags_out_of_range():
 
 
 class Told:
-    """A state whose dual is told."""
+    """A state with a given dual value."""
 
     def __init__(self):
         self.dual, self.work, self.estimated = 0.0, 0.0, False
@@ -285,7 +285,7 @@ def test_small_fits_go_in_order(monkeypatch, n_blocks, work, in_order, expected)
 
 
 def alike(n):
-    """Sequences so much alike that visits which do not see each other go too far."""
+    """Return sequences so similar that steps of concurrent visits are too large."""
     rng = np.random.default_rng(0)
     x = [[[1.0, 2.0], [0.5, -1.0]], [[1.0, 1.5], [1.0, -0.5]]]
     y = [[0, 1], [1, 1]]

@@ -81,7 +81,7 @@ PROBLEMS = {
 
 
 def run_passes(name, rng, n_threads):
-    """What passes leave behind, to the bit."""
+    """Return the state after some passes, for bitwise comparison."""
     problem = PROBLEMS[name](rng)
     n = problem.n_blocks
     bounds = None

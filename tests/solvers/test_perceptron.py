@@ -55,7 +55,7 @@ CASES = {
 
 
 def box_of(case, rng, bounded):
-    """Bounds in the public order and in the problem's; those of trees' deformations anyway."""
+    """Return bounds in the public order and in the problem's, with those of tree deformations."""
     d = case.problem.n_weights
     layout = np.full((2, d), [[-np.inf], [np.inf]])
     model = getattr(case.problem, "model", None)

@@ -87,7 +87,7 @@ def test_reaches_the_optimum(rng, form, method, symmetric):
 
 
 def test_gap_weights_reach_their_bound(rng):
-    """Rows that are all unaligned would make gaps positive without the bounds."""
+    """Unaligned rows would make the weights of gaps positive without the bounds."""
     X, y = [("ab", "ab")] * 4, [[-1, -1]] * 4
     model = AlignmentSSVM(lam=0.01, **TIGHT).fit(X, y)
     assert model.gap_open_coef_.tolist() == model.gap_extend_coef_.tolist() == [0, 0]
@@ -354,7 +354,7 @@ def test_models_require_the_same_form(rng):
 
 
 def test_partial_alignments_are_not_pairs():
-    """Pairs do not tell unaligned rows from unknown ones."""
+    """Pairs cannot distinguish unaligned rows from unknown ones."""
     model = AlignmentSSVM(lam=1.0).fit([("ab", "ab")], [[0, 1]])
     with pytest.raises(ValueError, match=r"y_partial\[0\] has shape \(1, 2\), expected \(3,\)"):
         model.predict([("aab", "aab")], [[(0, 0)]])

@@ -45,7 +45,7 @@ INPUTS = {
 
 
 def unsorted(x):
-    """CSR with columns backwards and every entry there twice, in halves."""
+    """Return a CSR matrix with reversed columns, whose entries are split into two duplicates."""
     rows, columns = x.shape
     return sparse.csr_matrix(
         (

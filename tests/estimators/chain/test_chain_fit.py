@@ -76,7 +76,7 @@ HISTORY = [
 
 
 def long_chains(rng, n=300, K=6):
-    """Data on which a fit with tol=0 runs for a long while."""
+    """Return data for which a fit with tol=0 takes a long time."""
     X = [rng.standard_normal((20, 20)) for _ in range(n)]
     return X, [rng.integers(0, K, 20) for _ in range(n)]
 

@@ -16,7 +16,7 @@ SCHEMES = {"BIO": bio_transitions, "BIOES": bioes_transitions}
 
 
 def chunkings(length, kinds):
-    """All ways to cover `length` places by chunks (length, kind) and single places outside."""
+    """Yield all divisions of `length` positions into chunks (length, kind) and single ones."""
     if length == 0:
         yield ()
     for size in range(1, length + 1):
@@ -26,7 +26,7 @@ def chunkings(length, kinds):
 
 
 def encoded(chunks, scheme):
-    """The tags of chunks, written down as the scheme defines them."""
+    """Return the tags of chunks, by the definition of the scheme."""
     tags = []
     for size, kind in chunks:
         if kind is None:

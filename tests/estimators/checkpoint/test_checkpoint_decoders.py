@@ -216,7 +216,7 @@ def test_threads_make_no_difference_to_multipliers(n_jobs, tmp_path):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """Return the model and data of a fit that kept multipliers, and what its file holds."""
+    """Return the model and data of a fit with multipliers, and the content of its file."""
     model, make = CASES["fwmap of full"]
     path = tmp_path_factory.mktemp("kept") / "fit"
     model = common(model, checkpoint=path).set_params(max_iter=3)

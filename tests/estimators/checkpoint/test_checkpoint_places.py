@@ -44,7 +44,7 @@ def model(path, callback=None, certificate_every=10, **parameters):
 
 
 def failing(monkeypatch, fails, error=None):
-    """Let writing fail where `fails(number)`, after a part of the file; return the numbers."""
+    """Make writing fail if `fails(number)`, after a part of the file; return the numbers."""
     savez, written = np.savez, []
 
     def save(file, **arrays):

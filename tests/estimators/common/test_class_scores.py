@@ -145,7 +145,7 @@ def test_optimum_with_pairwise_scale(weight):
 
 
 def test_optimum_with_other_bounds():
-    """Bounds of the user hold, in addition to those of the weight of the scores."""
+    """Bounds of the user are combined with those of the weight of the scores."""
     rng = np.random.default_rng(1)
     X, y = chains(rng)
     terms = with_scores(brute_force.blocks(X, y, brute_force.Model(K)), 5, [0, 1, 2])
@@ -451,7 +451,7 @@ def test_invalid_combinations():
 
 
 def test_classes_that_do_not_occur():
-    """The parameter `classes` has a column for labels that training data lack."""
+    """`class_scores` has a column for labels that do not occur in the training data."""
     rng = np.random.default_rng(0)
     X, y = chains(rng)
     two = [np.minimum(labels, 1) for labels in y]

@@ -326,7 +326,7 @@ def test_all_known_none_known_and_single_nodes(rng):
 
 
 def test_known_labels_may_leave_a_forest(rng):
-    """If a node of a cycle is known, the remaining nodes do not form a cycle."""
+    """If one node of a cycle is known, the graph of the other nodes is a forest."""
     edges = [[0, 1], [1, 2], [2, 0]]
     tree = (rng.standard_normal((3, 2)), edges[:2])
     model = GraphCRFSSVM(inference="max-sum", **ROUGH).fit([tree], [[0, 1, 2]])

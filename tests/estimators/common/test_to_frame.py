@@ -41,7 +41,7 @@ LABELS = {
 
 
 def of(labels, code):
-    """Labels of codes, as a list or nested lists."""
+    """Return the labels of codes, as a list or nested lists."""
     return labels[code] if np.ndim(code) == 0 else [of(labels, k) for k in code]
 
 
@@ -131,7 +131,7 @@ def is_missing(value):
 
 
 def position(model, label):
-    """Index of a label in ``classes_``, and not of one that merely equals it."""
+    """Return the index of a label in ``classes_``, not that of an equal label of another type."""
     classes = model.classes_.tolist()
     found = [k for k, known in enumerate(classes) if known == label]
     (k,) = found
@@ -139,7 +139,7 @@ def position(model, label):
 
 
 def entry(model, row):
-    """The weight that a row of the frame names, looked up in the model's attributes."""
+    """Return the entry of the fitted attribute that a row of the frame describes."""
     if isinstance(model, StructuredSVM):
         assert row.kind == "w"
         return model.w_[row.feature]

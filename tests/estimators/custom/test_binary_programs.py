@@ -27,7 +27,7 @@ LAM = 0.05
 
 
 def make_program(rng, d=3, as_sparse=False):
-    """A program that has solutions, and all of them."""
+    """Return a program that has solutions, and all of its solutions."""
     while True:
         n, m = rng.integers(1, 7), rng.integers(0, 3)
         features = rng.standard_normal((n, d)).round(2)
@@ -130,7 +130,7 @@ def test_bounds_and_priors_of_weights_apply(rng):
 
 
 class Early(MILPOracle):
-    """Stops with any labeling, perhaps none, and a bound that is too large."""
+    """An oracle that stops with any labeling, or none, and a bound that is too large."""
 
     def _solve(self, x, value):
         found, bound = super()._solve(x, value)
@@ -163,7 +163,7 @@ def test_early_stops_keep_the_certificate_valid(new_rng, options):
 
 
 class Wrong(MILPOracle):
-    """Finds only the truth after some calls, with a bound that some labelings exceed."""
+    """An oracle that returns the true labeling after some calls, with an invalid bound."""
 
     _left = 24
 

@@ -47,7 +47,7 @@ def library(tmp_path_factory):
 
 
 class InOrder(Choice):
-    """An oracle that sums in the order of the C function, for bitwise equal results."""
+    """An oracle with the order of summation of the C function, for bitwise equal results."""
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         scores = []
@@ -241,7 +241,7 @@ def test_functions_of_numba(rng, library):
 
 
 def right_argmax(w, x, shape, y_true, loss_weight, y, data):
-    """A Python function in place of a C function: two features with indices 0 and 1."""
+    """Replace a C function by a Python function: two features with indices 0 and 1."""
     scores = [w[0] * x[2 * k] + w[1] * x[2 * k + 1] for k in (0, 1)]
     if y_true:
         scores[1 - y_true[0]] += loss_weight

@@ -27,7 +27,7 @@ def fit(X, y, oracle=None, **parameters):
 
 
 def check_certificate(model, blocks, tol, lam=LAM, box=None):
-    """Recompute the objective by enumeration, and compare with the QP's optimum."""
+    """Compare the objective with enumeration, and with the optimum of the QP."""
     best, _ = optimum(blocks, lam, box)
     primal = brute_force.primal(model.w_, lam, blocks)
     assert model.objective_ == pytest.approx(primal, rel=1e-12)
@@ -130,7 +130,7 @@ def test_paths_are_certified(rng, rescaling):
 
 
 class Words(BaseEstimator):
-    """Structures that are no arrays: x and y words of two letters, all of length 3."""
+    """An oracle for samples that are not arrays: x and y are words of two letters, of length 3."""
 
     def __init__(self, factor=1.0):
         self.factor = factor
@@ -218,7 +218,7 @@ def test_the_score_is_one_minus_the_mean_loss(rng):
 
 
 class Pair(Choice):
-    """Two independent choices of 0 or 1, and the number of wrong ones times `cost`."""
+    """An oracle of two independent binary choices; the loss is `cost` times the wrong ones."""
 
     def __init__(self, cost=1.0):
         self.cost = cost

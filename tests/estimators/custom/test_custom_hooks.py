@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 class ByScores(ChoiceByScores):
-    """Counts calls."""
+    """An oracle with `potentials` that counts its calls."""
 
     _calls = _searched = 0
 
@@ -34,7 +34,7 @@ class ByScores(ChoiceByScores):
 
 
 class Named(NamedChoice):
-    """Counts encoded labelings."""
+    """An oracle with names as labelings that counts encoded labelings."""
 
     _encodings = 0
 

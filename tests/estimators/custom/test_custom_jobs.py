@@ -73,7 +73,7 @@ def test_processes_change_no_bit(rng, as_sparse):
 
 
 class Meets(ConstrainedChoice):
-    """Leaves a file for each worker that calls, and waits until `n` are there."""
+    """An oracle that waits until `n` workers have called it."""
 
     def __init__(self, folder, n):
         super().__init__()
@@ -137,7 +137,7 @@ def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend, rescaling
 
 
 class Dies(Choice):
-    """Takes its process along, once, where w is no longer small."""
+    """An oracle that terminates its process once, after w is no longer small."""
 
     def __init__(self, path):
         super().__init__()

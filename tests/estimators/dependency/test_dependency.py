@@ -20,7 +20,7 @@ NAMES = np.array(["obj", "root"])
 
 
 def sentence(rng, tree, *, listed=False, others=False, stored=False):
-    """Features of a sentence of a tree in one of the forms of X."""
+    """Return the features of a sentence with a tree, in one of the formats of X."""
     n = len(tree)
     x = {"features": rng.standard_normal((n, n + 1, 3))}
     if others:

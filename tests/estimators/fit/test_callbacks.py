@@ -485,7 +485,7 @@ def test_return_values_without_a_truth_value_are_rejected(tiny_chains):
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
 def test_a_fit_that_raises_releases_its_memory(tiny_chains, error):
-    """Memory must not wait for the garbage collector: failing fits in a loop would hold much."""
+    """Memory is freed without the garbage collector, since many fits may fail in a loop."""
 
     def states():
         return sum(

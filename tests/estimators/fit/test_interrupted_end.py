@@ -31,7 +31,7 @@ PARAMETERS = {
 
 
 class Press:
-    """A trace function that presses Ctrl-C at one event after the passes, of those it counts."""
+    """A trace function that raises Ctrl-C at the given event after the passes."""
 
     def __init__(self, at):
         self.at, self.count, self.begun = at, 0, False

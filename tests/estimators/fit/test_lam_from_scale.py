@@ -30,7 +30,7 @@ PARENTS = [-1, 0, 0]
 
 
 def definition(rows, weights, bias):
-    """The spread, feature by feature."""
+    """Return the spread, computed separately for each feature."""
     total = weights.sum()
     scales, shares, squares = [], [], 0
     for column in np.asarray(rows, dtype=float).T:
@@ -119,7 +119,7 @@ def test_by_hand():
 
 
 def samples(kind, rng, t=1.0, n=30):
-    """An estimator, X and y; features t times as large."""
+    """Return an estimator, X and y, with features multiplied by t."""
     if kind in ("chain", "chain rows", "grid"):
         shape = {"chain": (6,), "chain rows": (), "grid": (3, 4)}[kind]
         y = rng.integers(0, 3, (n, *shape))

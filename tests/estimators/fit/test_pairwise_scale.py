@@ -32,7 +32,7 @@ def in_units(weights, fitted, scale):
 
 
 def check_same_as_scaled(fitted, other, scale):
-    """The fit with a scale, and that of divided features and lam, agree to the bit."""
+    """Check that a fit with a scale equals one with divided features and lam to the bit."""
     np.testing.assert_array_equal(in_units(fitted.w_, fitted, scale), other.w_)
     assert fitted.lam_ == scale**2 * other.lam_
     assert fitted.objective_ == other.objective_ or np.isnan(fitted.objective_)

@@ -122,7 +122,7 @@ def case(request, rng):
 
 
 def parts(X, y, n_parts=PARTS):
-    """Cut samples into parts, in their order."""
+    """Divide samples into consecutive batches."""
     ends = np.linspace(0, len(y), n_parts + 1).astype(int)
     for a, b in pairwise(ends):
         yield X[a:b], y[a:b]

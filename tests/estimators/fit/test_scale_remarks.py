@@ -19,7 +19,7 @@ EDGES = np.array([[0, 1], [1, 2]])
 
 
 def warned(estimator, X, y, **more):
-    """The text and category of the one warning of a fit, or None."""
+    """Return the text and category of the only warning of a fit, or None."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.set_params(random_state=0, **more).fit(X, y)
@@ -29,7 +29,7 @@ def warned(estimator, X, y, **more):
 
 
 def short(estimator, X, y):
-    """The text of a fit that ends early."""
+    """Return the text of the warning of a fit that is stopped early."""
     text, category = warned(estimator, X, y, max_iter=1, tol=0.0)
     assert category is ConvergenceWarning
     return text

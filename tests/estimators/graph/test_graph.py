@@ -40,7 +40,7 @@ def dense(X):
 
 
 def box(model, K, F, pairwise, bias=True, submodular=False):
-    """Bounds as the public interface states them."""
+    """Return the bounds as documented."""
     parts = [np.full((2, (F + bias) * K), [[-np.inf], [np.inf]])]
     shape = {"potts": (1,), "contrast": (2,), "full": (K, K), "directed": (2, K, K)}.get(pairwise)
     if shape is not None:
@@ -552,7 +552,7 @@ def test_error_for_matrices_recommends_valid_code(edges, message, repair):
 
 
 class Drawing:
-    """A graph like those of other packages: len() and iteration are over its nodes."""
+    """A graph like those of other packages: its length and items are those of its nodes."""
 
     def __len__(self):
         return 2

@@ -119,7 +119,7 @@ CASES = [(kind, i) for kind, case in KINDS.items() for i in range(len(case[3]))]
 
 
 def with_empty(values, places, empty):
-    """Return values with an empty one inserted before each of some places."""
+    """Return values with an empty value inserted before some positions."""
     out = []
     for i in range(len(values) + 1):
         out += [empty] * places.count(i)

@@ -29,7 +29,7 @@ EDGES = np.array([[0, 1], [1, 2]])
 
 
 class Library:
-    """What of pandas and polars the tests use."""
+    """Functions of pandas or polars that the tests use."""
 
     def __init__(self, name):
         self.name, self.module = name, pytest.importorskip(name)
@@ -38,7 +38,7 @@ class Library:
         return self.module.DataFrame(dict(zip(names, np.asarray(array).T, strict=True)))
 
     def column(self, items):
-        """A series of items of any kind."""
+        """Return a series of arbitrary items."""
         if self.name == "pandas":
             return self.module.Series(object_array(items), index=range(5, 5 + len(items)))
         return self.module.Series("x", list(items), dtype=self.module.Object)
@@ -130,7 +130,7 @@ def test_tables_of_rows_keep_their_names(library):
 
 
 def framed(value, library):
-    """Return samples with a frame in place of every table in them."""
+    """Return samples in which all tables are replaced by frames."""
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype != object:
         return library.frame(value, [f"column {j}" for j in range(value.shape[1])])
     if isinstance(value, list | tuple):
@@ -193,7 +193,7 @@ def test_features_of_edges_keep_their_names(library, pairwise):
 
 
 def indexed(library, X):
-    """Rows with an index of their own, where the library has one."""
+    """Return rows with a separate index, if the library supports it."""
     return X.set_index(np.arange(len(X)) * 2 + 100) if library.name == "pandas" else X
 
 

@@ -34,7 +34,7 @@ def chains(rng):
 
 
 def two_dimensional(x):
-    """One sample in every way that reads as rows."""
+    """Return one sample in all formats that could be interpreted as rows."""
     return {
         "array": x,
         "lists": x.tolist(),
@@ -213,7 +213,7 @@ def test_warnings_name_the_limit_that_ended_a_fit(parameters, limit, message):
 
 
 def shares(text):
-    """The percentages that a bar has shown, in order."""
+    """Return the percentages that a progress bar has shown, in order."""
     return [int(number) for number in re.findall(r"(\d+)%\|", text)]
 
 
@@ -293,7 +293,7 @@ def test_whole_numbers_are_weights(chains):
 
 
 class BrokenPipe(io.StringIO):
-    """A stream whose reader leaves after some writes."""
+    """A stream that raises BrokenPipeError after some writes."""
 
     def __init__(self, n_writes=0):
         super().__init__()

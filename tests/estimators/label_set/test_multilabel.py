@@ -33,7 +33,7 @@ EDGES = {
 
 
 def make(rng, n=24, F=3, K=4, closed=False):
-    """Noisy rows whose labels interact, not separable; every label is on and off."""
+    """Return noisy rows whose labels interact; every label is both present and absent."""
     X = rng.standard_normal((n, F))
     score = X @ rng.standard_normal((F, K)) + rng.standard_normal((n, K))
     score[:, 0] += 0.5 * (score[:, 2] > 0)
@@ -91,7 +91,7 @@ def test_optimum_of_every_model(rng, edges, pairwise, weighted, csr):
 
 
 def scores_of_sets(model, X):
-    """f of every allowed set, by the definition."""
+    """Return the score of every allowed set, by the definition."""
     parents = model.edges if model.edges is PARENTS else None
     sets = label_sets.label_sets(len(model.classes_), parents)
     bias = model.fit_intercept
@@ -170,7 +170,7 @@ LOSSES = {
 
 
 def costs(loss, Y, weights):
-    """(2, 4) costs of errors, written out."""
+    """Return the costs of errors, (2, 4), computed explicitly."""
     if isinstance(loss, str) and loss == "asymmetric":
         return np.array([[1.0] * 4, [2.0] * 4])
     if isinstance(loss, str) and loss != "balanced":

@@ -15,7 +15,7 @@ TIGHT = {"tol": 1e-8, "max_iter": 100_000, "solver": MPBCFW(average=False), "ran
 
 
 def sample(rng, *, most=4, listed=False, sides=False, least=0):
-    """Features of a sample of at most `most` rows and columns, in one of the forms of X."""
+    """Return features of at most `most` rows and columns, in one of the formats of X."""
     shape = tuple(rng.integers(least, most + 1, 2).tolist())
     x = {"features": rng.standard_normal((*shape, 2))}
     if listed:

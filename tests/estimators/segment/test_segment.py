@@ -170,7 +170,7 @@ def test_weights_and_frame(rng):
 
 
 def test_durations_are_learned():
-    """Segments of one label are short and those of the other long; nodes say nothing."""
+    """Segments of one label are short and those of the other long; features are not informative."""
     rng = np.random.default_rng(0)
     y = [np.repeat([0, 1] * 6, np.tile([2, 6], 6)) for _ in range(20)]
     X = [labels[:, np.newaxis] + 1.2 * rng.standard_normal((len(labels), 1)) for labels in y]

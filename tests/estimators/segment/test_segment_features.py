@@ -134,7 +134,7 @@ def test_warm_start_and_path(rng):
 
 
 def test_functions_of_segments_are_learned():
-    """Segments of one label have a larger level, of any sign; nodes say little about it."""
+    """Segments of one label have a larger level, of any sign, which single nodes hardly show."""
     rng = np.random.default_rng(0)
     X, y = [], []
     for _ in range(30):

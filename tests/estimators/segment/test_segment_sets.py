@@ -59,7 +59,7 @@ def test_infinite_thresholds_list_the_best_segmentations(fitted):
 
 
 def test_the_coverage_is_that_of_the_level(fitted):
-    """Of 0.8, over held-out sets: the mean has a standard deviation of about 0.01."""
+    """The level is 0.8; the mean over held-out sets has a standard deviation of about 0.01."""
     model, allowed = fitted
     covered = []
     for seed in range(6):

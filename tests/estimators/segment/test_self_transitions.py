@@ -15,7 +15,7 @@ from tests.reference import brute_force, dual_qp, segments
 
 
 def test_without_equal_neighbors_in_y(rng):
-    """Labels of nodes are runs, so that only the rivals of the truth have splits."""
+    """If y has labels of nodes, only wrong segmentations have splits."""
     X, codes, _ = make(rng)
     y = [code % K for code in codes]
     options = {"self_transitions": True, "duration_bins": [1, 2], "random_state": 0}

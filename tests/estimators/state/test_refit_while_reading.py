@@ -139,13 +139,13 @@ def result(read, *given):
 
 
 def replacing(first, second):
-    """Return what a fit hands over to make the first model the second."""
+    """Return the data by which a fit replaces the first model by the second."""
     names = (vars(first).keys() | vars(second).keys()) - first.get_params(deep=False).keys()
     return {name: vars(second).get(name) for name in names}
 
 
 class At:
-    """A trace function that calls another function at one event of the package's own code."""
+    """A trace function that calls another function at one event in the code of the package."""
 
     def __init__(self, at, function, names=None):
         self.at, self.function, self.names, self.count = at, function, names, 0

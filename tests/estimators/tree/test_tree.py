@@ -44,7 +44,7 @@ def maps(rng, n_parts, n_types, n=5, F=2):
 
 
 def listed(sample):
-    """Features and places of a sample of either form, as lists."""
+    """Return features and positions of a sample of either format as lists."""
     f = sample["features"]
     if isinstance(f, list):
         return f, sample["positions"]
@@ -54,7 +54,7 @@ def listed(sample):
 
 
 def cost(loss, places, state, truth, scale):
-    """What one part costs."""
+    """Return the cost of one part."""
     if loss != "distance":
         return float(state != truth)
     move = np.subtract(places[state], places[truth]) / scale
@@ -186,7 +186,7 @@ def test_predictions_are_those_of_max_sum(figures, fitted):
 
 
 def test_forms_of_input_agree(figures, fitted):
-    """Maps, maps with a useless pair score, and the same as candidates."""
+    """Score maps, maps with a useless pair score, and the same samples as candidates."""
     X = [{"features": f["features"][:, 10:16, 10:16], "scale": 3.2} for f in figures.data[:12]]
     y = np.random.default_rng(0).integers(0, 36, (12, 11))
     rows, columns = np.indices((6, 6)).reshape(2, -1)
