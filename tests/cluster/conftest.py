@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-# What workers run first: behind all else they find the tests, whose functions come by name.
+# Run by workers at their start, so that they can import functions of the tests.
 ROOT = Path(__file__).parents[2]
 PRELOAD = f"import sys; sys.path.append({str(ROOT)!r})"
 
@@ -42,9 +42,9 @@ def cluster_client():
 def client(cluster_client):
     """Return a client of the cluster with at least two workers; lost workers are replaced."""
     if not wait(cluster_client, 30):
-        # Its nanny has given it up.
+        # The nanny does not restart the worker.
         cluster = cluster_client.cluster
-        missing = max(2 - len(cluster_client.nthreads()), 0)  # it may have come after all
+        missing = max(2 - len(cluster_client.nthreads()), 0)  # it may be available by now
         cluster.scale(len(cluster.worker_spec) + missing)
         assert wait(cluster_client, 60), "no workers"
     return cluster_client

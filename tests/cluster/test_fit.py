@@ -46,7 +46,7 @@ def test_sparse_features_slack_rescaling_and_warm_starts_change_no_bit(client, r
         with joblib.parallel_config(backend="dask"):
             there = StructuredSVM(**alone.get_params()).fit(X, y, weights)
         assert_same_bits(there, alone)
-        # From there on at home, or the other way.
+        # Continue the fit on the cluster locally, and vice versa.
         with joblib.parallel_config(backend="dask"):
             alone.fit(X, y, weights)
         assert_same_bits(there.fit(X, y, weights), alone)
@@ -162,7 +162,7 @@ class EndsAlways(Choice):
 
 def test_error_for_lost_data_keeps_the_state(client, rng, tmp_path):
     X, y = make_choices(rng, n=40)
-    # Scattered by the user: nobody has the recipe.
+    # Data scattered by the user cannot be recomputed.
     held = client.scatter([list(zip(X, y))])
     flag = str(tmp_path / "once")
     open(flag, "w").close()

@@ -286,8 +286,8 @@ def test_lists_are_divided_into_n_jobs_partitions(client, data):
         assert_same_model(ChainSSVM(**PARAMETERS).fit(X, y), expected)
         given = Sequences.from_list(X), Sequences.from_list(y)
         assert_same_model(ChainSSVM(**PARAMETERS).fit(*given), expected)
-        # With samples added the cuts would be others: such fits, what does not go with parts, and
-        # rows that are chains of one node train here.
+        # Warm starts (more samples would be divided differently), unsupported parameters, and rows
+        # that are chains of one node are trained in this process.
         assert "rounds" not in ChainSSVM(**PARAMETERS, warm_start=True).fit(X, y).history_
         single = ChainSSVM(**PARAMETERS).fit(np.vstack(X), np.concatenate(y))
         assert "rounds" not in single.history_
@@ -471,7 +471,7 @@ def test_a_scheduler_that_goes_away_leaves_the_model_so_far(data):
         process.communicate()
     assert (model.status_, max(seen)) == ("INTERRUPTED", 3)
     assert model.dual_objective_ >= seen[3]
-    assert model.objective_ == np.inf  # nobody is left to ask for hinge losses
+    assert model.objective_ == np.inf  # no worker can compute hinge losses
     assert model.score(X, y) > 0.5
 
 
@@ -574,7 +574,7 @@ def test_a_cluster_that_has_gone_by_the_end_leaves_the_model(client, data, monke
             model.fit(X, y)
     assert model.converged_
     assert model.score(*data) > 0.5
-    # There is nothing to go on from.
+    # No state is left, so the fit starts from scratch.
     assert_same_model(model.fit(X, y), ChainSSVM(**WARM).fit(X, y))
 
 

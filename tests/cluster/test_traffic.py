@@ -89,7 +89,7 @@ def test_size_of_calls_depends_on_changes(client, rng, monkeypatch):
     # Most of w stays as it is from one batch to the next, and some answers are known.
     assert sum(changed for changed, *_ in asked) < 0.5 * len(asked) * 2000
     assert sum(new for _, new, *_ in answered) < sum(n for n, *_ in answered)
-    # So calls are smaller than w would be: how many there are depends on which workers are busy.
+    # Calls are therefore smaller than w; their number depends on which workers are busy.
     assert sum(size for *_, size in asked) < 0.75 * len(asked) * 8 * 2000
     # Data went once, by way of the scheduler; all the rest, the scheduler's own talk included,
     # is a small part of them.

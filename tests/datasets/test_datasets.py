@@ -97,7 +97,7 @@ def test_digit_dates_all_is_train_then_test():
     train, test = (load_digit_dates(subset=s, **sizes) for s in ("train", "test"))
     assert every.dates == train.dates + test.dates
     assert np.array_equal(np.array(every.data), np.array(train.data + test.data))
-    # The test dates are the same beside any number of training dates.
+    # The test dates do not depend on the number of training dates.
     assert load_digit_dates(subset="test", n_train=5, n_test=30).dates == test.dates
 
 
@@ -246,7 +246,7 @@ def test_ocr_letters_download(monkeypatch, server, words, tmp_path):
 
 def test_ocr_letters_of_scattered_lines(words):
     lines = letter_data(words).splitlines()
-    # Words stay in the order of their first letters, wherever the others are.
+    # Words are in the order of their first letters, for any positions of the others.
     scattered = [lines[i] for i in (3, 0, 2, 4, 1, 6, 8, 7, 5)]
     arrays = _fetched._parse_letters("\n".join(scattered), "a page")
     for name, array in words.items():

@@ -529,7 +529,7 @@ def _transition(rng):
 
 def _swept(estimator, X, y, **keywords):
     path = sstruct.ssvm_path(estimator, X, y, **keywords)
-    if len(path.lams_) == 0:  # with a warning, as status_ tells
+    if len(path.lams_) == 0:  # after a warning; see status_
         return ()
     return path.w(path.lams_[0]), path.gap(path.lams_[-1]), path.estimator(path.lams_[-1])
 

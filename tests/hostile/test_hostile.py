@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("resource")  # limits of child processes: not on Windows
 
 ROOT = Path(__file__).resolve().parents[2]
-# The package that the tests run on comes first; behind it the root, for the tests themselves.
+# The root folder is last in the path, so that the installed package is imported.
 START = (
     "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
     "runpy.run_module('tests.hostile', run_name='__main__', alter_sys=True)"

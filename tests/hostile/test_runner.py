@@ -64,7 +64,7 @@ def test_each_kind_is_found_and_repeated(monkeypatch):
 
 def test_a_case_is_a_function_of_its_name():
     cases = [runner.run_case(domain, 5, 17)[0] for domain in runner.DOMAINS for _ in range(2)]
-    # Some objects tell where they are.
+    # The repr of some objects contains their address.
     logs = [[re.sub(r"0x[0-9a-f]+", "0x", line) for line in case.log] for case in cases]
     assert logs[::2] == logs[1::2]
 

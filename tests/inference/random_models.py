@@ -87,7 +87,7 @@ def energies(model):
 def only(engine):
     """Restrict `map_mrf` to one engine."""
     with ExitStack() as patches:
-        # Without a process for each program, which would be most of the time.
+        # Do not start a process for each program, which would take most of the time.
         patches.enter_context(patch.object(highs, "solve", highs.solve_here))
         if engine != "any":
             patches.enter_context(patch.object(elimination, "MOST_TERMS", 0))

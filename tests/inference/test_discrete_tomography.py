@@ -115,7 +115,7 @@ def test_what_no_image_has():
 
 
 def test_no_image_for_many_iterations():
-    # Halves are allowed everywhere in the relaxation, and it goes on until told to stop.
+    # Half-integral labels are feasible for the relaxation, so it runs until max_iter.
     rays = [[0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5]]
     result = discrete_tomography([1] * 6, rays, (2, 3), 2, tol=0, max_iter=20)
     assert (result.status, result.energy) == ("MAX_ITER", np.inf)

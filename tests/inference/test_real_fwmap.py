@@ -25,7 +25,7 @@ def test_bounds_are_above_those_of_messages(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", parameters("gm_libmpopt"))
 def test_a_long_first_step_is_no_end(name):
-    # Steps that gain nothing get shorter: at first ones of -95.365 nothing was gained any more.
+    # Steps without a gain are shortened; otherwise the bound would stop at -95.365.
     model = matching_model(*read_dd(FOLDER / name)).mrf
     result = map_mrf(model, "fwmap", max_iter=5000, random_state=0)
     assert result.lower_bound > -95.3
@@ -65,8 +65,8 @@ def test_matchings_of_houses(name):
 @pytest.mark.parametrize("name", parameters("sidechain2012"))
 @pytest.mark.parametrize("seed", [0, 5, 13])
 def test_energies_of_large_side_chains(name, seed):
-    # Moves of two nodes at once leave the second 0.27 % above for some seeds: good labelings have
-    # to be combined.
+    # Moves of two nodes end 0.27 % above the minimum of the second model for some seeds, so good
+    # labelings must be combined.
     energy, is_minimum = reference_energy(name)
     assert is_minimum
     result = map_mrf(read_uai(FOLDER / name), "fwmap", random_state=seed)

@@ -47,7 +47,7 @@ def with_objects(codes, missing=None):
     return out
 
 
-# How unknown labels come in.
+# Formats of unknown labels.
 UNKNOWN = {
     "None": with_objects,
     "lists of None": lambda codes: with_objects(codes).tolist(),

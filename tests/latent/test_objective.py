@@ -76,7 +76,7 @@ def partly_labeled_chains(seed, n_labels=2, length=5):
         labels = rng.integers(n_labels, size=rng.integers(2, length + 1))
         X.append(2 * rng.normal(size=(len(labels), 2)) + labels[:, np.newaxis] * [1.0, 0.5])
         y.append(np.where(rng.random(len(labels)) < 0.5, HIDDEN, labels))
-    y[0] = np.full(len(y[0]), HIDDEN)  # of which nothing is known
+    y[0] = np.full(len(y[0]), HIDDEN)  # a row without known labels
     y[1], y[2] = np.arange(len(y[1])) % n_labels, np.full(len(y[2]), HIDDEN)
     y[2][0] = 1
     return X, y

@@ -92,7 +92,7 @@ def test_forms_of_label_sets(rng, edges, rescaling):
         [[None if h else int(v) for h, v in zip(*row)] for row in zip(hidden, Y)],
     ):
         found.append(np.asarray(quietly(latent.fit, X, form).predict(X)))
-        if isinstance(edges, str):  # a hierarchy tells more
+        if isinstance(edges, str):  # in a hierarchy, more labels are known
             assert latent.n_hidden_ == hidden[~hidden.all(axis=1)].sum()
         assert np.array_equal(found[0], found[-1])
     assert np.array_equal(

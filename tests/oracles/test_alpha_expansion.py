@@ -178,7 +178,7 @@ def test_larger_graphs_stay_below_their_start_and_seeds_repeat(rng):
         np.testing.assert_array_equal(labels, again)
         assert value == same == pytest.approx(energy(labels, node, edges, tables))
         assert value < energy(start, node, edges, tables)
-        # From its own result there is nothing left to find.
+        # Started from its result, it finds no improvement.
         more, no_more = alpha_expansion(node, edges, edge, distance, labels=labels, random_state=5)
         if distance is not None and distance[0, 0] < 0:
             continue

@@ -78,7 +78,7 @@ def test_moves_never_take_a_forbidden_label(size, kind, whole, share, key, new_r
 
 
 def test_a_hub_does_not_take_a_forbidden_label():
-    # All others want label 1 as soon as the hub has it: only an infinite cost keeps it from it.
+    # If the hub had label 1, so would all other nodes; only its infinite cost prevents this.
     n = 20
     edges = [(0, v) for v in range(1, n)] + [(v, v + 1) for v in range(1, n - 1)]
     distance = np.array([[0.0, 3, 3], [3, -9, 3], [3, 3, 1]])

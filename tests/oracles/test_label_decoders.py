@@ -70,7 +70,7 @@ def test_maxima_and_marginals_equal_enumeration(new_rng, kind, seed, K, real):
         marginals = set_marginals(one, theta, pair)
         for k in range(K):
             assert close(marginals[k], scores[on[:, k]].max() - scores[~on[:, k]].max())
-        # The scratch of one call is nothing to the next.
+        # Calls do not depend on the workspace of earlier ones.
         np.testing.assert_array_equal(best_set(one, theta, pair)[0], code)
 
 

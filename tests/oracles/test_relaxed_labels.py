@@ -121,7 +121,7 @@ def test_a_frustrated_triangle_is_half_on():
     code, value, _ = relaxed_maximum(RelaxedLabels(), np.ones(3), edges, np.full(3, -2.0))
     assert code.tolist() == [1, 1, 1, 0]
     assert value == 1.5
-    # Labels that want to differ: equal ones cost 1 an edge, halves nothing.
+    # Repulsive edges: equal labels cost 1 per edge, half-integral ones nothing.
     tables = np.tile([-1.0, 0.0, 0.0, -1.0], (3, 1))
     code, value, _ = relaxed_maximum(RelaxedLabels(), np.zeros(3), edges, tables)
     assert code.tolist() == [1, 1, 1, 0]

@@ -171,7 +171,7 @@ class ManyLabels:
 
 @pytest.mark.parametrize("n_labels", [20, 45])
 def test_many_labels_reach_the_bounds_of_fresh_cuts(n_labels, rng):
-    # Cuts go on from one another in these searches, not in the bounds.
+    # Cuts are warm-started in these searches, but not for the bounds.
     for _ in range(5):
         problem = ManyLabels(rng, n_labels)
         _, h, g, exact, _, _ = problem.search()

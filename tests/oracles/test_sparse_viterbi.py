@@ -62,7 +62,7 @@ def test_equals_dense_with_the_same_choice(new_rng, L, K, density, ties, forbidd
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
 def test_rounds_as_dense(rng, scale):
-    # Nodes that tell much let rows be skipped; nodes that tell little, none.
+    # With large node scores, rows are skipped; with small ones, none.
     for _ in range(30):
         node = scale * rng.standard_normal((8, 60))
         edge = rng.standard_normal((60, 60)) * (rng.random((60, 60)) < 0.1)

@@ -72,6 +72,6 @@ def test_potentials_equal_numpy(rng, K, storage, dtype):
         for some in np.array_split(codes, 1 + K // 64):
             expected = theta[i, some[:, 0]]
             np.testing.assert_array_equal(access.scores(problem, i, None, some), expected)
-            # Only the labels asked for are multiplied; up to a constant that all codes share.
+            # Only the requested labels are multiplied; scores agree up to a constant of all codes.
             lazy = access.scores(problem, i, w, some)
             np.testing.assert_array_equal(lazy - lazy[0], expected - expected[0])

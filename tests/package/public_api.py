@@ -26,7 +26,7 @@ def parameters(function):
         if parameter.name not in ("self", "cls")
     ]
     text = str(inspect.Signature(plain))
-    # Defaults without a repr of their own contain an address.
+    # Defaults without a __repr__ method contain an address.
     return text.partition(" at 0x")[0] if " at 0x" in text else text
 
 

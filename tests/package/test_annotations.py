@@ -22,7 +22,7 @@ IN_PYTHON = {
 def test_every_parameter_and_result_is_annotated(name):
     function = IN_PYTHON[name]
     if not inspect.isfunction(function):
-        return  # a class without a constructor of its own
+        return  # a class without a constructor
     signature = inspect.signature(function)
     missing = [
         parameter.name

@@ -16,7 +16,7 @@ NOT_DRAWN = (
     *("embeddings", "confidence", "change_points", "dependency", "tracking", "map_proofs"),
     "exact_training",
 )
-# Not committed: what benchmarks/defaults.py has measured so far, from which it goes on.
+# defaults.csv is not committed: benchmarks/defaults.py stores unfinished measurements in it.
 FILES = [file for file in FILES if file.name != "defaults.csv"]
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the manual is not here")

@@ -14,7 +14,7 @@ PAGES = [
     *(p for p in sorted((ROOT / "doc").rglob("*.rst")) if "generated" not in p.parts),
 ]
 SCRIPT = re.compile(r"(?:benchmarks|examples)/[a-z_/]+\.py\b")
-# Up to a comment or the end of the code; a line may go on after a backslash.
+# Up to a comment or the end of the code; a backslash continues a line.
 COMMAND = re.compile(r"python ((?:benchmarks|examples)/[a-z_/]+\.py(?:\\\n|[^\n`#])*)")
 # The table of claims names scripts of benchmarks without their folder.
 TABLE = ROOT / "doc" / "explanation" / "claims_table.inc"

@@ -36,7 +36,7 @@ ESTIMATORS = [
 ]
 # Arguments of functions of sstruct.constraints that are described.
 ARGUMENTS = {TypedGraphCRFSSVM: ("edges",)}
-# Of a structure that the package knows.
+# Attributes of the structures of the package.
 OF_STRUCTURES = {"coef_", "intercept_", "classes_", "n_features_in_"}
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 
 
-# What the text of an example says of its figure, in the names of the script.
+# Statements of the text of an example about its figure, in terms of the script's variables.
 SAYS = {
     "plot_activities.py": "scores['chain'][1] + 0.1 < scores['segments'][1]"
     " and 4 * errors[1] < errors[0] and right[0] + 0.02 < right[1]",

@@ -16,7 +16,7 @@ def extension_types():
 
 
 def test_none_can_be_set_from_a_state():
-    # Cython's own way reads a tuple without a look at its length: files might bring one.
+    # The default method of Cython reads a tuple without validating its length.
     kinds = [*extension_types()]
     assert len(kinds) > 40
     assert not [kind for kind in kinds if hasattr(kind, "__setstate_cython__")]

@@ -69,7 +69,7 @@ def place_of(path):
     if relative.parent == Path():
         # The public container of ragged input, and spans of labels.
         return "_input" if relative.stem in ("sequences", "spans") else relative.stem
-    # The layers' own __init__.py files say what is in them, and import nothing.
+    # The __init__.py files of layers only describe their content, and import nothing.
     return relative.parent.as_posix()
 
 
@@ -152,7 +152,7 @@ def test_compiled_sources_begin_with_their_design(path):
 
 
 def test_tests_compare_with_care():
-    # A bare comparison passes whatever it says.
+    # A comparison whose result is not asserted never fails.
     pattern = re.compile(r"^\s*(?:np|numpy)\.(?:allclose|isclose|array_equal)\(", re.MULTILINE)
     for path in Path(__file__).parents[1].rglob("*.py"):
         assert not pattern.search(path.read_text()), path.name

@@ -380,7 +380,7 @@ def test_a_large_eps_needs_one_vector(rng):
 
 
 def test_no_direction_at_all():
-    # The features say nothing: w = 0 is the best of all, for every lambda.
+    # The features are zero, so w = 0 is optimal for every lambda.
     path = ssvm_path(MulticlassSSVM(fit_intercept=False), np.zeros((4, 2)), [0, 1, 0, 1])
     assert path.lam_end_ == 0
     for lam in (1e-9, 1.0, 1e9):

@@ -320,7 +320,7 @@ def code(y):
 def check_against_definition(chains, rng):
     """Every method on every block."""
     problem, w, padded = chains.problem, chains.w, chains.padded
-    # What stands in every score beside <w, phi>; planes then have it in their losses.
+    # A constant that is added to every score <w, phi>; planes contain it in their losses.
     constant = getattr(chains, "constant", lambda i, y: 0.0)
     of_all = getattr(chains, "phis", lambda i, every: np.array([chains.phi(i, y) for y in every]))
     before = padded.copy()
@@ -749,7 +749,7 @@ def test_distance_of_long_chains_that_differ_everywhere(
     rng, switches, scored, storage, dtype, G, windows
 ):
     # Beyond 64 differing positions planes are added up in an accumulator, which must be left
-    # clean: every distance is asked for twice, short ones in between.
+    # zero: every distance is computed twice, alternating with short ones.
     chains = make_chains(
         rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5, G=G,
         windows=windows, scored=scored, tied=4 if storage == "csr" else 0,
@@ -789,7 +789,7 @@ def test_distance_of_real_features_on_both_sides_of_the_switch(rng, with_edge_fe
         for _ in range(2):
             distance = access.squared_distance(problem, 0, code(a), code(b))
             assert distance == pytest.approx(move @ move, rel=1e-12)
-            # To the bit: a fit that a checkpoint resumes asks in another order.
+            # Bitwise equal, since a fit resumed from a checkpoint swaps the arguments.
             assert access.squared_distance(problem, 0, code(b), code(a)) == distance
 
 

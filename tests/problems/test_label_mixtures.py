@@ -182,7 +182,7 @@ def test_constrained_oracle(new_rng, above, below):
             assert at[0] > 0
             assert value == pytest.approx(at[0] + lam * at[1], rel=1e-9)
             if above and lower == 0:
-                # The border moves in, to where it leaves out no best product.
+                # The bound of the angle is tightened, but never excludes the best product.
                 _, a, b, share = best_of_polygon(h, g)
                 slope = at[1] / at[0]
                 if value < best[0] * (1 - 1e-9):

@@ -75,6 +75,6 @@ def test_methods_of_problems_agree(example, parameters):
             assert access.squared_distance(problem, i, truth, code) == distance
             access.scatter(problem, i, [code, truth], [-1.0, 1.0], plane)
             np.testing.assert_allclose(plane, 0, atol=1e-12)
-        if parameters.get("rescaling") != "slack":  # which has no prediction of its own
+        if parameters.get("rescaling") != "slack":  # which does not affect predictions
             codes = [forks[0].best_code(i, w, 0.0)[0] for i in range(problem.n_blocks)]
             np.testing.assert_array_equal(decode(problem, w), np.concatenate(codes))

@@ -313,7 +313,7 @@ def test_scores_require_a_previous_oracle_call(rng):
 
 
 def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
-    # As the subgradient solver asks: weights and margin t times as large.
+    # As in the subgradient solver, weights and margin are multiplied by t.
     made = test_multiclass.make(rng, 7, n=5)
     for search in ("product", *SEARCHES):
         for i in range(5):

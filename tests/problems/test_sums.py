@@ -328,7 +328,7 @@ def test_large_graphs(shape):
     (value,), marginals = sum_blocks(problem, w, 1.0, marginals=True)
     marginals = marginals.reshape(n, K)
     np.testing.assert_allclose(marginals.sum(axis=1), 1, rtol=0, atol=1e-12)
-    # With two states: odds, from the leaves to the root and back.
+    # Reference for two states: odds, from the leaves to the root and back.
     views = problem.layout.views(w)
     theta = x @ views["coef"].T + views["intercept"]
     scores = ((views["edge"] + views["edge"].T) / 2).ravel().tolist()

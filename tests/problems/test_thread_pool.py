@@ -67,7 +67,7 @@ def test_what_an_oracle_raises_in_any_thread_travels(n_threads, wrong):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers on this platform")
 @pytest.mark.parametrize("one_pass", [run_pass, measure], ids=["exact", "full"])
 def test_a_second_interruption_does_not_leave_threads_in_a_pass(one_pass):
-    # What a pass has allocated is gone once it is left: nobody may then be in an oracle.
+    # A pass frees its memory at its end, when no thread may be in an oracle call.
     problem = costly(0.02, n=80, batch_size=31)
     pool = ThreadPool(problem, 2)
     raised = []

@@ -70,7 +70,7 @@ def test_distances_of_real_features(rng):
             access.scatter(problem, i, [a, b], [1.0, -1.0], out)
             distance = access.squared_distance(problem, i, a, b)
             assert distance == pytest.approx(out @ out, rel=1e-12, abs=1e-13)
-            # To the bit: a fit that a checkpoint resumes asks in another order.
+            # Bitwise equal, since a fit resumed from a checkpoint swaps the arguments.
             assert access.squared_distance(problem, i, b, a) == distance
 
 

@@ -32,7 +32,7 @@ def blocks(draw):
         steps.append((axis, step))
         step *= shape[axis] + draw(st.integers(0, 2))
     strides = tuple(step for _, step in sorted(steps))
-    # With nothing after the last entry at times.
+    # The extent may end with the last entry.
     last = 1 + sum((n - 1) * s for n, s in zip(shape, strides)) if math.prod(shape) else 0
     extent = draw(st.integers(last, last + 3))
     return WeightBlock((None,) * len(shape), tuple(shape), strides, extent)

@@ -85,7 +85,7 @@ def test_subgradients_keep_the_best_average(rng):
 @pytest.mark.parametrize(
     ("scores", "status"),
     [
-        # Whatever the scores say of it, what is kept lies within tol: or it does not.
+        # The weights with the best score are the last ones, within tol, or the first ones.
         (np.linspace(0, 1, 500), Status.CONVERGED),
         (np.linspace(1, 0, 500), Status.EARLY_STOPPED),
     ],

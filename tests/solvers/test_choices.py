@@ -53,7 +53,7 @@ def test_first_visit_finds_all_classes(rng, lam, csr):
     kept = state.export()
     chosen = kept["code"][kept["alpha"] > 0]
     assert set(np.flatnonzero(alpha > 1e-9)) - {2} == set(chosen) - {2}
-    # The change is made up to 1.5 times as large: of the gain, at least 1 - 0.5^2 is left.
+    # Steps are extended by a factor of up to 1.5, which keeps at least 1 - 0.5^2 of the gain.
     assert 0.75 * optimum * (1 - 1e-12) <= state.dual <= optimum * (1 + 1e-12)
 
 

@@ -156,7 +156,7 @@ def check_passes(small, options, key, certify):
         return False
 
     run = solver(small, options, seed=key, callback=after_pass)
-    # P at the first weights: w = 0, or where the bounds leave no 0 the nearest to it.
+    # P at the initial weights: 0, clipped to the bounds.
     scale = small.primal(np.clip(np.zeros(len(small.place)), *small.bounds))
     duals[0] = small.check(run.state)
     solution = solved(run)
@@ -323,7 +323,7 @@ def test_cache_is_used_by_the_criterion_of_the_paper(rng, kind, box):
             state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 100, LATER), True
         )
         assert state.n_oracle_calls - calls == n - hits.sum()
-        # A call tells the gap; a hit leaves the estimate as it was.
+        # Oracle calls update the estimate of the gap; hits of the cache do not.
         expected = gaps if number == 1 else np.where(hits, seen, gaps)
         np.testing.assert_allclose(
             snapshot(state)["gap_estimates"], np.maximum(expected, 0), rtol=0, atol=1e-12

@@ -57,7 +57,7 @@ def test_without_curvature_everything_goes_to_the_largest(c):
 
 
 def test_the_program_next_to_its_rounding():
-    # Q C is lost beside c: still on the simplex.
+    # Q C is smaller than the rounding error of c; the result is still on the simplex.
     a, _ = access.simplex_minimum(np.array([1e8, 1e8 + 1e-7, -1e8]), 1e-12, 1e-3)
     assert a[0] == -a[1:].sum()
     assert 0 <= a[0] <= 1e-3 * (1 + 1e-12)
@@ -66,7 +66,7 @@ def test_the_program_next_to_its_rounding():
 @given(
     n=st.integers(1, 20),
     rho=st.floats(0.01, 30),
-    C=st.floats(0.01, 20) | st.just(1e-17),  # lost beside the messages
+    C=st.floats(0.01, 20) | st.just(1e-17),  # smaller than the rounding errors of messages
     step=st.sampled_from([0.0, 1.0]),
     scale=st.sampled_from([0.0, 0.1, 1.0, 100.0]),
     key=st.integers(0, 2**32 - 1),

@@ -63,7 +63,7 @@ def test_every_sign_pattern_equals_enumeration(
     for pair in active:
         value[pair] = -np.inf
     lowest = -np.inf if bound is None else bound
-    for _ in range(2):  # a search leaves nothing behind
+    for _ in range(2):  # searches do not depend on earlier ones
         pair, best, _ = access.search_pairs(pairs, left, right, active, lowest)
         if value.max() > lowest + 1e-9:
             assert value[pair] == best
@@ -87,7 +87,7 @@ def test_bounds_hold_between_searches(new_rng, K, masked, n_turns, n_changes, ke
     pairs = BoundedPairs(K, K + 2, penalty)
     expected = np.zeros((K, K)) if penalty is None else penalty[:, :K].copy()
     choices = np.argwhere(expected == 0)
-    # Few rows and columns take most changes, so that scores come back down.
+    # Most changes are in few rows and columns, so that their scores decrease again.
     choices = choices[rng.permutation(len(choices))[: 2 * K]]
     for _ in range(n_turns):
         for _ in range(n_changes if len(choices) else 0):

@@ -134,7 +134,7 @@ def test_the_bits_of_one_thread_in_every_problem(new_rng, name):
         problem = PROBLEMS[name](new_rng(20))
         n = problem.n_blocks
         bounds = None
-        if name in ("maps", "sets by cuts", "slack, bisecting"):  # which want weights of one sign
+        if name in ("maps", "sets by cuts", "slack, bisecting"):  # require weights of one sign
             bounds = np.broadcast_to([[0.0], [np.inf]], (2, problem.n_weights))
         problem.batch_size = 1
         pool = ThreadPool(problem, n_threads)
@@ -298,7 +298,7 @@ def alike(n):
 @pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw"])
 @pytest.mark.parametrize("lam", [1e-4, 0.01])
 def test_the_dual_never_falls_where_samples_are_alike(monkeypatch, n, solver, lam):
-    # Visits go on at once until the dual has fallen.
+    # Visits are concurrent until the dual has decreased.
     for name in ("MOST_ALONE", "MOST_LOSS", "LITTLE_LOSS"):
         monkeypatch.setattr(visit_order, name, 9.0)
     seen = []

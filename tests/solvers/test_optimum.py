@@ -40,7 +40,7 @@ def make(rng, *, model=None, n=9, ignored=False, F=3, K=3, csr=False):
         labels = np.array(choices[rng.integers(len(choices))])
         X.append(sparse.csr_matrix(x) if csr else x)
         y.append(labels)
-    y[0][:] = [0, 1, 0]  # every label occurs, whatever is ignored
+    y[0][:] = [0, 1, 0]  # every label occurs, even if nodes are ignored
     y[3][:] = [1, 2]
     if ignored:
         y[2][1], y[6][3], y[4][0] = -1, -1, -1

@@ -85,7 +85,7 @@ def run_passes(name, rng, n_threads):
     problem = PROBLEMS[name](rng)
     n = problem.n_blocks
     bounds = None
-    if name in ("maps", "sets by cuts", "slack, bisecting"):  # which want weights of one sign
+    if name in ("maps", "sets by cuts", "slack, bisecting"):  # require weights of one sign
         bounds = np.broadcast_to([[0.0], [np.inf]], (2, problem.n_weights))
     problem.batch_size = min(n, 11)
     pool = ThreadPool(problem, n_threads)

@@ -45,8 +45,8 @@ def run(problem, small, options, bounds=None):
     return seen, solver.solve()
 
 
-# An exact line search between two labelings leaves equal scores: a block that comes again before w
-# has moved (drawn twice in a row, or last in a pass and first in the next) has a tie, which is
+# After an exact line search, two labelings have equal scores. If the block is visited again before
+# w changes (drawn twice in a row, or last in a pass and first in the next), there is a tie, which is
 # decided by rounding. Which seeds have such a tie depends on the instructions of the processor.
 @pytest.mark.parametrize(
     "step, sampling, multi_plane, batch, cache",

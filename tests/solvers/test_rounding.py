@@ -49,7 +49,7 @@ def test_a_certificate_is_true_or_none(rng, name, power):
     model, warned = fitted(model, X, y)
     primal = exact_primal(model, X, y)
     if name != "ssg":
-        # A lower bound whatever the status.
+        # The dual is a lower bound for any status.
         assert model.dual_objective_ <= primal * (1 + Fraction(1, 10**7))
     if model.status_ == "ROUNDING":
         assert "MulticlassSSVM has no certified duality gap: rounding errors may reach" in warned

@@ -23,7 +23,7 @@ def check(model, reference, X, labels, scores, k):
             [brute_force.joint_feature(x, y, reference) @ model.w_ for y in allowed]
         )
         order = np.argsort(-expected)[:k]
-        assert (np.diff(np.sort(expected)) > 1e-9).all()  # or the order would be unsure
+        assert (np.diff(np.sort(expected)) > 1e-9).all()  # otherwise the order would be undefined
         assert labels[i].tolist() == NAMES[allowed[order]].tolist()
         np.testing.assert_allclose(scores[i], expected[order], rtol=1e-10, atol=1e-12)
         assert labels[i][0].tolist() == best[i].tolist()

@@ -163,7 +163,7 @@ def test_copies_keep_functions(copied):
     again = copied(model)
     np.testing.assert_array_equal(again.predict(X)[0], model.predict(X)[0])
     assert again.transition_mask is model.transition_mask
-    del passes[:]  # the function is asked about a label that the fit did not have
+    del passes[:]  # the function is called for a new label
     again.set_params(classes=None).fit(X, [["d" for _ in labels] for labels in y])
     assert passes
     assert model.classes_.tolist() != again.classes_.tolist() == ["d"]

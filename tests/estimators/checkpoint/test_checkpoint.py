@@ -51,7 +51,7 @@ def test_a_certificate_at_an_end_changes_no_later_bit(chains, tmp_path, name, en
         short.fit(*chains)
         assert np.isfinite(short.dual_gap_)
         assert not short.converged_
-        if end == "max_iter":  # which looks, and leaves the file as it is
+        if end == "max_iter":  # this fit reads the file, but does not change it
             model(path, **{**parameters, "max_iter": last}).fit(*chains)
         assert_same_bits(model(path, **parameters).fit(*chains), whole)
 
@@ -118,7 +118,7 @@ def test_file_of_another_fit_raises(chains, tmp_path):
 def test_the_fingerprint_is_of_every_entry_and_every_term(chains, tmp_path, rng):
     path = tmp_path / "fit.npz"
     raises = pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters")
-    # A cost matrix so large that its repr leaves most of it out.
+    # The cost matrix is so large that its repr omits most entries.
     X, y = rng.standard_normal((80, 3)), np.r_[np.arange(40), rng.integers(0, 40, 40)]
     cost = 1.0 - np.eye(40)
     other = cost.copy()
@@ -147,7 +147,7 @@ def test_warm_started_fit_resumes_from_its_file(chains, tmp_path, monkeypatch, w
     kept = keep_files(monkeypatch, path)
     changed["solver"] = MPBCFW(checkpoint=path)
     assert_same_bits(pickle.loads(first).set_params(**changed).fit(*chains), whole)
-    # The process that goes on has the model that the fit began from, a later one, or none.
+    # The process that resumes the fit has the initial model, a later one, or an unfitted one.
     later = pickle.loads(first).set_params(lam=2e-3, max_iter=2).fit(*chains)
     for model_then in (pickle.loads(first), later, model(warm_start=warm_start)):
         path.write_bytes(kept[4])

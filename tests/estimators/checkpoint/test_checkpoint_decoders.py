@@ -260,7 +260,7 @@ def test_multipliers_of_a_file_are_checked(kept, name, change, message):
 
 @pytest.mark.parametrize("huge", [1e300, 1e17])
 def test_huge_multipliers_make_no_bound(huge):
-    # Two copies of each node, whose multipliers sum to zero: beside them all costs are lost.
+    # Multipliers of the two copies of a node sum to zero; costs are below their rounding errors.
     edges, search = CYCLES.astype(np.int32), TreeSearch(0, 5)
     costs, weights, start = np.full((6, 3), -1.0), np.ones((7, 1)), np.zeros(6, np.int32)
     search(0, costs, edges, weights, None, start.copy())

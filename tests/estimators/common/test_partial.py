@@ -546,7 +546,7 @@ def test_one_label_a_row(rng):
     found = model.predict(X, ["c", None, None, "a", -1, np.nan])
     best = model.classes_[scores.argmax(axis=1)]
     assert found.tolist() == ["c", best[1], best[2], "a", best[4], best[5]]
-    # (0, 0, unknown) leaves a single class, and so does a label that is on.
+    # Only one class agrees with (0, 0, unknown), or with a known label of 1.
     off = np.full((6, 3), -1)
     off[0, :2], off[1, 1], off[2, 0] = 0, 1, 0
     found = model.predict(X, off)

@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def test_ocr_letters_have_the_optimum_that_another_program_found():
-    # A C++ program of its own makes 0.3810794 the dual and 0.3810823 the primal at lam 0.01.
+    # An independent C++ program computed the dual 0.3810794 and the primal 0.3810823 for lam=0.01.
     letters = fetch_ocr_letters()
     train = np.flatnonzero(letters.fold != 0)
     X, y = [letters.data[i] for i in train], [letters.target[i] for i in train]

@@ -294,7 +294,7 @@ def test_planes_that_nothing_needs_are_forgotten(rng, monkeypatch):
             )
             model.fit(X, y)
         if model.solver_ == "bcfw":
-            # Those of the working sets, which are as many as the history says.
+            # The number of kept labelings is the size of the working sets in the history.
             assert sum(kept) / 12 == model.history_["working_set_size"][-1]
         else:
             assert kept == [1] * 12

@@ -92,7 +92,7 @@ def test_labelings_are_encoded_and_decoded(choices):
     plain = StructuredSVM(Choice(), **OPTIONS).fit(X, y)
     oracle = Named()
     model = StructuredSVM(oracle, **OPTIONS).fit(X, names(y))
-    # Each truth, and once more what comes back of it.
+    # Each true labeling is encoded twice: once from y, and once after decoding it.
     assert oracle._encodings == 2 * len(X)
     np.testing.assert_array_equal(model.w_, plain.w_)
     assert model.predict(X).tolist() == names(plain.predict(X))

@@ -182,7 +182,7 @@ def test_hooks_get_data_and_a_fitted_estimator(tiny_chains):
         assert caught[0].filename == __file__  # the warning refers to the line of the user
         assert len(snapshots) == 5
         for number, (info, fitted) in enumerate(snapshots[:4], 1):
-            # As if the fit had stopped here, whatever it has done since.
+            # The snapshot is as if the fit had stopped there.
             assert fitted.n_iter_ == number == len(fitted.history_["dual"])
             assert fitted.dual_objective_ == info["dual"]
             np.testing.assert_equal(fitted.objective_, info["primal"])

@@ -79,7 +79,7 @@ def test_ctrl_c_at_any_moment_leaves_a_model(tiny_chains, name, step, tmp_path):
     at, ends = 1, set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # Between ``open`` and ``with``, Ctrl-C leaves the file to its finalizer.
+        # If Ctrl-C is between ``open`` and ``with``, the finalizer closes the file.
         warnings.simplefilter("ignore", ResourceWarning)
         while True:
             model = ChainSSVM(lam=0.1, tol=0, max_iter=2, random_state=0, **parameters)

@@ -205,7 +205,7 @@ def test_label_sets_by_hand(edges, n):
     X = np.tile([[0.0, 0.0], [2.0, 2.0]], (n // 2, 1)) if n > 3 else np.zeros((3, 2))
     Y = np.tile([[0, 0], [1, 1]], (n // 2, 1)) if n > 3 else np.eye(3, 2, dtype=int)
     Y[:, 1] &= Y[:, 0]
-    spread = 2.0 if n > 3 else 1 / 40  # beside a bias
+    spread = 2.0 if n > 3 else 1 / 40  # the minimum with a bias
     once = {"max_iter": 1, "tol": 1.0, "random_state": 0}
     model = MultilabelSSVM(edges=edges, **once).fit(X, Y)
     assert model.lam_ == pytest.approx(0.6 * spread / n / (2 if n == 3376 else 1))  # (n / 422)^1/3

@@ -56,7 +56,8 @@ def test_the_certificate_is_that_of_all(rng, kind, weighted):
 
 
 def test_planes_and_labelings_are_kept(rng):
-    # Few weights a node: planes. Small graphs alone: labelings, and planes once large ones come.
+    # Planes are stored if there are few weights per node. For small graphs, labelings are stored
+    # until large graphs are added.
     large, of_large = test_graph.make(rng, K=2, n=6, most=14)
     large = [(np.repeat(x, 4, axis=1), *more) for x, *more in large]
     small = [(x[:1], np.zeros((0, 2), dtype=int), None, None) for x, *_ in large] * 2

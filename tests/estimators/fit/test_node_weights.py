@@ -351,7 +351,7 @@ def test_warm_starts_and_checkpoints_see_node_weights(rng, tmp_path):
     X, y = make(rng)
     weights = node_weights(rng, y)
     for each in weights:
-        each[0] = 0.7  # no sample leaves
+        each[0] = 0.7  # no sample is removed
     model = fit_chain(X, y, warm_start=True).fit(X, y, weights)
     dual_qp.check_optimum(model, chain_terms(X, y, node_weights=weights))
     model = fit_chain(X[:5], y[:5], weights[:5], warm_start=True).fit(X, y, weights)

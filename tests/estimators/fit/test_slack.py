@@ -135,7 +135,7 @@ def test_queries_are_counted(rng, search):
     else:
         assert (queries > 2 * calls).all()
         assert (queries < 20 * calls).all()
-    # Certificates ask too, but are not counted, and change no later search.
+    # Queries of certificates are not counted, and do not affect later searches.
     more = clone(model).set_params(solver=MPBCFW(certificate_every=1)).fit(X, y)
     assert more.history_["queries"][0] == queries[0]
 

@@ -122,7 +122,7 @@ def test_cuts_reach_the_boxed_optimum(rng, pairwise):
     terms = terms_of(X, y, pairwise, 2)
     compare(model, terms, bounds)
     for block, labels in zip(terms, model.predict([X[block.sample] for block in terms])):
-        # At loss 0 a fixed cost stands in the score too.
+        # Scores also contain the fixed cost, without the loss.
         edges = X[block.sample][1]
         strength = pairwise if isinstance(pairwise, float) else 0.0
         score = [
@@ -192,7 +192,7 @@ def test_names_of_decoders(rng):
 
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_forests_are_decoded_exactly(rng, without_completion, pairwise):
-    # Two trees of a forest, and single nodes; some nodes leave training.
+    # Two trees of a forest, and single nodes; some nodes are not used in training.
     edges = [[2, 0], [3, 2], [2, 4], [6, 5]]
     X, y = [], []
     for V in (7, 8, 7, 1, 2):
@@ -298,7 +298,7 @@ def test_which_nodes_are_completed(rng):
     assert trained(labels) == [10]
     assert trained(labels, pairwise=0.0) == [9]
     assert trained([0, 1, -1, 1, 0, 1, 0, 0, 1, 0]) == [9]  # most neighbors differ
-    assert trained([0, -1, 0, -1, 1, -1, 1, -1, 0, -1]) == [5]  # no known neighbors to tell
+    assert trained([0, -1, 0, -1, 1, -1, 1, -1, 0, -1]) == [5]  # no two known neighbors
     assert trained([0, 0] + [-1] * 5) == [7]
     assert trained([0, 0] + [-1] * 6) == [2]  # one of six is farther away than five edges
     assert trained([0, 0] + [-1] * 10 + [1, 1] + [-1] * 6) == [19]  # one of 16 is

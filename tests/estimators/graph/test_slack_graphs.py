@@ -112,7 +112,7 @@ def test_parameters_are_checked(rng):
         with pytest.raises(ValueError, match=message):
             model.set_params(**parameters).fit(X, y)
         assert not hasattr(model, "status_")
-    # Without a fixed cost nothing is in the score beside the weights.
+    # Without a fixed cost, scores consist only of weights and features.
     assert GridCRFSSVM(pairwise=0.0, **SLACK).fit(X, y).edge_coef_ is None
 
 

@@ -184,7 +184,7 @@ NOT_JOINED = {"false canonical", "false sorted"}
 def test_corrupt_matrices_raise(entry_point, kind):
     for name in CORRUPTIONS:
         if entry_point in JOINED and name in NOT_JOINED and kind is not sparse.csc_matrix:
-            continue  # put together anew, without a flag
+            continue  # rebuilt by SciPy, without the flag
         if entry_point == "Sequences selected" and name in NOT_TAKEN:
             continue  # items that are not selected are not validated
         with pytest.raises((ValueError, TypeError)):

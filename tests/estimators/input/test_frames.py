@@ -93,7 +93,7 @@ def test_columns_of_arrays_are_lists_of_arrays(library):
     model = MulticlassSSVM(**FIT).fit(rows, library.module.Series(labels))
     np.testing.assert_array_equal(model.w_, MulticlassSSVM(**FIT).fit(ROWS, labels).w_)
     assert_same(model.predict(rows), model.predict(ROWS))
-    # One of numbers is none.
+    # A series of numbers is not a series of samples.
     with pytest.raises(ValueError, match=r"Expected (2D|a 2-dim)"):
         ChainSSVM().fit(library.module.Series([1.0, 2.0]), ["a", "b"])
 

@@ -142,7 +142,7 @@ def test_error_for_padded_labels(dtype):
             model.fit(data, labels)
     assert vars(model) == before
     assert model.set_params(ignore_label=-1).fit(X, y).classes_.tolist() == [0, 1, 2]
-    # Who means it says so.
+    # Labels of -1 are accepted if classes contains -1.
     model.set_params(ignore_label=None, classes=np.unique(y)).fit(X, y)
     assert model.classes_.tolist() == [-1, 0, 1, 2]
 
@@ -323,7 +323,7 @@ def test_a_fit_does_not_need_a_console(chains, monkeypatch, verbose, stream):
     expected = ChainSSVM(lam=0.01, random_state=0).fit(*chains)
     logger = logging.getLogger("sstruct")
     before = logger.level, list(logger.handlers)
-    monkeypatch.setattr(logger, "propagate", False)  # or pytest's handler would be used
+    monkeypatch.setattr(logger, "propagate", False)  # so that the handler of pytest is not used
     monkeypatch.setattr("sys.stderr", stream())
     model = ChainSSVM(lam=0.01, random_state=0, verbose=verbose).fit(*chains)
     monkeypatch.undo()

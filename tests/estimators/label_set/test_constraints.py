@@ -126,7 +126,7 @@ def test_hidden_labels_are_completed_to_valid_sets(rng):
     X, Y, constraints = many_labels(rng)
     rows = rows_of(constraints, 40)
     hidden = np.where(rng.random(Y.shape) < 0.3, -1, Y)
-    hidden[5] = -1  # nothing is known about a row
+    hidden[5] = -1  # a row without known labels
     model = LatentSSVM(MultilabelSSVM(constraints=constraints, edges=None, random_state=0))
     model.fit(X, hidden)
     assert all(label_sets.satisfies(y, rows) for y in model.predict(X))

@@ -246,7 +246,7 @@ def test_soft_bcfw_does_not_agree(sets):
 
 
 def test_feasibility_is_that_of_the_variables(rng):
-    # One sample with all labels on: nothing can join, and ten sweeps are ten passes of one.
+    # One sample with all labels: none can be added, so ten sweeps equal ten passes of one sweep.
     data = rng.normal(size=(1, 4)), np.ones((1, 4), dtype=int)
     whole, single = (solver_of(*data, rho=1.0, n_sweeps=n_sweeps) for n_sweeps in (10, 1))
     squares = []
@@ -331,7 +331,7 @@ def test_the_bound_of_the_relaxation_is_not_given_for_that_of_the_exact_problem(
     # The relaxation's, which may be above the exact optimum, is in the history.
     assert model.history_["dual"][-1] > 0
     assert model.objective_ > exact.dual_objective_
-    # Whoever asks for the relaxation has its certificate.
+    # With inference="relaxed", the certificate is that of the relaxation.
     relaxed = MultilabelSSVM(solver="gdmm", inference="relaxed", **options).fit(X, Y)
     assert relaxed.dual_objective_ == model.history_["dual"][-1]
     assert relaxed.dual_gap_ == relaxed.objective_ - relaxed.dual_objective_

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("small_fits_at_once")
 
 @pytest.fixture(scope="module")
 def chains():
-    # Long enough, with labels enough, that oracles come in batches.
+    # Sequences are so long, and labels so many, that oracle calls are made in batches.
     return make_sequences(
         n_samples=130, n_labels=60, min_length=150, max_length=190, random_state=0
     )

@@ -37,7 +37,7 @@ def test_slack_rescaling_bounds_the_optimum(rng):
         pairwise_scale=1, random_state=0, solver=MPBCFW(certificate_every=1), tol=0.3,
         classes=[0, 1, 2],
     )  # fmt: skip
-    with warnings.catch_warnings():  # the search is not exact, and may find nothing before tol
+    with warnings.catch_warnings():  # the search is not exact, and may stop before tol
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     assert model.inference_ == "segment viterbi, bisecting search (bounded)"

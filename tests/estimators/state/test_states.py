@@ -130,7 +130,7 @@ def test_damaged_states_raise_or_are_harmless(example):
                 continue
             try:
                 found = loaded.predict(X)
-            except ValueError:  # of an oracle: only it knows how many weights it needs
+            except ValueError:  # of an oracle, which checks the number of weights
                 continue
             assert found.shape[0] == len(expected)
             if changed is without:  # predictions do not need it
