@@ -46,8 +46,8 @@ def run(problem, small, options, bounds=None):
 
 
 # After an exact line search, two labelings have equal scores. If the block is visited again before
-# w changes (drawn twice in a row, or last in a pass and first in the next), there is a tie, which is
-# decided by rounding. Which seeds have such a tie depends on the instructions of the processor.
+# w changes (drawn twice in a row, or last in a pass and first in the next), rounding decides the
+# tie. Which seeds have such a tie depends on the instructions of the processor.
 @pytest.mark.parametrize(
     "step, sampling, multi_plane, batch, cache",
     [
