@@ -27,7 +27,7 @@ N_FEATURES, MOST_NODES = 2, 4
 ANY_SOLVER = ("auto", "auto", "bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane", "perceptron", "pa")
 
 
-def _sound(solver):
+def _is_valid(solver):
     """Whether the options of a solver are compatible."""
     try:
         solver._check()
@@ -54,7 +54,7 @@ _SOLVERS = (
 )
 # A part of all combinations; since 97 is prime, it contains each value of each option.
 WITH_OPTIONS = [
-    *itertools.islice(filter(_sound, _SOLVERS), 0, None, 97),
+    *itertools.islice(filter(_is_valid, _SOLVERS), 0, None, 97),
     MPBCFW(certificate_every=1),
     BCFW(certificate_every=2),
     Perceptron(sampling="given"),
@@ -220,7 +220,7 @@ class Example:
         """Whether the estimator fits another one."""
         return "estimator" in self.required
 
-    def sound_parameters(self, random):
+    def valid_parameters(self, random):
         """Return parameters by name, of which few differ from the default."""
         names = random.sample(list(self.parameters), random.randint(0, 4))
         chosen = {name: random.choice(self.parameters[name]) for name in names}

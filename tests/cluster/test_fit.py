@@ -14,7 +14,13 @@ from sstruct._cluster import dask_cluster
 from sstruct._cluster.answers import Pinged
 from sstruct._cluster.dask_cluster import MOST_LOSSES, Cluster, Losses, WorkerGroup, WorkerLost
 from sstruct._cluster.partition import Partition
-from tests.estimators.custom.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
+from tests.estimators.custom.choices import (
+    Choice,
+    ConstrainedChoice,
+    Fails,
+    OracleError,
+    make_choices,
+)
 from tests.estimators.custom.test_custom_jobs import OPTIONS, fit
 from tests.estimators.same_bits import assert_same_bits
 
@@ -328,12 +334,12 @@ def test_errors_of_the_oracle_surface_and_the_state_is_kept(client, rng):
     X, y = make_choices(rng, n=40)
     model = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
     with joblib.parallel_config(backend="dask"):
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(OracleError) as caught:
             model.fit(X, y)
         alone = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
     assert caught.value.args == ("six", 6)
     assert model.status_ == "INTERRUPTED"
-    with pytest.raises(Trouble) as at_home:
+    with pytest.raises(OracleError) as at_home:
         alone.fit(X, y)
     assert caught.value.__notes__[0] == at_home.value.__notes__[0]
     assert "on a worker" in caught.value.__notes__[1]

@@ -108,9 +108,9 @@ def damaged(text, path, value):
 
 
 def test_errors_name_the_field(text, tmp_path):
-    sound = [text, damaged(text, ("created_by",), [{"a": [1, "\\\u00e9", None]}]), "\n" + text]
-    sound.append(damaged(text, ("transitions",), SPARSE))
-    assert judged(sound, tmp_path) == [("ok", "ok")] * len(sound)
+    valid = [text, damaged(text, ("created_by",), [{"a": [1, "\\\u00e9", None]}]), "\n" + text]
+    valid.append(damaged(text, ("transitions",), SPARSE))
+    assert judged(valid, tmp_path) == [("ok", "ok")] * len(valid)
     found = judged([damaged(text, path, value) for path, value, _ in DAMAGES], tmp_path)
     wrong = []
     for (path, value, field), errors in zip(DAMAGES, found):

@@ -52,9 +52,9 @@ class Case:
         self.log.append(f"damage {number}: {name} = {shown(out)}")
         return out
 
-    def arguments(self, sound, least=0, most=2):
+    def arguments(self, valid, least=0, most=2):
         """Return arguments by name, some of them damaged."""
-        out = dict(sound)
+        out = dict(valid)
         for _ in range(self.random.randint(least, most)):
             name = self.random.choice(list(out))
             out[name] = self.damaged(name, out[name])

@@ -729,7 +729,7 @@ def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **valid
 
 
 def check_finite_results(name, model, method, result):
-    """Check that scores of sound samples are numbers."""
+    """Check that scores of valid samples are numbers."""
     if method == "predict" or name in ("choices", "ConstrainedChoice", "ChoiceByScores"):
         return
     scores = result[1] if method == "predict_top_k" else result

@@ -29,12 +29,12 @@ STORED = (0, 1, -1, 2, 2**31 - 1, -(2**31), 2**63 - 1, 2**62, 0.5, 1e300, np.nan
 
 
 @functools.cache
-def sound(name, number):
+def valid(name, number):
     """Return data, parameters and the bytes of the checkpoint of an interrupted fit."""
     example = TRAINED[name]
     rng = np.random.default_rng(number)
     X, y = example.varied(rng, 4)
-    path = folder() / "sound"
+    path = folder() / "valid"
     path.unlink(missing_ok=True)
     given = OPTIONS[number] | example.required
     given |= {"lam": 0.1, "tol": 0, "max_iter": 3, "random_state": 0}
@@ -54,7 +54,7 @@ def sound(name, number):
 def attack(case):
     """Resume a fit from a tampered file."""
     name = case.random.choice(NAMES)
-    found = sound(name, case.random.randrange(len(OPTIONS)))
+    found = valid(name, case.random.randrange(len(OPTIONS)))
     if found is None or found[-1] is None:
         return
     X, y, given, text = found

@@ -24,20 +24,20 @@ EARLY = {
 
 def parameters(case, example):
     """Return parameters by name, few of them damaged."""
-    sound, known = example.sound_parameters(case.random), example.parameters
+    valid, known = example.valid_parameters(case.random), example.parameters
     if case.random.random() < 0.1:  # solvers that support partial_fit
-        sound |= {"solver": case.random.choice(("perceptron", "pa", "ssg"))}
-        sound |= {"lam": 0.1} if sound["solver"] == "ssg" else {"lam": "auto"}
+        valid |= {"solver": case.random.choice(("perceptron", "pa", "ssg"))}
+        valid |= {"lam": 0.1} if valid["solver"] == "ssg" else {"lam": "auto"}
         for name in ("step", "sampling", "cache", "average", "warm_start", "rescaling"):
-            sound.pop(name, None)
+            valid.pop(name, None)
     if case.random.random() < 0.3:
         name = case.random.choice(list(known))
-        value = case.damaged(name, sound.get(name, known[name][-1]))
+        value = case.damaged(name, valid.get(name, known[name][-1]))
         if not (name in LONG and isinstance(value, (int, float, np.number)) and abs(value) > 1):
-            sound[name] = value
-    if case.random.random() < 0.25 and isinstance(sound.get("solver", "auto"), str | BaseSolver):
-        sound["solver"] = stopping_early(case, solver_with(sound.get("solver", "auto")))
-    return sound
+            valid[name] = value
+    if case.random.random() < 0.25 and isinstance(valid.get("solver", "auto"), str | BaseSolver):
+        valid["solver"] = stopping_early(case, solver_with(valid.get("solver", "auto")))
+    return valid
 
 
 def stopping_early(case, solver):
@@ -69,8 +69,8 @@ def attack(case):
     if hasattr(model, "partial_fit") and case.random.random() < 0.3:
         _partial_fit(case, name, model, X, y, rng)
     else:
-        sound = {"X": X, "y": y, "sample_weight": weights(case, rng, X)}
-        fit(case, name, model, case.arguments(sound | held_out(case, example, model, rng), least))
+        valid = {"X": X, "y": y, "sample_weight": weights(case, rng, X)}
+        fit(case, name, model, case.arguments(valid | held_out(case, example, model, rng), least))
     if not hasattr(model, "w_"):
         return
     for _ in range(case.random.randint(1, 3)):
@@ -122,8 +122,8 @@ def _predict_partial(case, name, model, X, y, rng):
 
 
 def _score(case, name, model, X, y, rng):
-    sound = {"X": X, "y": y, "sample_weight": weights(case, rng, X)}
-    case.attempt("score", model.score, **case.arguments(sound))
+    valid = {"X": X, "y": y, "sample_weight": weights(case, rng, X)}
+    case.attempt("score", model.score, **case.arguments(valid))
 
 
 def _to_frame(case, name, model, X, y, rng):
@@ -136,8 +136,8 @@ def _partial_fit(case, name, model, X, y, rng):
     """Call partial_fit; check that errors leave the model unchanged."""
     if not hasattr(model, "partial_fit"):
         return
-    sound = {"X": X, "y": y, "classes": case.random.choice((None, [0, 1])), "sample_weight": None}
-    arguments, before = case.arguments(sound), dict(vars(model))
+    valid = {"X": X, "y": y, "classes": case.random.choice((None, [0, 1])), "sample_weight": None}
+    arguments, before = case.arguments(valid), dict(vars(model))
     if case.attempt(f"{name}: partial_fit", model.partial_fit, **arguments) is REJECTED:
         if getattr(model, "status_", "") != "INTERRUPTED":
             same_attributes(before, model, f"{type(model).__name__}.partial_fit")

@@ -81,13 +81,13 @@ def damaged_arrays(case, arrays):
     return out
 
 
-def stored(case, name, sound):
+def stored(case, name, valid):
     """Return a damaged array that a file can hold."""
     try:
-        new = np.asarray(case.damaged(name, sound))
+        new = np.asarray(case.damaged(name, valid))
     except Exception:  # not convertible to an array
-        return sound
-    return sound if new.dtype == object else new
+        return valid
+    return valid if new.dtype == object else new
 
 
 def damaged_bytes(random, text):

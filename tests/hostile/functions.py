@@ -555,9 +555,9 @@ def _chosen(X, y, sample_weight, **parameters):
 
 def _search(rng):
     lams = None if rng.random() < 0.5 else [1.0, 0.5]
-    sound = _sweep(rng) | {"lams": lams, "cv": 2, "warm_start": "primal", "scoring": None,
+    valid = _sweep(rng) | {"lams": lams, "cv": 2, "warm_start": "primal", "scoring": None,
                            "rule": "best", "refit": True}  # fmt: skip
-    return sound
+    return valid
 
 
 FUNCTIONS = [
@@ -670,18 +670,18 @@ LONG = (
 def attack(case):
     """Call a function, with some of its arguments damaged."""
     function, make = case.random.choice(FUNCTIONS)
-    sound = make(case.generator())
-    given = case.arguments(sound, least=0 if case.random.random() < 0.1 else 1, most=3)
+    valid = make(case.generator())
+    given = case.arguments(valid, least=0 if case.random.random() < 0.1 else 1, most=3)
     for name in LONG:
         if isinstance(given.get(name), int | float | np.number) and given[name] > 100:
-            given[name] = sound[name]
+            given[name] = valid[name]
     if isinstance(given.get("shape"), list | tuple | np.ndarray) and _many(given["shape"]):
-        given["shape"] = sound["shape"]
+        given["shape"] = valid["shape"]
     result = case.attempt(function.__qualname__, function, **given)
-    if result is REJECTED or any(given[name] is not sound[name] for name in given):
+    if result is REJECTED or any(given[name] is not valid[name] for name in given):
         return
     if has_nan(result):
-        raise FindingError("result", "NaN from sound arguments", function.__qualname__)
+        raise FindingError("result", "NaN from valid arguments", function.__qualname__)
 
 
 def _many(shape):

@@ -17,7 +17,7 @@ def attack(case):
     name = case.random.choice(NAMES)
     example, rng = TRAINED[name], case.generator()
     X, y = example.varied(rng, case.random.randint(1, 5))
-    inner = example.sound_parameters(case.random)
+    inner = example.valid_parameters(case.random)
     if "ignore_label" in example.parameters:
         inner["ignore_label"] = -1
     given = {key: case.random.choice(values) for key, values in PARAMETERS.items()}
@@ -37,21 +37,21 @@ def attack(case):
     if model is REJECTED:
         return
     partly = hidden(case, y, rng)
-    sound = {"X": X, "y": partly, "sample_weight": None}
+    valid = {"X": X, "y": partly, "sample_weight": None}
     before = dict(vars(model))
-    if case.attempt("fit", model.fit, **case.arguments(sound)) is REJECTED:
+    if case.attempt("fit", model.fit, **case.arguments(valid)) is REJECTED:
         same_attributes(before, model, "LatentSSVM.fit")
         return
     case.counts["fits"] += 1
     check_rounds(model)
-    for method, sound in (
+    for method, valid in (
         ("predict", {"X": X}),
         ("predict", {"X": X, "y_partial": partly}),
         ("decision_function", {"X": X}),
         ("score", {"X": X, "y": y}),
     ):
         if hasattr(model, method) and case.random.random() < 0.5:
-            case.attempt(method, getattr(model, method), **case.arguments(sound))
+            case.attempt(method, getattr(model, method), **case.arguments(valid))
 
 
 def hidden(case, y, rng):

@@ -26,12 +26,12 @@ JSON_NUMBERS = (0, 1, -1, 2, 3, 100, 2**27, 2**31, 2**62, -(2**31), 0.5, 1e300, 
 
 @functools.cache
 def fitted(name, number):
-    """Return a model that was fitted to sound data, and the data; or None."""
+    """Return a model that was fitted to valid data, and the data; or None."""
     import random
 
     example = TRAINED[name]
     X, y = example.varied(np.random.default_rng(number), 4)
-    given = example.sound_parameters(random.Random(number)) | {"verbose": 0, "max_iter": 3}
+    given = example.valid_parameters(random.Random(number)) | {"verbose": 0, "max_iter": 3}
     if number % 2:
         given["warm_start"] = True
     given["transition_mask"] = None

@@ -160,22 +160,22 @@ def _made(name):
 def attack(case):
     """Load a tampered object, or one without a state, and use it."""
     name = case.random.choice(list(KINDS))
-    sound = case.random.choice(_made(name))
+    valid = case.random.choice(_made(name))
     uses = KINDS[name][1]
     case.log.append(name)
-    loaded = _loaded(case, sound)
+    loaded = _loaded(case, valid)
     if loaded is REJECTED:
         return
     for use in case.random.sample(list(uses), 2):
         case.attempt(use, uses[use], loaded)
 
 
-def _loaded(case, sound):
-    out = type(sound).__new__(type(sound))
+def _loaded(case, valid):
+    out = type(valid).__new__(type(valid))
     if case.random.random() < 0.02:
         case.log.append("no state")
         return out
-    state = _damaged_state(case, sound.__getstate__())
+    state = _damaged_state(case, valid.__getstate__())
     return REJECTED if case.attempt("__setstate__", out.__setstate__, state) is REJECTED else out
 
 

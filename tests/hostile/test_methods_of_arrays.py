@@ -57,7 +57,7 @@ def test_estimators_call_no_methods_of_arrays(name):
         rng, random = np.random.default_rng(seed), Random(seed)
         X, y = example.varied(rng, 4)
         X = narrowed(X, random.choice([float, np.float32, np.int8, np.int64]))
-        parameters = guarded(example.sound_parameters(random) | {"verbose": 0})
+        parameters = guarded(example.valid_parameters(random) | {"verbose": 0})
         model = example.estimator(**parameters)
         try:
             model.fit(guarded(X), guarded(y), guarded(np.ones(4)))

@@ -81,15 +81,15 @@ def findings(function, **given):
     return []
 
 
-def attack(function, sound, names=None):
+def attack(function, valid, names=None):
     """Replace each argument, and the first item of each list, by each odd object."""
     found = []
-    for name in sound if names is None else names:
-        value = sound.get(name)
+    for name in valid if names is None else names:
+        value = valid.get(name)
         for make in ODD:
-            found += findings(function, **{**sound, name: make()})
+            found += findings(function, **{**valid, name: make()})
             if isinstance(value, list) and value:
-                found += findings(function, **{**sound, name: [make(), *value[1:]]})
+                found += findings(function, **{**valid, name: [make(), *value[1:]]})
     assert not found, "\n".join(dict.fromkeys(found))
 
 
@@ -188,8 +188,8 @@ def test_functions():
 
 def test_paths():
     estimator = ChainSSVM(max_iter=2, random_state=0)
-    sound = {"X": ROWS, "y": LABELS, "eps": 0.5, "kappa": 0.5, "lam_min": 0.5}
-    attack(lambda **given: ssvm_path(estimator, **given), sound)
+    valid = {"X": ROWS, "y": LABELS, "eps": 0.5, "kappa": 0.5, "lam_min": 0.5}
+    attack(lambda **given: ssvm_path(estimator, **given), valid)
 
     def search(X, y, groups, **given):
         PathCV(estimator, **given).fit(X, y, groups=groups)

@@ -101,9 +101,7 @@ def test_a_visit_sees_all_moves_but_the_last(seed, lag, n, n_threads, step, box)
     data=st.data(),
 )
 @settings(max_examples=40, deadline=None)
-def test_the_state_is_sound_after_passes_and_its_bits_are_those_of_one_thread(
-    seed, n, step, box, average, data
-):
+def test_state_is_valid_and_independent_of_threads(seed, n, step, box, average, data):
     passes = data.draw(
         st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=6)
     )
@@ -151,7 +149,7 @@ def test_the_bits_of_one_thread_in_every_problem(new_rng, name):
             np.testing.assert_array_equal(a, b)
 
 
-def test_a_deadline_leaves_a_sound_state(rng):
+def test_state_is_valid_after_a_deadline(rng):
     small = Small(rng, n=300)
     for n_threads in (1, 2, 4):
         state, pool = small.state(), ThreadPool(small.problem, n_threads)
@@ -194,7 +192,7 @@ def interrupted_after(state, n_calls):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_an_interruption_leaves_a_sound_state(rng, n_threads):
+def test_state_is_valid_after_an_interruption(rng, n_threads):
     small = Small(rng, n=2000)
     pool = ThreadPool(small.problem, n_threads)
     for _ in range(6):

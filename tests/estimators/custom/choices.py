@@ -85,7 +85,7 @@ class NamedChoice(Choice):
         return f"candidate {labeling}"
 
 
-class Trouble(RuntimeError):
+class OracleError(RuntimeError):
     """A user-defined exception."""
 
 
@@ -94,7 +94,7 @@ class Fails(Choice):
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         if w.any() and abs(w).max() > 0.01 and len(x) == 6:
-            raise Trouble("six", len(x))
+            raise OracleError("six", len(x))
         return super().argmax(x, w, y_true, loss_weight)
 
 

@@ -9,7 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import StructuredSVM
 from sstruct.solvers import MPBCFW
-from tests.estimators.custom.choices import Choice, ConstrainedChoice, Trouble, make_choices, terms
+from tests.estimators.custom.choices import (
+    Choice,
+    ConstrainedChoice,
+    OracleError,
+    make_choices,
+    terms,
+)
 from tests.reference import brute_force
 
 LAM = 0.05
@@ -133,7 +139,7 @@ class Raises(Choice):
         if method == self.method:
             self._calls += 1
             if self._calls == self.k or (self.lasting and self._calls > self.k):
-                raise Trouble(f"call {self._calls}", 17)
+                raise OracleError(f"call {self._calls}", 17)
 
     def joint_feature(self, x, y):
         self._count("joint_feature")
@@ -155,9 +161,9 @@ def test_exceptions_are_unchanged_and_weights_are_kept(choices, solver, method):
     model = StructuredSVM(
         Raises(method, k), lam=LAM, tol=1e-9, random_state=0, solver=solver, max_iter=50
     )
-    with pytest.raises(Trouble) as caught:
+    with pytest.raises(OracleError) as caught:
         model.fit(*choices)
-    assert type(caught.value) is Trouble
+    assert type(caught.value) is OracleError
     assert caught.value.args == (f"call {k}", 17)
     assert "of the oracle at X[" in caught.value.__notes__[0]
     assert model.status_ == "INTERRUPTED"
@@ -170,7 +176,7 @@ def test_exceptions_are_unchanged_and_weights_are_kept(choices, solver, method):
 
 def test_no_certificate_if_the_oracle_raises_again(choices):
     model = StructuredSVM(Raises("argmax", 60, lasting=True), lam=LAM, random_state=0)
-    with pytest.raises(Trouble, match="60"):
+    with pytest.raises(OracleError, match="60"):
         model.fit(*choices)
     assert model.status_ == "INTERRUPTED"
     assert model.objective_ == np.inf
@@ -181,7 +187,7 @@ def test_no_certificate_if_the_oracle_raises_again(choices):
 
 def test_estimator_is_unchanged_by_exceptions_before_the_fit(choices):
     model = StructuredSVM(Raises("joint_feature", 7), lam=LAM)
-    with pytest.raises(Trouble):
+    with pytest.raises(OracleError):
         model.fit(*choices)
     assert not hasattr(model, "status_")
 

@@ -14,7 +14,13 @@ from sstruct._cluster import processes as oracle_workers
 from sstruct._cluster.processes import Workers
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct.solvers import BCFW, MPBCFW
-from tests.estimators.custom.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
+from tests.estimators.custom.choices import (
+    Choice,
+    ConstrainedChoice,
+    Fails,
+    OracleError,
+    make_choices,
+)
 from tests.estimators.same_bits import assert_same_bits
 
 
@@ -127,7 +133,7 @@ def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend, rescaling
     X, y = make_choices(rng, n=40)
     with joblib.parallel_config(backend=backend, n_jobs=2):
         model = StructuredSVM(Fails(), lam=0.02, rescaling=rescaling, tol=1e-6, random_state=0)
-        with pytest.raises(Trouble) as caught:
+        with pytest.raises(OracleError) as caught:
             model.fit(X, y)
         assert caught.value.args == ("six", 6)
         assert "argmax of the oracle at X[" in caught.value.__notes__[0]

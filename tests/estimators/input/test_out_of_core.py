@@ -153,10 +153,10 @@ def test_error_names_damaged_file(tmp_path, kind):
             np.save(file, np.eye(3))
         else:
             sparse.save_npz(file, sparse.csr_matrix(np.eye(3)), compressed=False)
-    sound = path.read_bytes()
+    valid = path.read_bytes()
     messages = []
-    for at in range(0, len(sound), 11):
-        for text in (sound[:at], sound[:at] + b"\xff" + sound[at + 1 :]):
+    for at in range(0, len(valid), 11):
+        for text in (valid[:at], valid[:at] + b"\xff" + valid[at + 1 :]):
             path.write_bytes(text)
             try:
                 open_mapped(path)
