@@ -78,7 +78,7 @@ def error_of(model, X, y):
     return np.concatenate(losses).mean()
 
 
-def measured(trial, lam):
+def measure_lam(trial, lam):
     """Return error, CPU seconds, fraction of converged fits and passes: means over folds."""
     rows = []
     for fit, held in trial.folds():
@@ -134,7 +134,7 @@ def measure(name, found):
     about = {"data": name, "n": n, "nodes": float(nodes), "S": S, "V": V}
     for what in wanted:
         lam = None if what == "default" else S / n * 10 ** (int(what) / 2)
-        results = measured(trial, lam)
+        results = measure_lam(trial, lam)
         keys = ("error", "seconds", "converged", "passes", "lam")
         found.add(what=what, **about, **dict(zip(keys, map(float, results))))
 

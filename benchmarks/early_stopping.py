@@ -72,7 +72,7 @@ def chunks():
     return X, parts[0].target, X_test, parts[1].target
 
 
-def measured(data, score, joined=False, **parameters):
+def measure(data, score, joined=False, **parameters):
     """Fit once; return the test score, CPU seconds, passes, lam, gap, held-out score."""
     X, y, X_test, y_test = data
     model = ChainSSVM(**parameters)
@@ -162,7 +162,7 @@ def on_test_parts(name, seeds):
     for data in parts:
         for seed in range(1 if name == "folds" else seeds):
             for fit, parameters in fits.items():
-                runs[fit].append(measured(data, score, random_state=seed, **parameters))
+                runs[fit].append(measure(data, score, random_state=seed, **parameters))
     what = "chunk F1" if name == "conll" else "error"
     return [{"data": DATA[name], "error": what, "fit": fit, **means(runs[fit])} for fit in fits]
 

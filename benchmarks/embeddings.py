@@ -108,7 +108,7 @@ def pytorch_crf(X, y, X_test, y_test, epochs):
     return {"seconds": seconds, "passes": epochs, "error": wrong.mean()}
 
 
-def measured(name, methods, repeats):
+def measure(name, methods, repeats):
     """Yield the medians of each method on a data set, as rows."""
     data = load(name)
     found = {method: [] for method in methods}
@@ -147,7 +147,7 @@ def main():
         methods[f"pytorch-crf, {epochs} epochs"] = partial(pytorch_crf, epochs=epochs)
     table = Table(arguments.output / "embeddings.csv", ("data", "method"))
     for name in arguments.data:
-        for row in measured(name, methods, arguments.repeats):
+        for row in measure(name, methods, arguments.repeats):
             print(*row.values(), flush=True)
             table.put(row | origin(command(), arguments.load))
 

@@ -67,7 +67,7 @@ def fitted(rng, K, n_constraints, edges, n):
         return model.fit(X, Y)
 
 
-def measured(model, X):
+def measure(model, X):
     """Return the CPU seconds of each prediction, and whether it is proven."""
     rows = model._model["constraints"]
     edges = model.edges_
@@ -114,7 +114,7 @@ def main():
     rng = np.random.default_rng(0)
     for name, edges in (("none", None), ("tree", "tree"), ("400", pairs(rng, 200, 400))):
         model = fitted(rng, 200, 100, edges, 100)
-        seconds, proven = measured(model, rng.normal(size=(arguments.rows, 20)))
+        seconds, proven = measure(model, rng.normal(size=(arguments.rows, 20)))
         figures = {
             "labels": 200,
             "constraints": 100,

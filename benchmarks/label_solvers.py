@@ -84,7 +84,7 @@ def reach(rows, level):
     return next((row["seconds"] for row in rows if row["gap"] <= level), None)
 
 
-def shown(seconds):
+def format_seconds(seconds):
     """Format seconds as a cell."""
     return f"{seconds:9.2f}" if seconds is not None else f"{'-':>9}"
 
@@ -111,9 +111,9 @@ def main():
             for lam in arguments.lams:
                 for solver in METHODS:
                     rows = certificates(solver, X, Y, loss, lam / n, arguments.limit)
-                    times = "".join(shown(reach(rows, level)) for level in LEVELS)
+                    times = "".join(format_seconds(reach(rows, level)) for level in LEVELS)
                     print(f"{name:12}{n:6}{K:5} {loss:14}{lam:6g}  {solver:8}{times}"
-                          f"{shown(rows[-1]['seconds'])}{rows[-1]['gap']:8.3f}",
+                          f"{format_seconds(rows[-1]['seconds'])}{rows[-1]['gap']:8.3f}",
                           flush=True)  # fmt: skip
                     row = {"data": name, "rows": n, "labels": K, "loss": loss, "lam_n": lam}
                     row["solver"] = solver

@@ -231,13 +231,14 @@ def meeting(curves, a, b):
     error = max(min(row["error"] for row in each) for each in rows)
     to_dual = [reach(each, lambda row: row["dual"] >= dual) for each in rows]
     to_error = [reach(each, lambda row: row["error"] <= error) for each in rows]
-    print(f"{a} and {b} to the bound {dual:.5g}:{''.join(map(shown, to_dual))}, "
-          f"to the error {error:.4f}:{''.join(map(shown, to_error))}", flush=True)  # fmt: skip
+    print(f"{a} and {b} to the bound {dual:.5g}:{''.join(map(format_seconds, to_dual))}, "
+          f"to the error {error:.4f}:{''.join(map(format_seconds, to_error))}",
+          flush=True)  # fmt: skip
     return {"methods": [a, b], "dual": dual, "seconds_to_dual": to_dual,
             "error": error, "seconds_to_error": to_error}  # fmt: skip
 
 
-def shown(seconds):
+def format_seconds(seconds):
     """Format seconds as a cell."""
     return f"{seconds:10.2f}" if seconds is not None else f"{'-':>10}"
 
@@ -316,7 +317,7 @@ def domains(arguments):
         for method, rows in curves.items():
             times = [reach(rows, lambda row, x=error + x: row["error"] <= x) for x in ABOVE]
             times += [reach(rows, lambda row, x=dual * x: row["dual"] >= x) for x in SHARES]
-            print(f"{method:10}" + "".join(map(shown, times))
+            print(f"{method:10}" + "".join(map(format_seconds, times))
                   + f"{rows[-1]['seconds']:10.2f}{min(row['error'] for row in rows):9.4f}"
                   f"{rows[-1]['dual']:11.5g}", flush=True)  # fmt: skip
         report[K]["meetings"] = [

@@ -5,7 +5,7 @@
         [--path-cv] [--limit 60] [--summary]
 
 Each workload (`workload_data.py`) is a data set, an sstruct estimator with default parameters and
-the metrics of its task. A seed draws the split, or the made data. Methods:
+the metrics of its task. A seed determines the split or the generated data. Methods:
 
     default             the sstruct estimator, with max_time=--limit
     PathCV              the same in PathCV with three folds, with --path-cv
