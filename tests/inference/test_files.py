@@ -271,6 +271,12 @@ def test_costs_without_finite_potential(tmp_path):
     assert (tmp_path / "a.uai").read_text() == "unchanged"
 
 
+def test_writing_with_swapped_arguments(tmp_path):
+    model = MRF(np.zeros((2, 2)), [[0, 1]], np.eye(2))
+    with pytest.raises(TypeError, match="mrf must be an MRF, found str"):
+        write_uai(str(tmp_path / "a.uai"), model)
+
+
 def test_damaged_files(rng, tmp_path):
     counts = fuzz_files.fuzz(rng, tmp_path, lambda n: n < 400)
     assert counts["read"] > 10

@@ -252,6 +252,8 @@ def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
+    TypeError
+        If `mrf` is not an MRF.
     ValueError
         If the potential exp(-cost) of a finite cost is 0 or infinite in float64 (cost above about
         745 or below -709). An existing file is not changed in this case.
@@ -275,6 +277,8 @@ def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
     ...     read_uai(Path(folder) / "pair.uai.gz").energy([1, 0])
     4.0
     """
+    if not isinstance(mrf, MRF):
+        raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
     # Validate before opening, which truncates the file.
     for costs, name in _tables(mrf):
         _potentials(costs, name)
