@@ -434,12 +434,13 @@ def test_all_labels_may_be_named(rng):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_file_of_other_pairs_of_types(rng, tmp_path):
+    first = (0, 0)
     X, y = make(rng, 8)
+    X[0][1][first] = np.array([[0, 1]]), np.zeros((1, PAIRS[first]))
     model = TypedGraphCRFSSVM(
         lam=LAM, max_iter=2, tol=0, solver=MPBCFW(checkpoint=tmp_path / "fit.npz")
     )
     model.fit(X, y)
-    first = (0, 0)
     turned = [
         (features, {**edges, first: (edges[first][0][:, ::-1], edges[first][1])})
         for features, edges in X
