@@ -84,22 +84,7 @@ def interactions(edges, Y, weights, known=None):
         learned = is_learned(edges, K)
         pairs = tree(Y, weights, known) if learned else np.column_stack(np.triu_indices(K, 1))
         return ordered_edges(pairs, K), None
-    _check_pairs(np.asarray(edges).tolist(), K)
     return ordered_edges(edges, K), None
-
-
-def _check_pairs(edges, K):
-    """Raise ValueError unless edges are different pairs of K labels."""
-    first = {}
-    for e, pair in enumerate(map(tuple, edges)):
-        u, v = pair
-        if not (0 <= u < K and 0 <= v < K):
-            raise ValueError(f"edges[{e}] is {pair}, expected labels 0 to {K - 1}")
-        if u == v:
-            raise ValueError(f"edges[{e}] is {pair}, expected two different labels")
-        same = first.setdefault(frozenset(pair), e)
-        if same != e:
-            raise ValueError(f"edges[{e}] is {pair}, the pair of edges[{same}]; remove one of them")
 
 
 def mutual_information(Y, weights, known=None):

@@ -84,5 +84,5 @@ def checked_simple_edges(edges, n_nodes):
     if second >= 0:
         raise ValueError(
             f"edges[{second}] = {tuple(edges[second].tolist())} joins the same nodes as edges[{first}]; "
-            "sum their costs")
+            "keep one of them, with the sum of their costs if there are any")
     return edges
