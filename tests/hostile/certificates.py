@@ -460,7 +460,7 @@ def tree_blocks(model, X, y, weights):
             raise UnreadError
         kept = np.array([state != model.ignore_label for state in states.tolist()], dtype=bool)
         theta, places, types = [], [], []
-        for p, features in enumerate(sample["features"]):
+        for p, features in enumerate(items(sample["features"])):
             f = dense(features)
             T = model.n_types_
             if "positions" in sample:

@@ -28,7 +28,7 @@ CONSTRAINTS = [
 ]
 CYCLES = np.array([*PATHS, (5, 0), (0, 3)])
 
-# What a fit may do between two files: solvers, by default that of the estimator.
+# Solvers that write checkpoints; None is the default solver of the estimator.
 WAYS = {
     "default": None,
     "corrective, gap, cache": MPBCFW(step="corrective", sampling="gap", cache=True),

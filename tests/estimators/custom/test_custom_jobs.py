@@ -189,7 +189,7 @@ def test_data_are_sent_once(rng, monkeypatch):
     for a, b in zip(answers, again, strict=True):
         for part, same in zip(a, b, strict=True):
             np.testing.assert_array_equal(part, same)
-    # It has what it needs: the file is not looked at again.
+    # The file is not read again.
     monkeypatch.setattr(oracle_workers, "_load", None)
     oracle_workers._ask(workers.token, path, [3], w, 1.0)
     assert os.path.exists(path)
