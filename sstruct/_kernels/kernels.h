@@ -297,29 +297,45 @@ SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)
     return SSTRUCT_ON(sstruct_path, sstruct_squared_norm, (w, size));
 }
 
-/* w[:, label[q]] += change[q] X[r], for two labels at a time. The changes are copied, since the
- * compiler must assume that they may alias w. */
+/* w[:, label[q]] += change[q] X[r], for up to four labels at a time. The steps are copied, since the
+ * compiler must assume that the changes may alias w. */
+#define SSTRUCT_ADD_LABELS(TYPE, M)                                                          \
+    SSTRUCT_INLINE void sstruct_add_labels_##TYPE##_##M(                                     \
+        const TYPE *x, const int32_t *index, int64_t size, double factor,                    \
+        const int32_t *label, const double *change, double *w, int64_t KP)                   \
+    {                                                                                        \
+        int64_t column[M];                                                                   \
+        double step[M];                                                                      \
+        for (int q = 0; q < M; q++) {                                                        \
+            column[q] = label[q];                                                            \
+            step[q] = factor * change[q];                                                    \
+        }                                                                                    \
+        for (int64_t f = 0; f < size; f++) {                                                 \
+            double *row = w + (index ? (int64_t)index[f] : f) * KP;                          \
+            for (int q = 0; q < M; q++)                                                      \
+                row[column[q]] += step[q] * SSTRUCT_VALUE_##TYPE(x, f);                      \
+        }                                                                                    \
+    }
+
 #define SSTRUCT_ADD_ROW(TYPE)                                                                \
+    SSTRUCT_ADD_LABELS(TYPE, 1)                                                              \
+    SSTRUCT_ADD_LABELS(TYPE, 2)                                                              \
+    SSTRUCT_ADD_LABELS(TYPE, 3)                                                              \
+    SSTRUCT_ADD_LABELS(TYPE, 4)                                                              \
     SSTRUCT_INLINE void sstruct_add_row_##TYPE(                                              \
         const TYPE *x, const int32_t *index, int64_t size, double factor,                    \
         const int32_t *label, const double *change, int64_t count, double *w, int64_t KP)    \
     {                                                                                        \
-        for (; count > 1; count -= 2, label += 2, change += 2) {                             \
-            double *one = w + label[0], *other = w + label[1];                               \
-            const double step = factor * change[0], other_step = factor * change[1];         \
-            for (int64_t f = 0; f < size; f++) {                                             \
-                const int64_t at = (index ? (int64_t)index[f] : f) * KP;                     \
-                one[at] += step * SSTRUCT_VALUE_##TYPE(x, f);                                \
-                other[at] += other_step * SSTRUCT_VALUE_##TYPE(x, f);                        \
-            }                                                                                \
-        }                                                                                    \
-        if (count) {                                                                         \
-            double *one = w + label[0];                                                      \
-            const double step = factor * change[0];                                          \
-            for (int64_t f = 0; f < size; f++)                                               \
-                one[(index ? (int64_t)index[f] : f) * KP] +=                                 \
-                    step * SSTRUCT_VALUE_##TYPE(x, f);                                       \
-        }                                                                                    \
+        for (; count > 4; count -= 4, label += 4, change += 4)                               \
+            sstruct_add_labels_##TYPE##_4(x, index, size, factor, label, change, w, KP);     \
+        if (count == 4)                                                                      \
+            sstruct_add_labels_##TYPE##_4(x, index, size, factor, label, change, w, KP);     \
+        if (count == 3)                                                                      \
+            sstruct_add_labels_##TYPE##_3(x, index, size, factor, label, change, w, KP);     \
+        if (count == 2)                                                                      \
+            sstruct_add_labels_##TYPE##_2(x, index, size, factor, label, change, w, KP);     \
+        if (count == 1)                                                                      \
+            sstruct_add_labels_##TYPE##_1(x, index, size, factor, label, change, w, KP);     \
     }
 
 SSTRUCT_ADD_ROW(float)

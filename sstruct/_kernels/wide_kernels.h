@@ -216,7 +216,8 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_some_potentials)(
     else
         SSTRUCT_OF(sstruct_some_potentials_double)(
             (const double *)rows->values + start, index, size, w, KP, label, count, out);
-    for (int64_t q = 0; q < count; q++) out[q] *= rows->factor;
+    if (rows->factor != 1)
+        for (int64_t q = 0; q < count; q++) out[q] *= rows->factor;
 }
 
 #if defined(__GNUC__) && SSTRUCT_LANES == 8
