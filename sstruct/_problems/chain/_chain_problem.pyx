@@ -478,21 +478,30 @@ cdef class ChainProblem(BlockProblem):
             Py_ssize_t count, double* out) noexcept nogil:
         """Compute the scores of some labels at position l, without transitions."""
         cdef Py_ssize_t k, r = self.start[i] + l
+        cdef const double* term
         if l == self.n_own[i]:
             memset(out, 0, count * sizeof(double))
             return
         if self.weighted:
             scale *= self.node_weight[r]
         some_potentials_of(self.nodes, &self.rows, r, w, label, count, out)
-        for k in range(count):
-            if self.bias:
-                out[k] += w[self.bias_at + label[k]]
-            if self.boundaries and l == 0 and self.starts_here[i]:
-                out[k] += w[self.start_at + label[k]]
-            if self.boundaries and l == self.length[i] - 1 and self.ends_here[i]:
-                out[k] += w[self.end_at + label[k]]
-            if scale != 0:
-                out[k] += scale * self.cost[self.labels[r], label[k]]
+        # A loop for each term, since most chains have few labels and most positions have few terms.
+        if self.bias:
+            term = w + self.bias_at
+            for k in range(count):
+                out[k] += term[label[k]]
+        if self.boundaries and l == 0 and self.starts_here[i]:
+            term = w + self.start_at
+            for k in range(count):
+                out[k] += term[label[k]]
+        if self.boundaries and l == self.length[i] - 1 and self.ends_here[i]:
+            term = w + self.end_at
+            for k in range(count):
+                out[k] += term[label[k]]
+        if scale != 0:
+            term = &self.cost[self.labels[r], 0]
+            for k in range(count):
+                out[k] += scale * term[label[k]]
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         cdef Py_ssize_t l, first = self.start[i]
@@ -611,6 +620,7 @@ cdef class ChainProblem(BlockProblem):
         cdef int32_t* place = &self.place[0]
         cdef int32_t* label = &self.label[0]
         cdef double* change = &self.label_score[0]
+        cdef double* edge = out + self.edge_at if self.transitions else NULL
         cdef double* score
         cdef int32_t n_labels, g
         if out == self.tracked:
@@ -624,18 +634,19 @@ cdef class ChainProblem(BlockProblem):
                     change[place[codes[k][l]]] += coefficient[k]
                 self.add_node(i, l, label, change, n_labels, out)
                 forget_labels(place, label, n_labels)
-            if self.tied and l > 0 and (differ or before):
-                # In one group, the coefficients cancel out; adding them would leave rounding errors.
-                for k in range(0 if self.same_groups(codes, count, l) else count):
-                    g = self.group_of(codes[k], l)
-                    if g >= 0:
-                        out[self.edge_at + g] += coefficient[k]
-            elif self.transitions and l > 0 and (differ or before):
-                for k in range(count):
-                    score = out + self.edge_at + codes[k][l - 1] * KP + codes[k][l]
-                    score[0] += coefficient[k]
-                    if bounded:
-                        self.widen(codes[k][l - 1], codes[k][l], score[0])
+            if edge != NULL and l > 0 and (differ or before):
+                if not self.tied:
+                    for k in range(count):
+                        score = edge + codes[k][l - 1] * KP + codes[k][l]
+                        score[0] += coefficient[k]
+                        if bounded:
+                            self.widen(codes[k][l - 1], codes[k][l], score[0])
+                elif not self.same_groups(codes, count, l):
+                    # In one group, the coefficients cancel out; adding them would leave rounding errors.
+                    for k in range(count):
+                        g = self.group_of(codes[k], l)
+                        if g >= 0:
+                            edge[g] += coefficient[k]
             before = differ
         return 0
 
@@ -644,16 +655,22 @@ cdef class ChainProblem(BlockProblem):
             Py_ssize_t count, double* out) noexcept nogil:
         """Add the joint feature map of position l, times changes of some labels' weights, to `out`."""
         cdef Py_ssize_t k
+        cdef double* term
         if l == self.n_own[i]:
             return
         add_row_of(self.nodes, &self.rows, self.start[i] + l, label, change, count, out)
-        for k in range(count):
-            if self.bias:
-                out[self.bias_at + label[k]] += change[k]
-            if self.boundaries and l == 0 and self.starts_here[i]:
-                out[self.start_at + label[k]] += change[k]
-            if self.boundaries and l == self.length[i] - 1 and self.ends_here[i]:
-                out[self.end_at + label[k]] += change[k]
+        if self.bias:
+            term = out + self.bias_at
+            for k in range(count):
+                term[label[k]] += change[k]
+        if self.boundaries and l == 0 and self.starts_here[i]:
+            term = out + self.start_at
+            for k in range(count):
+                term[label[k]] += change[k]
+        if self.boundaries and l == self.length[i] - 1 and self.ends_here[i]:
+            term = out + self.end_at
+            for k in range(count):
+                term[label[k]] += change[k]
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         self.check_node_labels(i, code, self.n_labels)
