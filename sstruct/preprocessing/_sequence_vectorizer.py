@@ -172,6 +172,11 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         -------
         self : SequenceVectorizer
             The fitted vectorizer.
+
+        Raises
+        ------
+        ValueError
+            If X is empty, or every attribute occurs less than `min_count` times.
         """
         self._fit(X)
         return self
@@ -261,7 +266,13 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         if len(encoded.lengths) == 0:
             raise ValueError("X is empty, expected at least one sequence")
         encoded.warn_of_missing()
-        kept = encoded.counts(len(names)) >= self.min_count
+        counts = encoded.counts(len(names))
+        kept = counts >= self.min_count
+        if counts.any() and not kept.any():
+            raise ValueError(
+                f"min_count={self.min_count} removes all attributes, since the most frequent one "
+                f"occurs {counts.max()} times; use a smaller min_count"
+            )
         if kept.all():
             self._publish_vocabulary(dict(names))
             return encoded, None, dtype

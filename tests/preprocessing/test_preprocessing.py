@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.base import clone
@@ -119,9 +119,10 @@ def summed(item, known):
 @given(X=DATA, other=DATA, min_count=st.integers(1, 3))
 def test_rows_are_those_of_the_definition(X, other, min_count):
     vectorizer = SequenceVectorizer(min_count=min_count)
-    rows = vectorizer.fit_transform(X)
     count = Counter(name for s in X for item in s for name, weight in entries(item) if weight)
     known = {name for name, times in count.items() if times >= min_count}
+    assume(known or not count)
+    rows = vectorizer.fit_transform(X)
     assert set(vectorizer.vocabulary_) == known
     assert list(vectorizer.vocabulary_.values()) == list(range(len(known)))
     names = vectorizer.get_feature_names_out()
@@ -211,6 +212,12 @@ def test_order_is_that_of_first_appearance():
     assert names.tolist() == ["noun", "p", "q"]
     many = [[{"a": 1, "b": 1}], [{"b": 1, "c": 1}, {"c": 1}]]
     assert SequenceVectorizer(min_count=2).fit(many).vocabulary_ == {"b": 0, "c": 1}
+
+
+def test_min_count_that_removes_all_attributes_raises():
+    message = r"min_count=3 removes all attributes, since the most frequent one occurs 2 times"
+    with pytest.raises(ValueError, match=message):
+        SequenceVectorizer(min_count=3).fit([[{"a": 1, "b": 1}, {"a": 1}]])
 
 
 @pytest.mark.parametrize(
