@@ -446,7 +446,7 @@ def flag(value, name):
     return bool(value)
 
 
-def refuse_sparse(value, name, expected):
+def check_not_sparse(value, name, expected):
     """Raise TypeError for sparse matrices, whose repr would run compiled code."""
     if sparse.issparse(value):
         raise TypeError(f"{name} is a {type(value).__name__}, expected {expected}")

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sstruct._checks.arrays import refuse_sparse
+from sstruct._checks.arrays import check_not_sparse
 from sstruct._checks.shown import brief, shortened
 
 FLAG = (False, True)
@@ -150,7 +150,7 @@ def _seed_of_seed(seed):
 
 def random_of(random_state):
     """Return the RandomState for a seed, as scikit-learn does, or raise ValueError."""
-    refuse_sparse(random_state, "random_state", "a seed or a generator")
+    check_not_sparse(random_state, "random_state", "a seed or a generator")
     try:
         return check_random_state(random_state)
     except ValueError as error:

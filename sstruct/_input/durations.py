@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, listed, refuse_sparse
+from sstruct._checks.arrays import array_of, check_not_sparse, listed
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
 
@@ -75,7 +75,7 @@ def _limits(name, value, labels, unlimited):
     elif is_integer(value) or (value is None and optional):
         values = [value] * (1 if labels is None else len(labels))
     else:
-        refuse_sparse(value, name, expected)
+        check_not_sparse(value, name, expected)
         if isinstance(value, str):
             raise TypeError(f"{name} must be {expected}, found {shortened(value)}")
         values = listed(value, name, expected)

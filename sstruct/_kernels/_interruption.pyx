@@ -3,10 +3,10 @@
 #     call it every SIGNAL_INTERVAL: they count work, read the clock after a certain amount of it, and
 #     acquire the GIL when the interval has passed. The typical cost is one comparison.
 # (b) Threads of a pool do not receive signals. They check the flag of the pool, which the caller sets
-#     when it leaves a pass (`obey`), and end their task by an exception that is discarded.
+#     when it leaves a pass (`set_stop_flag`), and end their task by an exception that is discarded.
 # (c) After a signal, a short computation may remain to be done, such as a certificate. `LastMoment`
 #     limits its duration: after that, checks interrupt it like a second signal.
-# (d) Callers of `look_after` must tolerate an exception, as for a lack of memory: they only modify
+# (d) Callers of `poll_signals` must tolerate an exception, as for a lack of memory: they only modify
 #     their own scratch memory, or restore the state at the next call.
 """Signals in long loops without the GIL."""
 
@@ -22,7 +22,7 @@ cdef extern from *:
     #include "sstruct/_kernels/clock.h"
     #include "sstruct/_kernels/interruption.h"
     SSTRUCT_THREAD_LOCAL sstruct_counter* sstruct_stop;
-    SSTRUCT_THREAD_LOCAL double sstruct_next_look;
+    SSTRUCT_THREAD_LOCAL double sstruct_next_check;
     SSTRUCT_THREAD_LOCAL double sstruct_limit;
     #ifdef _WIN32
     #define sstruct_thread_seconds sstruct_seconds
@@ -36,7 +36,7 @@ cdef extern from *:
     #endif
     """
     sstruct_counter* sstruct_stop
-    double sstruct_next_look
+    double sstruct_next_check
     double sstruct_limit        # of the thread's CPU seconds; 0 if there is none
     double sstruct_thread_seconds() noexcept nogil
 
@@ -44,9 +44,9 @@ cdef extern from *:
 LAST_SECONDS = 0.15
 
 
-cdef int look() except -1 nogil:
+cdef int check_signals() except -1 nogil:
     """Handle signals if the interval has passed; raise KeyboardInterrupt in a thread that must stop."""
-    global sstruct_next_look
+    global sstruct_next_check
     cdef double now
     if sstruct_stop != NULL:
         if sstruct_load(sstruct_stop):
@@ -54,9 +54,9 @@ cdef int look() except -1 nogil:
                 raise KeyboardInterrupt("the pass of this thread has ended")
         return 0
     now = sstruct_seconds()
-    if now < sstruct_next_look:
+    if now < sstruct_next_check:
         return 0
-    sstruct_next_look = now + (SIGNAL_INTERVAL if sstruct_limit == 0 else 0.01)
+    sstruct_next_check = now + (SIGNAL_INTERVAL if sstruct_limit == 0 else 0.01)
     if sstruct_limit > 0 and sstruct_thread_seconds() >= sstruct_limit:
         with gil:
             raise KeyboardInterrupt("the computation after a signal takes too long")
@@ -65,15 +65,15 @@ cdef int look() except -1 nogil:
     return 0
 
 
-cdef void obey(sstruct_counter* stop) noexcept nogil:
-    """Make `look` raise in this thread once `stop` is not 0; NULL restores the check for signals."""
+cdef void set_stop_flag(sstruct_counter* stop) noexcept nogil:
+    """Make `check_signals` raise in this thread once `stop` is not 0; NULL: check for signals again."""
     global sstruct_stop
     sstruct_stop = stop
 
 
-def look_for_signals():
+def handle_signals():
     """Handle signals if the interval has passed: for Python loops within a `LastMoment`."""
-    look()
+    check_signals()
 
 
 class LastMoment:
@@ -84,8 +84,8 @@ class LastMoment:
     """
 
     def __enter__(self):
-        global sstruct_limit, sstruct_next_look
-        sstruct_limit, sstruct_next_look = sstruct_thread_seconds() + LAST_SECONDS, 0
+        global sstruct_limit, sstruct_next_check
+        sstruct_limit, sstruct_next_check = sstruct_thread_seconds() + LAST_SECONDS, 0
 
     def __exit__(self, *_):
         global sstruct_limit

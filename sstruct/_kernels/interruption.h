@@ -11,15 +11,15 @@
 #endif
 
 /* In units of about a nanosecond, like the work of decoders. */
-#define SSTRUCT_WORK_PER_LOOK 2e6
+#define SSTRUCT_WORK_PER_CHECK 2e6
 
-SSTRUCT_THREAD_LOCAL double sstruct_work_since_look;
+SSTRUCT_THREAD_LOCAL double sstruct_work_since_check;
 
-static inline int sstruct_is_look_due(double work)
+static inline int sstruct_is_check_due(double work)
 {
-    sstruct_work_since_look += work;
-    if (!(sstruct_work_since_look >= SSTRUCT_WORK_PER_LOOK)) return 0;
-    sstruct_work_since_look = 0;
+    sstruct_work_since_check += work;
+    if (!(sstruct_work_since_check >= SSTRUCT_WORK_PER_CHECK)) return 0;
+    sstruct_work_since_check = 0;
     return 1;
 }
 

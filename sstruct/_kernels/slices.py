@@ -6,7 +6,7 @@ to allocate memory. Intermediate results of slices also stay in the processor's 
 
 import numpy as np
 
-from sstruct._kernels._interruption import look_for_signals
+from sstruct._kernels._interruption import handle_signals
 
 # Number of entries, about a millisecond.
 SLICE = 2**17
@@ -27,7 +27,7 @@ def by_slices(function, *vectors, out=None):
     for first in range(0, len(out), SLICE):
         part = slice(first, first + SLICE)
         out[part] = function(*(vector[part] for vector in vectors))
-        look_for_signals()
+        handle_signals()
     return out
 
 
@@ -36,5 +36,5 @@ def zeros(n):
     out = np.empty(n)
     for first in range(0, n, SLICE):
         out[first : first + SLICE] = 0
-        look_for_signals()
+        handle_signals()
     return out

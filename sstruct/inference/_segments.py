@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._checks.arrays import LARGEST, real_array, refuse_sparse
+from sstruct._checks.arrays import LARGEST, check_not_sparse, real_array
 from sstruct._checks.shown import plain
 from sstruct._input.durations import ANY_DURATION, duration_limits
 from sstruct._input.durations import duration_bins as as_bins
@@ -184,7 +184,7 @@ class _DurationScores(ChainScores):
         return _scores(edge, "edge_scores")
 
     def _stored(self, edge_scores, allowed):
-        refuse_sparse(edge_scores, "edge_scores", "an array; use viterbi for sparse transitions")
+        check_not_sparse(edge_scores, "edge_scores", "an array; use viterbi for sparse transitions")
 
 
 def _scores(values, name):

@@ -19,10 +19,10 @@ from libc.string cimport memset
 
 import numpy as np
 
-from sstruct._checks.arrays import LARGEST, contiguous, real_array, refuse_sparse
+from sstruct._checks.arrays import LARGEST, contiguous, real_array, check_not_sparse
 from sstruct._checks.parameters import check_choice
 from sstruct._checks.shown import shortened
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 
 METHODS = ("global", "local")
 # Largest number of pairs of positions. With one byte for each, they need 1 GiB, and their scores 8 GiB.
@@ -171,7 +171,7 @@ cdef double best_path(
             for j in range(1, m + 1):
                 if row.pair[j] > total:
                     total, end_row, end_column = row.pair[j], i, j
-        look_after(5.0 * (m + 1))
+        poll_signals(5.0 * (m + 1))
     if not local:
         end_row, end_column, total = n, m, row.pair[m]
         if row.first[m] > total:
@@ -270,7 +270,7 @@ def check_size(n, m, name):
 
 def _of_gaps(value, name):
     """Return the scores of gaps of both sequences."""
-    refuse_sparse(value, name, "a number or a pair of numbers")
+    check_not_sparse(value, name, "a number or a pair of numbers")
     pair = real_array(value, name)
     if pair.shape not in ((), (2,)) or not (np.abs(pair) <= LARGEST).all():
         raise ValueError(
@@ -346,7 +346,7 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
     >>> align(scores, gap_open=-2.0, gap_extend=-0.5, method="local")
     (array([-1, -1, -1,  1,  2,  3,  4], dtype=int32), 4.0)
     """
-    refuse_sparse(scores, "scores", "an array of shape (n, m)")
+    check_not_sparse(scores, "scores", "an array of shape (n, m)")
     check_choice("method", method, METHODS)
     table = real_array(scores, "scores")
     if table.ndim != 2:

@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows, rows_of, stored_forward
 from sstruct._oracles.chain._viterbi cimport lowest_argmax, pruned_forward, viterbi_forward
 
@@ -96,7 +96,7 @@ cdef class ChainDecoder(Storage):
             for l in range(min((s + 1) * size, L) - 1, first, -1):
                 labels[l] = k
                 k = self.origin[(l - first) * KP + k]
-            look_after(10.0 * size)
+            poll_signals(10.0 * size)
         labels[0] = k
         return value
 

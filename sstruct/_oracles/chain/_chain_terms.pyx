@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import copy_rows
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.chain._viterbi cimport LEAST_PRUNED, transition_bounds
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -174,5 +174,5 @@ cdef int stored_forward(
                 value = score if score > value else value
             best[l * KP + k] = value + theta[l * KP + k]
             origin[l * KP + k] = j
-        look_after(<double> K + stored.indptr[K])
+        poll_signals(<double> K + stored.indptr[K])
     return 0

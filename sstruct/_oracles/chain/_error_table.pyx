@@ -13,7 +13,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memset
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_viterbi_forward(
@@ -81,7 +81,7 @@ cdef class ErrorTable:
                 sstruct_viterbi_forward(
                     pair, 2, K, KP, edge + (l - 1) * edge_step, 0, 0, pair + 2 * KP,
                     self.pair_origin)
-                look_after(<double> K * KP)
+                poll_signals(<double> K * KP)
                 for k in range(K):
                     now[(d + error[k]) * KP + k] = theta[l * KP + k] + pair[3 * KP + k]
                     self.origin[l * width + d * KP + k] = <uint16_t> self.pair_origin[KP + k]

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.compressed import check_compressed
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._checks.arrays import real_array
 from sstruct._checks.parameters import is_integer
 from sstruct._checks.shown import shortened
@@ -125,7 +125,7 @@ cdef double sparse_viterbi_labels(
         sparse_step(now - KP, edge, beam, now, origin + l * KP, scratch)
         for k in range(K):
             now[k] += theta[l * KP + k]
-        look_after(10.0 * K + edge.indptr[K])
+        poll_signals(10.0 * K + edge.indptr[K])
     now = best + (L - 1) * KP
     for k in range(1, K):
         if now[k] > now[last]:

@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._random cimport Random, random_choice
 from sstruct._oracles.chain._viterbi import _potentials
 from sstruct._oracles.core._log_sum cimport log_of_sum
@@ -89,7 +89,7 @@ cdef class ChainSums(Storage):
             for k in range(K):
                 self.transposed[j * KP + k] = self.table[k * KP + j]
         self.table_of, self.table_scale, self.table_shift = edge, self.scale, shift
-        look_after(2.0 * K * KP)
+        poll_signals(2.0 * K * KP)
         return 0
 
     cdef double scaled_forward(self) except? -1 nogil:
@@ -109,7 +109,7 @@ cdef class ChainSums(Storage):
             self.in_logs |= sstruct_sum_forward(
                 self.theta, K, KP, self.table, self.scale, begin, end, self.node, self.share,
                 self.factor)
-            look_after(<double> (end - begin) * K * KP)
+            poll_signals(<double> (end - begin) * K * KP)
             begin = end
         if self.in_logs:
             return 0
@@ -143,7 +143,7 @@ cdef class ChainSums(Storage):
                     for j in range(K):
                         self.node[j] = now[j - KP] + self.edge_score(l, j, k)
                     now[k] += log_of_sum(self.node, K, 1)
-            look_after(10.0 * K * K)
+            poll_signals(10.0 * K * K)
         return log_of_sum(self.share + (self.L - 1) * KP, K, 1)
 
     cdef int backward(self) except -1 nogil:
@@ -163,7 +163,7 @@ cdef class ChainSums(Storage):
             risky = sstruct_sum_backward(
                 self.theta, K, KP, self.transposed, self.scale, begin, end, self.factor,
                 self.node, self.rest)
-            look_after(<double> (end - begin) * K * KP)
+            poll_signals(<double> (end - begin) * K * KP)
             end = begin
         if risky:
             self.in_logs = True
@@ -184,7 +184,7 @@ cdef class ChainSums(Storage):
                     self.node[k] = self.edge_score(l + 1, j, k) + now[KP + k] + (
                         self.scale * self.theta[(l + 1) * KP + k])
                 now[j] = log_of_sum(self.node, K, 1)
-            look_after(10.0 * K * K)
+            poll_signals(10.0 * K * K)
         return 0
 
     cdef int marginals(self, double* out) except -1 nogil:
@@ -200,7 +200,7 @@ cdef class ChainSums(Storage):
             for k in range(KP):
                 out[l * KP + k] = 0 if k >= K else exp(
                     self.log_share(l, k) + self.log_rest(l, k) - total)
-            look_after(10.0 * K)
+            poll_signals(10.0 * K)
         return 0
 
     cdef inline double log_share(self, Py_ssize_t l, Py_ssize_t k) noexcept nogil:
@@ -251,7 +251,7 @@ cdef class ChainSums(Storage):
                 total += weight[k]
             y = random_choice(random, weight, K, total)
             labels[l] = <int32_t> y
-            look_after(20.0 * K)
+            poll_signals(20.0 * K)
         return 0
 
     cdef double span(
@@ -292,7 +292,7 @@ cdef class ChainSums(Storage):
                 later[k] = log_of_sum(spare, K, 1) + self.scale * self.theta[l * self.KP + k] - (
                     self.log_factor(l))
             now, later = later, now
-            look_after(10.0 * K * K)
+            poll_signals(10.0 * K * K)
         if stop == self.L:
             total, value = self.log_total(stop - 1), log_of_sum(now, K, 1)
             return exp(value - total)

@@ -17,7 +17,7 @@ import sys
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.chain._chain_terms cimport (
     ChainTerms, ScoreRows, StoredTransitions, rows_of, stored_forward)
 from sstruct._oracles.chain._viterbi cimport lowest_argmax, viterbi_forward
@@ -54,7 +54,7 @@ cdef class ChainRanking:
             for l in range(self.L - 1, -1, -1):
                 at = self.prefixes[at].before
                 labels[l] = self.prefixes[at].label
-                look_after(30)
+                poll_signals(30)
             labels += self.L
             values += 1
             row = self.prefixes[row].next
@@ -89,7 +89,7 @@ cdef class ChainRanking:
                 prefix.value = self.best[l * self.KP + k]
                 if l > 0:
                     prefix.before = (l - 1) * K + self.origin[l * self.KP + k]
-            look_after(4)
+            poll_signals(4)
         self.open_front(L, L * K)
         k = lowest_argmax(self.front_value, K)
         prefix = &self.prefixes[L * K]
@@ -110,7 +110,7 @@ cdef class ChainRanking:
             node = l * self.K + self.prefixes[before].label
         for l in range(max(l, 1), self.L + 1):   # nodes of position 0 have one prefix
             self.find_next(l, self.path[l])
-            look_after(20 + 4 * self.K)
+            poll_signals(20 + 4 * self.K)
         return self.prefixes[end].next >= 0
 
     cdef int find_next(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:

@@ -19,7 +19,7 @@ import os
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._checks.arrays import copy_rows, real_array
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -36,7 +36,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 cdef enum:
     LEAST_BOUNDED_LENGTH = 8    # for chains of this length or more, bounds save more time than they cost
     PAIRS_AT_ONCE = 8           # pairs that the step over all labels processes in the time of a single pair
-# Work between calls of `look_after` within a chain, about a millisecond.
+# Work between calls of `poll_signals` within a chain, about a millisecond.
 cdef Py_ssize_t STRETCH = 1000000
 # Names of the kernel variants (sstruct_path).
 INSTRUCTIONS = {0: "default", 3: "x86-64-v3", 4: "x86-64-v4"}
@@ -66,7 +66,7 @@ cdef int viterbi_forward(
     while begin < L:
         end = min(begin + step, L)
         sstruct_viterbi_forward(theta, end, K, KP, edge, edge_step, begin, best, origin)
-        look_after(<double> (end - begin) * K * KP)
+        poll_signals(<double> (end - begin) * K * KP)
         begin = end
     return 0
 
@@ -147,7 +147,7 @@ cdef int pruned_forward(
             n_here += reach[k] + out_most[k] >= least
         if n_before * n_here * PAIRS_AT_ONCE > K * K:
             sstruct_viterbi_forward(theta, l + 1, K, KP, edge, 0, l, best, origin)
-            look_after(<double> K * KP)
+            poll_signals(<double> K * KP)
         else:
             for k in range(K):
                 now[k] = -INFINITY
@@ -165,7 +165,7 @@ cdef int pruned_forward(
                         back[k] = before[p]
             for q in range(n_here):
                 now[here[q]] += theta[l * KP + here[q]]
-            look_after(4.0 * K + <double> n_before * n_here)
+            poll_signals(4.0 * K + <double> n_before * n_here)
         if l < L - 1:
             n_before = keep_leading(now, here, n_here, out_most, out_least, before)
     return 0
@@ -181,7 +181,7 @@ cdef double trace_back(
         labels[l] = <int32_t> k
         k = origin[l * KP + k]
         if l % STRETCH == 0:
-            look_after(10.0 * STRETCH)
+            poll_signals(10.0 * STRETCH)
     labels[0] = <int32_t> k
     return value
 
@@ -209,7 +209,7 @@ cdef double viterbi_labels(
             labels[l] = <int32_t> k
             value += theta[l * KP + k]
             if l % STRETCH == 0:
-                look_after(<double> STRETCH * K)
+                poll_signals(<double> STRETCH * K)
         return value
     if edge_step == 0 and K >= LEAST_PRUNED and (bounds != NULL or L >= LEAST_BOUNDED_LENGTH):
         scratch = <double*> malloc(5 * KP * sizeof(double) + 2 * KP * sizeof(int32_t))
@@ -275,7 +275,7 @@ cdef int chain_max_marginals(
         spare = later
         later = now
         now = spare
-        look_after(<double> K * K)
+        poll_signals(<double> K * K)
     return 0
 
 

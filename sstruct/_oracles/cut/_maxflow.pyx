@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from sstruct._kernels._constants cimport CUT_WORK
-from sstruct._kernels._interruption cimport look, look_after
+from sstruct._kernels._interruption cimport check_signals, poll_signals
 from sstruct._oracles.core._edges import checked_edges
 from sstruct._checks.arrays import real_array, whole_number
 
@@ -26,7 +26,7 @@ cdef extern from "sstruct/_oracles/cut/maxflow.h":
         double* terminal
         double* capacity
         double flow
-        int (*look)() except -1 nogil
+        int (*check_signals)() except -1 nogil
 
     int64_t sstruct_flow_set_graph(
         sstruct_flow* g, int64_t n_nodes, int64_t n_edges, const int32_t* edges) noexcept nogil
@@ -50,7 +50,7 @@ cdef class MaxFlow:
         self.workspace = calloc(1, sizeof(sstruct_flow))
         if self.workspace == NULL:
             raise MemoryError("not enough memory for the workspace of a maximum flow")
-        (<sstruct_flow*> self.workspace).look = look
+        (<sstruct_flow*> self.workspace).check_signals = check_signals
 
     def __dealloc__(self):
         if self.workspace != NULL:
@@ -104,7 +104,7 @@ cdef class MaxFlow:
         sstruct_flow_solve(g)
         flow[0] = g.flow
         work[0] += <double> g.work
-        look_after(CUT_WORK * g.n_nodes)
+        poll_signals(CUT_WORK * g.n_nodes)
         return 0
 
     cdef int solve_again(self, double* work) except -1 nogil:
@@ -115,7 +115,7 @@ cdef class MaxFlow:
         cdef sstruct_flow* g = <sstruct_flow*> self.workspace
         sstruct_flow_solve_again(g)
         work[0] += <double> g.work
-        look_after(CUT_WORK * g.n_nodes)
+        poll_signals(CUT_WORK * g.n_nodes)
         return 0
 
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil:

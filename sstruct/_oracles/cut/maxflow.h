@@ -60,8 +60,8 @@ typedef struct {
     double *residual;     /* (n_slots, connectivity) of a grid */
     int64_t time, work;
     double flow;
-    int (*look)(void);    /* called from time to time; a nonzero result stops the search */
-    int64_t next_look;    /* the work at which it is called next */
+    int (*check_signals)(void);   /* called from time to time; a nonzero result stops the search */
+    int64_t next_check;   /* the work at which it is called next */
     int stopped;
     int64_t room[11];     /* allocated size of each array above */
 } sstruct_flow;
@@ -218,13 +218,13 @@ SSTRUCT_FLOW_PART void sstruct_flow_load_graph(sstruct_flow *g)
 }
 
 /* Whether the search must stop; checked about every 100,000 arcs. */
-enum { SSTRUCT_ARCS_PER_LOOK = 100000 };
+enum { SSTRUCT_ARCS_PER_CHECK = 100000 };
 
 SSTRUCT_FLOW_INLINE int sstruct_flow_is_stopped(sstruct_flow *g)
 {
-    if (g->work >= g->next_look) {
-        g->next_look = g->work + SSTRUCT_ARCS_PER_LOOK;
-        g->stopped = g->look();
+    if (g->work >= g->next_check) {
+        g->next_check = g->work + SSTRUCT_ARCS_PER_CHECK;
+        g->stopped = g->check_signals();
     }
     return g->stopped;
 }
@@ -249,12 +249,12 @@ SSTRUCT_FLOW_PART void sstruct_flow_begin(sstruct_flow *g)
 {
     g->flow = 0;
     g->work = 0;
-    g->next_look = SSTRUCT_ARCS_PER_LOOK;
+    g->next_check = SSTRUCT_ARCS_PER_CHECK;
     g->stopped = 0;
 }
 
 /* Find a maximum flow for the capacities in `terminal` and `capacity`; return 0, or nonzero if
- * `look` has stopped the search. */
+ * `check_signals` has stopped the search. */
 SSTRUCT_FLOW_PART int sstruct_flow_solve(sstruct_flow *g)
 {
     sstruct_flow_begin(g);

@@ -11,7 +11,7 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.dependency._spanning_tree cimport DependencyDecoder, tree_score
 
 
@@ -57,7 +57,7 @@ cdef class ProjectiveTreeDecoder(DependencyDecoder):
                     if value > highest:
                         highest, best = value, m
                 self.left[j * N + i], self.left_split[i * N + j] = highest, <int32_t> best
-            look_after(4.0 * width * (N - width))
+            poll_signals(4.0 * width * (N - width))
         return 0
 
     cdef int write(

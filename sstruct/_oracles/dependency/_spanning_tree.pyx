@@ -17,7 +17,7 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 
 import numpy as np
 
@@ -166,7 +166,7 @@ cdef class SpanningTreeDecoder(DependencyDecoder):
                         if best == NULL or is_better(arc, best):
                             best, inner = arc, self.slots[j]
                 self.entry[self.node_of_slot[x]] = best[0]
-                look_after(2 * self.n_active)
+                poll_signals(2 * self.n_active)
                 x = inner
                 if self.state[x] == DONE:
                     break
@@ -174,7 +174,7 @@ cdef class SpanningTreeDecoder(DependencyDecoder):
                     j = length - 1
                     while self.path[j] != x:
                         j -= 1
-                    look_after(3.0 * self.n_active * (length - j))
+                    poll_signals(3.0 * self.n_active * (length - j))
                     self.contract(n, &self.path[j], length - j, n_nodes)
                     n_nodes += 1
                     length = j

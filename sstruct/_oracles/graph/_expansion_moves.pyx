@@ -22,7 +22,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.core._graph_costs cimport edge_cost, edge_table, labeling_cost
 from sstruct._oracles.cut._workspace cimport set_flow
 from sstruct._kernels._splitmix cimport next_random
@@ -121,7 +121,7 @@ cdef class AlphaExpansion:
                     continue
                 repulsive = self.find_move(labels, alpha, &answer.work)
                 self.tried[alpha] = n_moves
-                look_after(<double> V + self.costs.n_edges)
+                poll_signals(<double> V + self.costs.n_edges)
                 if self.make_move(labels, alpha):
                     n_moves += 1
                     changed = True

@@ -11,7 +11,7 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.core._graph_costs cimport edge_table, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 
@@ -132,7 +132,7 @@ cdef class Forest:
                 parent = self.least + (costs.edges[2 * e] + costs.edges[2 * e + 1] - v) * K
                 for k in range(K):
                     parent[k] += self.row[k]
-                look_after(20 + work)
+                poll_signals(20 + work)
         for i in range(V):
             v = self.order[i]
             e = self.parent_edge[v]
@@ -167,11 +167,11 @@ cdef class Forest:
                 parent = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
                 self.message(
                     costs, e, costs.edges[2 * e] == v, out + v * K, self.sent + v * K, self.choice)
-                look_after(20 + work)
+                poll_signals(20 + work)
                 for k in range(K):
                     out[parent * K + k] += self.sent[v * K + k]
         for i in range(V):
-            look_after(20 + work)
+            poll_signals(20 + work)
             v = self.order[i]
             e = self.parent_edge[v]
             belief = out + v * K

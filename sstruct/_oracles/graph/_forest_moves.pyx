@@ -11,7 +11,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.core._graph_costs cimport labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 from sstruct._kernels._splitmix cimport next_random
@@ -102,7 +102,7 @@ cdef class ForestMoves:
             before = labeling_cost(&self.free.costs, self.free.labels)
             self.forest.minimize(&self.free.costs, self.new, &best)
             answer.work += best.work + costs.n_nodes + costs.n_edges * costs.n_labels
-            look_after(20.0 * (costs.n_nodes + costs.n_edges * costs.n_labels))
+            poll_signals(20.0 * (costs.n_nodes + costs.n_edges * costs.n_labels))
             idle += 1
             if best.cost < before - ROUNDING * (fabs(before) + fabs(best.cost)):
                 idle = 0

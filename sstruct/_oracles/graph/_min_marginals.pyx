@@ -19,7 +19,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 
@@ -154,7 +154,7 @@ cdef class CutMarginals:
                 self.queue[n] = y
                 n += 1
                 supply += self.supply[y]
-        look_after(NODE_WORK * n)
+        poll_signals(NODE_WORK * n)
         return n if supply > 0 else 0
 
     cdef double send_through_tree(self, Py_ssize_t n) noexcept nogil:
@@ -253,5 +253,5 @@ cdef int flip_marginals(
         for k in range(K):
             out[u * K + k] += edge_cost(costs, e, k, b) - now
             out[w * K + k] += edge_cost(costs, e, a, k) - now
-        look_after(2.0 * K * costs.n_features)
+        poll_signals(2.0 * K * costs.n_features)
     return 0

@@ -11,7 +11,7 @@
 
 from libc.stdint cimport int32_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.cut._workspace cimport set_flow
 
@@ -66,7 +66,7 @@ cdef class PartialOptimality:
                 self.flow.terminal[v] = costs.node_costs[v * costs.stride + k] - other
                 lacking = lacking or self.flow.terminal[v] < 0
             work[0] += <double> V
-            look_after(<double> V)
+            poll_signals(<double> V)
             if not lacking:
                 continue
             self.flow.solve(&flow, work)

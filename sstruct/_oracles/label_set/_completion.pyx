@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.label_set._codes cimport relaxed_code_size
 from sstruct._oracles.label_set._roof_duality cimport load_problem
 
@@ -77,7 +77,7 @@ cdef class LabelCompletion:
             size = n - begin
             if size <= MOST_ENUMERATED:
                 work[0] += self.enumerate_labels(relaxed, labels, self.queue + begin, size)
-                look_after(<double> ((<Py_ssize_t> 1 << size) * size))
+                poll_signals(<double> ((<Py_ssize_t> 1 << size) * size))
                 continue
             exact[0] = False
             best = -INFINITY
@@ -198,7 +198,7 @@ cdef class LabelCompletion:
                 v = self.order[best]
                 self.order[best], self.order[step] = self.order[step], <int32_t> v
                 self.flip(relaxed, labels, v)
-                look_after(2.0 * (n - step))
+                poll_signals(2.0 * (n - step))
                 change += delta
                 if change > most + self.tolerance[v]:
                     most, n_kept = change, step + 1

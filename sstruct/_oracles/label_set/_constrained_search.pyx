@@ -23,7 +23,7 @@ from libc.stdlib cimport qsort
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.label_set._set_constraints cimport SetConstraints
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder
 
@@ -388,7 +388,7 @@ cdef class ConstrainedSearch(LabelDecoder):
                     if (nodes + self.n_sweeps) * entries > MOST_ENTRIES:
                         break
                     nodes += 1
-                    look_after(10 * entries)
+                    poll_signals(10 * entries)
                     j = self.branching_variable(row, violated, &first)
                     self.branch[depth, 0], self.branch[depth, 1] = <int32_t> j, 1 - first
                     self.branch[depth, 2] = <int32_t> self.n_trail
@@ -412,7 +412,7 @@ cdef class ConstrainedSearch(LabelDecoder):
             for j in range(depth):
                 answer.bound = max(answer.bound, self.branch_bound[j])
         answer.work = 10 * (nodes + self.n_sweeps) * entries
-        return look_after(answer.work)
+        return poll_signals(answer.work)
 
     cdef void begin_search(self, double known) noexcept nogil:
         """Free all variables and set all multipliers to 0."""

@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._oracles.tree._max_sum import parents_first
@@ -243,7 +243,7 @@ cdef class LabelForest(LabelDecoder):
                         if value > merged[d + j]:
                             merged[d + j] = value
                             share[d + j] = <int32_t> (2 * j + (message[j] != child_off[j]))
-                look_after(<double> self.filled[p] * n_child)
+                poll_signals(<double> self.filled[p] * n_child)
                 for d in range(last + 1):
                     of_parent[d] = merged[d]
             self.filled[p] = <int32_t> last

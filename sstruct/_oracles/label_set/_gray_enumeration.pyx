@@ -18,7 +18,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.core._interval cimport Interval
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.label_set._set_constraints cimport SetConstraints
@@ -231,7 +231,7 @@ cdef class GrayEnumeration(LabelDecoder):
             self.improve(high, &best, code, &found)
             count += 1
         answer.work, answer.exact = self.work, True
-        return look_after(self.work)
+        return poll_signals(self.work)
 
     cdef int maximize_product(
             self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
@@ -254,7 +254,7 @@ cdef class GrayEnumeration(LabelDecoder):
             self.improve(high, &best, code, &found)
             count += 1
         answer.work, answer.exact = self.product_work, True
-        return look_after(self.product_work)
+        return poll_signals(self.product_work)
 
     cdef int maximize_between(
             self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
@@ -281,7 +281,7 @@ cdef class GrayEnumeration(LabelDecoder):
             self.improve(high, &best, code, &answer.found)
             count += 1
         answer.work, answer.exact = 4 * self.work, True
-        return look_after(answer.work)
+        return poll_signals(answer.work)
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:

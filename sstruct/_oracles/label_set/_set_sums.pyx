@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._random cimport Random, random_choice
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -71,7 +71,7 @@ cdef class SetSums(Storage):
             half = (<Py_ssize_t> 1) << k
             for S in range(half):
                 self.level[half + S] = self.level[2 * half + S] + self.level[3 * half + S]
-        look_after(8.0 * n_sets)
+        poll_signals(8.0 * n_sets)
         return scale * highest + log(self.level[1])
 
     cdef int forbid(self, Py_ssize_t n_sets, const unsigned char* allowed) except -1 nogil:

@@ -16,13 +16,13 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look
+from sstruct._kernels._interruption cimport check_signals
 
 cdef extern from "sstruct/_kernels/clock.h":
     double sstruct_seconds() noexcept nogil
 
 cdef extern from "sstruct/_kernels/interruption.h":
-    bint sstruct_is_look_due(double work) noexcept nogil
+    bint sstruct_is_check_due(double work) noexcept nogil
 
 # Sweeps are repeated while each closes this fraction of the gap. Before the first branching, they are
 # repeated while each closes the second fraction.
@@ -53,12 +53,12 @@ cdef class Limits:
         self.work_left -= work
         if self.work_left < 0:
             self.is_over = True
-        if sstruct_is_look_due(work):
+        if sstruct_is_check_due(work):
             # A signal handler may raise here. The exception is stored, so that the search ends with a valid
             # bound before the caller raises it.
             with gil:
                 try:
-                    look()
+                    check_signals()
                 except BaseException as error:
                     self.error = error
                     self.is_over = True

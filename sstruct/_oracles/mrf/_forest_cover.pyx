@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.core.incidence import by_node, edges_by_node
 
 
@@ -136,7 +136,7 @@ cdef class ForestPartition:
                     joined[f, a] = <int32_t> b
                     self.forest_of[e] = <int32_t> f
                     break
-            look_after(20.0 * self.n_forests)
+            poll_signals(20.0 * self.n_forests)
         for e in range(self.n_edges):
             if self.forest_of[e] < 0 and not self.enter(e):
                 self.resize(self.n_forests + 1)
@@ -171,7 +171,7 @@ cdef class ForestPartition:
         cdef int32_t swap
         for f in range(self.n_forests):
             self.hang(f, self.edges[new, 0])
-            look_after(2.0 * self.n_nodes + 5.0 * self.n_edges)
+            poll_signals(2.0 * self.n_nodes + 5.0 * self.n_edges)
         for e in range(self.n_edges):
             self.reason[e] = -1
         self.waiting[0] = <int32_t> new

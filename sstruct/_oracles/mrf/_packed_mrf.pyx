@@ -20,7 +20,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.tree._distance_transform cimport Parabola, transform_line
 from sstruct._oracles.core.incidence import by_node, edges_by_node
 
@@ -122,7 +122,7 @@ cdef class PackedMRF:
             else:
                 sstruct_min_plus_columns(source, n, table, weight, m, out)
             # The caller accounts for the work of small tables.
-            return look_after(<double> n * m) if n * m >= LARGE_TABLE else 0
+            return poll_signals(<double> n * m) if n * m >= LARGE_TABLE else 0
         slope = weight * costs.table_parameters[2 * t]
         most = weight * costs.table_parameters[2 * t + 1]
         for k in range(n):
@@ -218,7 +218,7 @@ cdef class PackedMRF:
                     left -= 1
                     most_visits -= 1
                     self.conditional(v, -1, &labels[0], out)
-                    look_after(self.visit_work(v))
+                    poll_signals(self.visit_work(v))
                     best = labels[v]
                     for k in range(costs.n_labels[v]):
                         if out[k] < out[best]:
@@ -300,7 +300,7 @@ cdef class JointMoves:
             while left > 0 and most_rounds > 0:
                 left = costs.n_edges if self.exchange(at, &labels[0]) else left - 1
                 u, v = costs.edges[2 * at], costs.edges[2 * at + 1]
-                look_after(
+                poll_signals(
                     self.model.visit_work(u) + self.model.visit_work(v)
                     + <double> costs.n_labels[u] * costs.n_labels[v])
                 most_rounds -= 1

@@ -13,7 +13,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport llabs
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.mrf._packed_mrf cimport MRFCosts, PackedMRF
 from sstruct._kernels._splitmix cimport next_random
 from sstruct._oracles.core.incidence import by_node
@@ -112,7 +112,7 @@ cdef class RayWalk:
                     llabs(self.missing[self.ray[j]] - change[0]) - llabs(self.missing[self.ray[j]]))
             if best < 0 or price < least:
                 best, least = v, price
-        look_after(50.0 * (self.start[r + 1] - self.start[r]))
+        poll_signals(50.0 * (self.start[r + 1] - self.start[r]))
         if best < 0 or least >= 0:
             self.weight[r] += growth
         return best
@@ -167,7 +167,7 @@ cdef class RayWalk:
                 change = 1 - 2 * <Py_ssize_t> (next_random(&self.state) & 1)
                 if not 0 <= labels[v] + change < self.packed.costs.most_labels:
                     continue
-                look_after(50)
+                poll_signals(50)
                 total = self.difference(v, change, &labels[0])
                 if total > 0:
                     continue

@@ -13,7 +13,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 
 cdef extern from "sstruct/_oracles/mrf/min_plus_convolution.h":
     void sstruct_min_plus_convolution(
@@ -71,7 +71,7 @@ cdef class SumConstraint:
             self.phi[2 * node], self.highest(middle - begin) - left + 1,
             self.phi[2 * node + 1], self.highest(end - middle) - right + 1,
             low - left - right, high - left - right, out)
-        return look_after(
+        return poll_signals(
             0.2 * (self.highest(middle - begin) - left) * (self.highest(end - middle) - right))
 
     cdef int divide(

@@ -19,7 +19,7 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.segment._segment_costs cimport segment_cost
 
 import numpy as np
@@ -116,7 +116,7 @@ cdef class ChangeDecoder(Storage):
                     if self.score[k] <= highest and self.last[s] == NO_END:
                         self.last[s] = t + delay - 1
             work[0] += n * self.n_costs + 1
-            look_after(5 * n * (self.n_costs + 1))
+            poll_signals(5 * n * (self.n_costs + 1))
         if self.best[L] == -INFINITY:
             return -INFINITY
         for t in range(L):

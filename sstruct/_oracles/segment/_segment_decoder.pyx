@@ -24,7 +24,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.chain._chain_terms cimport ChainTerms, ScoreRows, rows_of
 from sstruct._oracles.segment._segment_terms cimport FORBIDDEN, REQUIRED, segment_term
 
@@ -288,9 +288,9 @@ cdef class SegmentDecoder(Storage):
                     highest = self.extend(scores, l + 1, k)
                 else:
                     highest = self.extend_all(scores, l + 1, k)
-                    look_after(5.0 * min(<int64_t> l + 1, self.most[k]))
+                    poll_signals(5.0 * min(<int64_t> l + 1, self.most[k]))
                 self.best[k] = highest + self.total[k] if highest > -INFINITY else -INFINITY
-            look_after(5.0 * K * (K + 5) + 2.0 * self.single_at[K] + 5.0 * self.window_at[K])
+            poll_signals(5.0 * K * (K + 5) + 2.0 * self.single_at[K] + 5.0 * self.window_at[K])
         for k in range(1, K):
             if self.best[k] > self.best[best]:
                 best = k
@@ -359,5 +359,5 @@ cdef int check_magnitudes(const SegmentScores* scores, Py_ssize_t K) except -1 n
                         f"node_scores, with start and end, contain {score:g} at position {l}, "
                         f"expected magnitudes of at most {LARGEST_SCORE:g} so that sums are finite; use "
                         "-inf to forbid a label")
-        look_after(2.0 * K)
+        poll_signals(2.0 * K)
     return 0

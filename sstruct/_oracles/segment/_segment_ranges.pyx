@@ -9,7 +9,7 @@
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 
 from sstruct._oracles.segment.duration_ranges import duration_ranges
 
@@ -69,5 +69,5 @@ cdef class SegmentRanges(Storage):
                 self.total[at + 1] = self.total[at] + self.stay[k]
                 if not self.is_forbidden(l, k):
                     self.total[at + 1] += scale * (theta[l * KP + k] - highest)
-            look_after(5.0 * K)
+            poll_signals(5.0 * K)
         return 0

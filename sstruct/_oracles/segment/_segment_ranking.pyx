@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 
 
 cdef class SegmentRanking(SegmentRanges):
@@ -60,7 +60,7 @@ cdef class SegmentRanking(SegmentRanges):
             code += self.L
             values += 1
             way = self.ways[way].next
-            look_after(5.0 * self.L)
+            poll_signals(5.0 * self.L)
         return 0
 
     cdef double score(self, const int32_t* code) noexcept nogil:
@@ -139,7 +139,7 @@ cdef class SegmentRanking(SegmentRanges):
             if self.front_value[j] > highest:
                 highest, best = self.front_value[j], self.front_way[j]
         self.ways[node].value, self.ways[node].before = highest, best
-        look_after(10.0 + 5.0 * (self.front_stop - stop))
+        poll_signals(10.0 + 5.0 * (self.front_stop - stop))
         self.front_stop = stop
         return 0
 
@@ -159,7 +159,7 @@ cdef class SegmentRanking(SegmentRanges):
         while depth > 0:
             depth -= 1
             self.find_next(self.path[depth])
-            look_after(20)
+            poll_signals(20)
         return self.ways[end].next >= 0
 
     cdef int find_next(self, Py_ssize_t node) except -1 nogil:
@@ -179,7 +179,7 @@ cdef class SegmentRanking(SegmentRanges):
         for j in range(size):
             if self.front_value[at + j] > self.front_value[at + best]:
                 best = j
-        look_after(2.0 * size)
+        poll_signals(2.0 * size)
         if not self.front_value[at + best] > -INFINITY:
             return 0
         if self.n_ways >= self.way_room:

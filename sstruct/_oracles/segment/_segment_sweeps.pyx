@@ -19,7 +19,7 @@
 from libc.math cimport INFINITY, exp, log1p
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._random cimport Random, random_choice, random_next
 from sstruct._oracles.core._log_sum cimport log_of_sum
 
@@ -127,7 +127,7 @@ cdef class SegmentSweeps(SegmentRanges):
                         else self.joined_starts(r, starting, k, i + 1, reverse))
                     value = join(value, score + self.duration_score(k, r), self.maxima)
                 ending[(i + 1) * K + k] = value + self.total_before(i + 1, k, reverse)
-            look_after(5.0 * K * K + 40.0 * self.range_at[K])
+            poll_signals(5.0 * K * K + 40.0 * self.range_at[K])
         return 0
 
     cdef double joined_starts(
@@ -140,7 +140,7 @@ cdef class SegmentSweeps(SegmentRanges):
             term = (
                 self.term(self.L - end, self.L - s, k) if reverse else self.term(s, end, k))
             value = join(value, self.gain(starting, s, k, reverse) + term, self.maxima)
-        look_after(40.0 * min(self.most[r], <int64_t> end))
+        poll_signals(40.0 * min(self.most[r], <int64_t> end))
         return value
 
     cdef inline double total_before(
@@ -223,7 +223,7 @@ cdef class SegmentSweeps(SegmentRanges):
             else:
                 # The sum of each row is that of all segmentations.
                 normalize(row, K)
-            look_after(20.0 * K)
+            poll_signals(20.0 * K)
         return 0
 
     cdef int cover(self, Py_ssize_t k, Py_ssize_t p, Py_ssize_t q, double* out) except -1 nogil:
@@ -257,7 +257,7 @@ cdef class SegmentSweeps(SegmentRanges):
                 out[i * K] = join(out[i * K], whole[i], self.maxima)
             if width > 0:
                 self.straddle(a, ends, n, width, out, whole)
-            look_after(300.0 * n)
+            poll_signals(300.0 * n)
         return 0
 
     cdef int cover_all(
@@ -277,7 +277,7 @@ cdef class SegmentSweeps(SegmentRanges):
                         value, before + self.duration_score(k, r) + self.term(s, s + d, k)
                         + self.after[at + self.L - s - d] + self.total[at + s + d], self.maxima)
                 out[(s + d - 1) * K + k] = join(out[(s + d - 1) * K + k], value, self.maxima)
-            look_after(40.0 * min(<int64_t> q - s, self.most[last]))
+            poll_signals(40.0 * min(<int64_t> q - s, self.most[last]))
         return 0
 
     cdef void windowed(
@@ -352,7 +352,7 @@ cdef class SegmentSweeps(SegmentRanges):
             for l in range(start, end):
                 labels[l] = <int32_t> k
             end = start
-            look_after(20.0 * K)
+            poll_signals(20.0 * K)
         return 0
 
     cdef Py_ssize_t sample_start(
@@ -377,7 +377,7 @@ cdef class SegmentSweeps(SegmentRanges):
                     left -= weight
                     if left < 0:
                         break
-            look_after(20)
+            poll_signals(20)
         return chosen
 
     cdef double log_segment(

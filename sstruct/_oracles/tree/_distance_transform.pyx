@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._checks.shown import shortened
 from sstruct._checks.arrays import real_array
 
@@ -46,7 +46,7 @@ cdef int transform_line(
         # site[0 ... k] are the parabolas of the envelope; that of site[j] starts at begin[j].
         for q in range(n):
             if q & (STRETCH - 1) == STRETCH - 1:
-                look_after(10.0 * STRETCH)
+                poll_signals(10.0 * STRETCH)
             if costs[q] == INFINITY:
                 continue
             border = -INFINITY
@@ -68,7 +68,7 @@ cdef int transform_line(
     q = 0
     for p in range(n):
         if p & (STRETCH - 1) == STRETCH - 1:
-            look_after(10.0 * STRETCH)
+            poll_signals(10.0 * STRETCH)
         while q < k and begin[q + 1] < p:
             q += 1
         place[p] = site[q]
@@ -96,7 +96,7 @@ cdef int transform_grid(
         transform_line(
             costs + y * width, width, right, within + y * width, column_of + y * width,
             site, begin)
-        look_after(10.0 * width)
+        poll_signals(10.0 * width)
     for x in range(width):
         for y in range(height):
             column[y] = within[y * width + x]
@@ -106,7 +106,7 @@ cdef int transform_grid(
             place[y * width + x] = (
                 -1 if row[y] < 0
                 else <int32_t> (row[y] * width + column_of[row[y] * width + x]))
-            look_after(30 if x > 0 else 4000)   # the first column touches new memory
+            poll_signals(30 if x > 0 else 4000)   # the first column touches new memory
     return 0
 
 

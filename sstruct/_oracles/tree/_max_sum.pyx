@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._checks.arrays import (
     array_of, concatenated, concatenated_rows, is_sized, real_array, without_view)
 from sstruct._checks.shown import shortened
@@ -82,7 +82,7 @@ cdef double tree_max_sum_labels(
             origin[origin_at[v] + j] = <int32_t> best_sum(
                 belief + start[v], table + j * n, n, &value)
             belief[start[p] + j] += value
-            look_after(<double> n)
+            poll_signals(<double> n)
     return tree_labels(n_nodes, order, parents, start, belief, origin, origin_at, labels)
 
 
@@ -94,13 +94,13 @@ def depth_by_depth(parents):
     children, order = [], []
     for _ in range(len(parents)):
         children.append([])
-        look_after(100)
+        poll_signals(100)
     for v, p in enumerate(parents.tolist()):
         (children[p] if p >= 0 else order).append(v)
-        look_after(100)
+        poll_signals(100)
     for v in order:
         order += children[v]
-        look_after(100)
+        poll_signals(100)
     return order
 
 

@@ -15,7 +15,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.tree._max_sum cimport best_sum
 
 
@@ -35,7 +35,7 @@ cdef int join(
                 if value > merged[(d + e) * S + s]:
                     merged[(d + e) * S + s] = value
                     share[(d + e) * S + s] = <uint16_t> e
-        look_after(<double> (n_b + 1) * S)
+        poll_signals(<double> (n_b + 1) * S)
     return 0
 
 
@@ -118,7 +118,7 @@ cdef class TreeErrorTable:
                     self.origin[rows * origin_at[v] + e * n + j] = <int32_t> best_sum(
                         own + e * S, tables + table_at[v] + j * S, S, &value)
                     message[e * n + j] = value
-                look_after(<double> n * S)
+                poll_signals(<double> n * S)
             own = self.belief + rows * start[p]
             join(
                 own, self.size[p], message, self.size[v], n, self.merged,

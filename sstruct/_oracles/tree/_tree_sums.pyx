@@ -11,7 +11,7 @@
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._random cimport Random, random_choice
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -71,7 +71,7 @@ cdef class TreeSums(Storage):
                 continue
             above, n = self.belief + start[p], start[p + 1] - start[p]
             highest = self.message(v, above, n, message)
-            look_after(20 + 4.0 * n * (start[v + 1] - start[v]))
+            poll_signals(20 + 4.0 * n * (start[v + 1] - start[v]))
             if highest == -INFINITY:
                 return highest
             value += highest
@@ -165,7 +165,7 @@ cdef class TreeSums(Storage):
                 sum_of_all += mine[s]
             for s in range(n):
                 mine[s] /= sum_of_all
-            look_after(20 + 5.0 * n * (self.start[p + 1] - self.start[p]))
+            poll_signals(20 + 5.0 * n * (self.start[p + 1] - self.start[p]))
         return 0
 
     cdef int sample(self, Random* random, int32_t* labels) except -1 nogil:
@@ -180,7 +180,7 @@ cdef class TreeSums(Storage):
             self.weigh(v, self.edge_row(v, labels[p]) if p >= 0 else NULL, &total)
             labels[v] = <int32_t> random_choice(
                 random, self.share, self.start[v + 1] - self.start[v], total)
-            look_after(20 + 4.0 * (self.start[v + 1] - self.start[v]))
+            poll_signals(20 + 4.0 * (self.start[v + 1] - self.start[v]))
         return 0
 
 

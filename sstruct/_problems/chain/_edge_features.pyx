@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from sstruct._kernels._constants cimport VECTOR_WORK
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._problems.chain._chain_problem cimport MAX_PAIRS, ChainProblem
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport (
@@ -111,7 +111,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
             table = &self.tables[l * TP]
             for k in range(size):
                 table[k] += self.edge[k]
-            look_after(VECTOR_WORK * size)
+            poll_signals(VECTOR_WORK * size)
         self.edge = &self.tables[0]
         return 0
 

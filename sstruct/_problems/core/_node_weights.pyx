@@ -13,7 +13,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._kernels._constants cimport VECTOR_WORK
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._problems.core._rows cimport (
     FeatureRows, add_scores, potentials_of_rows, sstruct_padded, sstruct_rows)
 
@@ -129,7 +129,7 @@ cdef class NodeWeights:
             sstruct_add_block(
                 rows, first + begin, n, copy, self.step, self.n_labels, theta + begin * self.KP,
                 self.KP)
-            look_after(VECTOR_WORK * n * self.n_labels * rows.n_features)
+            poll_signals(VECTOR_WORK * n * self.n_labels * rows.n_features)
             begin += n
         if rows.scores != NULL:
             add_scores(rows, first, count, w, self.n_labels, self.KP, theta)

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._kernels._constants cimport VECTOR_WORK
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -57,7 +57,7 @@ cdef inline int potentials_of_rows(
         row_potentials(
             rows, first + begin, end - begin, w, KP, bias, cost,
             truth + begin if cost != NULL else NULL, scale, theta + begin * KP)
-        look_after(work * (end - begin) / count)
+        poll_signals(work * (end - begin) / count)
         begin = end
     return 0
 

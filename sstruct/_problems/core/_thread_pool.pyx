@@ -15,7 +15,7 @@ from _thread import start_new_thread
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from sstruct._kernels._interruption cimport look, obey, sstruct_seconds
+from sstruct._kernels._interruption cimport check_signals, set_stop_flag, sstruct_seconds
 from sstruct._problems.core._block_problem cimport BlockProblem
 
 cdef extern from "sstruct/_kernels/threads.h":
@@ -26,9 +26,9 @@ cdef extern from "sstruct/_kernels/threads.h":
     void sstruct_wait(int64_t turn) noexcept nogil
     void sstruct_rest(int64_t turn) noexcept nogil
 
-# `wait` measures its duration from SHORT_WAIT turns on. It yields the processor after 1 / HASTE of the turns
-# of a wait for tickets, since the task that it waits for may have no processor.
-cdef int64_t SHORT_WAIT = 32, HASTE = 8
+# `wait` measures its duration from SHORT_WAIT turns on. It yields the processor after 1 / YIELD_FACTOR of
+# the turns of a wait for tickets, since the task that it waits for may have no processor.
+cdef int64_t SHORT_WAIT = 32, YIELD_FACTOR = 8
 
 
 cdef struct BlockRun:
@@ -103,7 +103,7 @@ cdef class ThreadPool:
         cdef BlockProblem problem = self.forks[thread - 1]
         try:
             with nogil:
-                obey(&self.closed)
+                set_stop_flag(&self.closed)
                 self.process_tickets(problem, thread)
         except BaseException as error:
             self.errors.append(error)
@@ -155,7 +155,7 @@ cdef class ThreadPool:
                 with gil:
                     raise self.errors[0]
             if count > 1 and (ticket >= 0 or turn % 4096 == 0):
-                look()
+                check_signals()
         return 0
 
     cdef double wait(self, sstruct_counter* counter, int64_t least) except -1 nogil:
@@ -166,12 +166,12 @@ cdef class ThreadPool:
         cdef int64_t turn = 0
         cdef double begin = 0
         while sstruct_load(counter) < least:
-            sstruct_wait(HASTE * turn)
+            sstruct_wait(YIELD_FACTOR * turn)
             turn += 1
             if turn == SHORT_WAIT:
                 begin = sstruct_seconds()
             elif turn % 4096 == 0:
-                look()
+                check_signals()
                 if sstruct_load(&self.failed):
                     with gil:
                         raise self.errors[0]

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from sstruct._kernels._constants cimport VECTOR_WORK
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._rows cimport (
@@ -378,7 +378,7 @@ cdef class DependencyProblem(BlockProblem):
         for a in range(count):
             sstruct_some_potentials(
                 &self.rows, first + a, w, 1, &ONE_LABEL, 1, &self.arc_score[a])
-        look_after(work[0] + count)
+        poll_signals(work[0] + count)
         if self.n_labels > 0:
             potentials_of_rows(
                 &self.label_rows, first, count, w + self.label_at, self.KP, NULL, NULL, NULL, 0,

@@ -20,7 +20,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.mrf._packed_mrf cimport MRFCosts, PackedMRF
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.map._terms cimport MapTerms
@@ -249,7 +249,7 @@ cdef class MapProblem(BlockProblem):
             belief = &self.belief[self.label_at[first + self.parent[first + p]]]
             for k in range(costs.n_labels[self.node[first + self.parent[first + p]]]):
                 belief[k] += message[k]
-            look_after(100)
+            poll_signals(100)
         for p in range(size):
             belief = &self.belief[self.label_at[first + p]]
             n = costs.n_labels[self.node[first + p]]

@@ -10,7 +10,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.mrf._packed_mrf cimport FORBIDDEN, MRFCosts
 from sstruct._problems.map._map_problem cimport MapProblem
 
@@ -76,7 +76,7 @@ cdef class SequentialRounding:
             belief = &problem.belief[problem.label_at[first + p]]
             for k in range(costs.n_labels[v]):
                 belief[k] += out[k]
-            look_after(200)
+            poll_signals(200)
         return 0
 
     cdef int send_all(self, MapProblem problem, const double* multipliers) except -1 nogil:
@@ -99,7 +99,7 @@ cdef class SequentialRounding:
         with nogil:
             self.send_all(problem, &multipliers[0])
             for v in range(costs.n_nodes):
-                look_after(problem.packed.visit_work(v))
+                poll_signals(problem.packed.visit_work(v))
                 for i in range(problem.packed.arc_first[v], problem.packed.arc_first[v + 1]):
                     message = self.message(problem.packed.arc[i], v)
                     for k in range(costs.n_labels[v]):
@@ -135,7 +135,7 @@ cdef class SequentialRounding:
                     message = self.message(e, v)
                     for k in range(costs.n_labels[v]):
                         conditional[k] += min(message[k], FORBIDDEN)
-                look_after(problem.packed.visit_work(v))
+                poll_signals(problem.packed.visit_work(v))
                 best = 0
                 for k in range(1, costs.n_labels[v]):
                     if conditional[k] < conditional[best]:

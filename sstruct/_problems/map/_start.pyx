@@ -14,7 +14,7 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._problems.map._map_problem cimport MapProblem
 
 import numpy as np
@@ -84,7 +84,7 @@ def multipliers_of_messages(
                 for k in range(n):
                     to_late[k] = message[k]
                 make_finite(to_late, n)
-                look_after(100.0 + 10 * n)
+                poll_signals(100.0 + 10 * n)
                 s = slot_of[late]
                 for k in range(n if s >= 0 else 0):
                     multipliers[problem.weight_at[s] + k * problem.stride[s]] -= to_late[k]

@@ -7,7 +7,7 @@
 from libc.math cimport INFINITY, exp, fabs
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._random cimport Random
 from sstruct._oracles.segment._segment_ranking cimport SegmentRanking
 from sstruct._oracles.segment._segment_sweeps cimport SegmentSweeps
@@ -160,7 +160,7 @@ cdef class SegmentSums(WrappedProblem):
                                 if nodes[(e - 1) * K + k] < near or (
                                         e > s + 1 and self.sweeps.must_start(e - 1, k)):
                                     break
-                                look_after(10)
+                                poll_signals(10)
                                 if not best - self.sweeps.log_allowed(s, e, k) <= threshold:
                                     continue
                                 if n == row.shape[0]:

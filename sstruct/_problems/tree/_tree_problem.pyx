@@ -25,7 +25,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from sstruct._kernels._constants cimport PAIR_WORK, TRANSFORM_WORK
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.tree._distance_transform cimport Parabola, transform_grid
 from sstruct._oracles.tree._max_sum cimport best_sum, tree_labels
 from sstruct._kernels._random cimport Random
@@ -449,7 +449,7 @@ cdef class TreeProblem(BlockProblem):
             for s in range(T * M if known >= 0 else 0):
                 if s != known:
                     self.theta[self.begin[p] + s] = -INFINITY
-            look_after(<double> T * M * (4 + self.n_features / 8.0))
+            poll_signals(<double> T * M * (4 + self.n_features / 8.0))
         for s in range(self.n_weights - self.edge_at):
             total += fabs(self.edge_weights[s])
         check_scores(i, total)
@@ -521,7 +521,7 @@ cdef class TreeProblem(BlockProblem):
         for j in range(self.begin[p + 1] - self.begin[p]):
             self.edge_row(i, c, p, j, row)
             origin[j] = <int32_t> best_sum(&self.belief[self.begin[c]], row, S, &out[j])
-            look_after(PAIR_WORK * S)
+            poll_signals(PAIR_WORK * S)
         return 0
 
     cdef void edge_row(
@@ -564,7 +564,7 @@ cdef class TreeProblem(BlockProblem):
             n = self.begin[c + 1] - self.begin[c]
             for j in range(self.begin[p + 1] - self.begin[p] if p >= 0 else 0):
                 self.edge_row(i, c, p, j, &self.tables[self.table_at[c] + j * n])
-                look_after(PAIR_WORK * n)
+                poll_signals(PAIR_WORK * n)
         work[0] = PAIR_WORK * size
         return 0
 
@@ -695,7 +695,7 @@ cdef class TreeProblem(BlockProblem):
                         value = max(value, rest[j] + self.edge_score(
                             i, c, p, j, s, &self.edge_weights[0]))
                     belief[s] += value
-                    look_after(10.0 * n)
+                    poll_signals(10.0 * n)
                 continue
             M = n // T
             for t in range(T):

@@ -22,7 +22,7 @@ from libc.string cimport memcpy, memset
 
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._sharing cimport begin_sharing
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._memory cimport grow
 from sstruct._kernels._random cimport random_seed, random_shuffle
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, release, release_move, reserve
@@ -426,8 +426,8 @@ cdef class DualState:
                         self.scratch.codes[count] = labeling(working_set, 0)
                         self.problem.scatter(
                             i, self.scratch.codes, self.scratch.change, count + 1, &rebuilt[0])
-                    look_after((count + 1) * (100 + self.problem.oracle_work))
-                look_after(rebuilt.shape[0])
+                    poll_signals((count + 1) * (100 + self.problem.oracle_work))
+                poll_signals(rebuilt.shape[0])
         finally:
             self.problem.track(NULL)
         return linear

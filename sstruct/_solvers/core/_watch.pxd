@@ -1,5 +1,5 @@
 # Checks of passes between two visits: for signals, every 50 ms, and for a deadline. Header only.
-from sstruct._kernels._interruption cimport look as look_for_signals, sstruct_seconds
+from sstruct._kernels._interruption cimport check_signals, sstruct_seconds
 
 # A visit may take microseconds: the clock is read only after this many visits or units of work.
 cdef enum:
@@ -29,5 +29,5 @@ cdef inline int poll(Watch* watch, double work) except -1 nogil:
     if watch.visits % VISITS_PER_POLL and work - watch.work < WORK_PER_POLL:
         return 0
     watch.work = work
-    look_for_signals()
+    check_signals()
     return sstruct_seconds() >= watch.deadline

@@ -18,7 +18,7 @@
 
 from libc.stdint cimport int64_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._sharing cimport Sharing, may_share, note_run
 from sstruct._problems.core._thread_pool cimport ThreadPool
@@ -159,7 +159,7 @@ cdef int take_visits(
             wait_for_place(run, state, b)
             make_visit(run, state, problem, lane, b)
         if number > 0:
-            look_after(1 + run.in_a_row * lane.work)
+            poll_signals(1 + run.in_a_row * lane.work)
             if sstruct_load(&run.left) or waits_too_much(run):
                 sstruct_store(&run.left, 1)
                 sstruct_store(&lane.applied, run.base + count)   # other lanes must not wait for it

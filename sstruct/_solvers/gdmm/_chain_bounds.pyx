@@ -9,7 +9,7 @@
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._solvers.gdmm._chain_pass cimport OF_NODE, ChainFactors
 from sstruct._solvers.gdmm._entries cimport ROUNDING, Entries
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
@@ -38,7 +38,7 @@ def relaxed_hinge(ChainFactors factors not None):
             block = 0
             for l in range(factors.problem.length[b]):
                 r = factors.problem.start[b] + l
-                look_after(OF_NODE + of_row * factors.problem.n_labels)
+                poll_signals(OF_NODE + of_row * factors.problem.n_labels)
                 factors.all_scores(b, l, 0, factors.problem.n_labels)
                 factors.messages_at(b, l, sources)
                 for source in sources:
@@ -84,7 +84,7 @@ def rebuild(ChainFactors factors not None):
             for l in range(factors.problem.length[b]):
                 r = factors.problem.start[b] + l
                 active = &factors.active_labels[r]
-                look_after(OF_NODE + of_row * active.size)
+                poll_signals(OF_NODE + of_row * active.size)
                 n_labels += active.size
                 factors.reserve(active.size)
                 for k in range(active.size):

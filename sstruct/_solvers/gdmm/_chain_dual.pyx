@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._problems.chain._chain_problem cimport node_scale
 from sstruct._solvers.gdmm._chain_pass cimport OF_NODE, ChainFactors
 from sstruct._solvers.gdmm._entries cimport ROUNDING, Entries, append
@@ -197,7 +197,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
             for l in range(factors.problem.length[b]):
                 r = factors.problem.start[b] + l
                 active, node = &factors.active_labels[r], &chain.nodes[l]
-                look_after(OF_NODE)
+                poll_signals(OF_NODE)
                 node.size = 0
                 for k in range(active.size):
                     append(node, active.at[k].first, 0, mass_of(active, k, C))
@@ -208,7 +208,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
             for l in range(factors.problem.length[b]):
                 r, node, edge = factors.problem.start[b] + l, &chain.nodes[l], &chain.edges[l]
                 factors.reserve(node.size)
-                look_after(of_row * node.size)
+                poll_signals(of_row * node.size)
                 for k in range(node.size):
                     factors.label[k], factors.change[k] = node.at[k].first, -node.at[k].value
                     loss += node.at[k].value * node_scale(factors.problem, b, r) * (

@@ -25,7 +25,7 @@ from sstruct._solvers.gdmm._edge_steps cimport edge_steps
 from sstruct._solvers.gdmm._entries cimport Entries, append, drop_zeros
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._kernels._simplex cimport simplex_minimum
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._kernels._random cimport random_below, random_seed
 from sstruct._solvers.core._watch cimport Watch, poll, sstruct_seconds, start_watch
 
@@ -162,10 +162,10 @@ cdef class ChainFactors:
                 b = order[at]
                 before = self.gain
                 for l in range(self.problem.length[b]):
-                    look_after(of_node)
+                    poll_signals(of_node)
                     self.visit_node(b, l, parts, search)
                 for l in range(1, self.problem.length[b] if pairs is not None else 1):
-                    look_after(OF_NODE)
+                    poll_signals(OF_NODE)
                     self.visit_edge(pairs, b, l)
                 self.move_multipliers(b, step)
                 self.chain_gain[b] = self.gain - before

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._kernels._interruption cimport look_after
+from sstruct._kernels._interruption cimport poll_signals
 from sstruct._oracles.core._graph_costs cimport GraphCosts, edge_cost
 from sstruct._oracles.core._hard_terms cimport HardTerms, counted_node
 
@@ -56,7 +56,7 @@ cdef class CountRepair:
             violation = self.find_changes(costs, hard)
             spent += of_change
             work[0] += of_change
-            look_after(of_change)
+            poll_signals(of_change)
             best, least = -1, INFINITY if violation else -ROUNDING * largest
             for v in range(V):
                 for k in range(K):
