@@ -1,17 +1,18 @@
 # Design:
-# (a) Gotoh (1982): for each number i of positions of the first sequence and j of the second, the best
-#     score of an alignment of these positions that ends with a pair, with a gap of the first, or with a
-#     gap of the second sequence. A gap is a run of unaligned positions of one sequence.
+# (a) Gotoh (1982). A gap is a run of unaligned positions of one sequence. For the first i positions of
+#     the first sequence and the first j of the second, a cell (i, j) has the best scores of their
+#     alignments in three states: those that end with a pair, with a gap of the first sequence, or with a
+#     gap of the second.
 # (b) Between two pairs, a gap of the first sequence precedes one of the second, never the reverse. So an
 #     alignment, a set of pairs, has one path, and its score does not depend on the path: the result is
 #     exact also if opening a gap costs less than extending it.
-# (c) Scores of the current and the previous row are stored; in addition, a byte per place with the
-#     predecessors of the three states. Gaps of the second sequence depend on the same row and have a
-#     separate loop, so that the compiler can vectorize the other one.
+# (c) Only the scores of the current and the previous row are stored, and a byte per cell with the
+#     predecessors of the three states. Gaps of the second sequence depend on scores of the same row and
+#     have a separate loop, so that the compiler can vectorize the other loops.
 # (d) A local alignment (Smith and Waterman, 1981) starts and ends with a pair; other positions are free.
 # (e) -inf forbids a pair. If scores are equal, a pair is preferred, and then a gap of the first sequence.
 #     A local alignment starts as late and ends as early as possible.
-"""The best alignments of two sequences, with affine costs of gaps."""
+"""The best alignment of two sequences, with affine gap scores."""
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, uint8_t
@@ -29,15 +30,16 @@ METHODS = ("global", "local")
 MOST_PAIRS = 2**30
 cdef double LIMIT = LARGEST
 
-# Bits of the byte of a place: the predecessors of its three states. The predecessor of a pair is a pair
-# unless one of the first bits is set; later bits take precedence.
+# Bits of the byte of a cell: the predecessors of its three states. The predecessor of a pair is a pair
+# unless one of the first three bits is set; of these, later ones take precedence. Gaps follow a pair
+# unless a bit is set.
 cdef enum:
-    AFTER_FIRST = 1      # a gap of the first sequence
-    AFTER_SECOND = 2     # a gap of the second sequence
-    STARTS = 4
-    FIRST_EXTENDS = 8
-    SECOND_AFTER_FIRST = 16
-    SECOND_EXTENDS = 32
+    AFTER_FIRST = 1           # the pair follows a gap of the first sequence
+    AFTER_SECOND = 2          # the pair follows a gap of the second sequence
+    STARTS = 4                # the pair is the first one of a local alignment
+    FIRST_EXTENDS = 8         # the gap of the first sequence is extended
+    SECOND_AFTER_FIRST = 16   # a new gap of the second sequence follows one of the first
+    SECOND_EXTENDS = 32       # the gap of the second sequence is extended
 
 cdef enum:
     PAIR, FIRST, SECOND  # states
@@ -48,7 +50,7 @@ cdef enum:
     UNKNOWN = -2
 
 
-# Scores of a gap's first position, and of each further one, of both sequences.
+# Scores of the first position and of each further position of a gap, for both sequences.
 cdef struct Gaps:
     double open_first, open_second, extend_first, extend_second
 
@@ -70,7 +72,7 @@ cdef inline void fill(double* values, Py_ssize_t n) noexcept nogil:
         values[j] = -INFINITY
 
 
-# The loops below have no branches.
+# The loops of the next three functions have no branches.
 
 cdef inline void append_pairs(
         Row last, Row row, const double* score, Py_ssize_t m, double start,
@@ -280,7 +282,7 @@ def _of_gaps(value, name):
 
 
 def align(scores, gap_open, gap_extend=None, *, method="global"):
-    """Find the highest-scoring alignment of two sequences with affine costs of gaps.
+    """Find the highest-scoring alignment of two sequences with affine gap scores.
 
     An alignment pairs positions of two sequences in increasing order. Its score is the sum of the
     scores of its pairs and of its gaps, runs of unaligned positions of one sequence between two
@@ -292,10 +294,10 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
         Score of each pair of a position of the first and one of the second sequence; ``-inf``
         forbids a pair. Each sequence may be empty.
     gap_open : float or pair of floats
-        Score of the first position of a gap, usually negative, for both sequences; or for gaps of
-        unaligned positions of the first, and of the second sequence.
+        Score of the first position of a gap, usually negative. A pair has the scores of gaps of the
+        first sequence, whose positions are unaligned, and of gaps of the second.
     gap_extend : float or pair of floats, default=None
-        Score of each further position of a gap. If None, it is `gap_open`.
+        Score of each further position of a gap, in the same form. If None, it is `gap_open`.
     method : {"global", "local"}, default="global"
         ``"global"``: the alignment of the whole sequences (Needleman and Wunsch). ``"local"``: the
         best alignment of a part of each (Smith and Waterman), where positions before the first pair
@@ -305,7 +307,7 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
     -------
     columns : ndarray of shape (n,), dtype int32
         For each position of the first sequence, the position of the second sequence to which it is
-        aligned, or -1. The pairs are ``np.argwhere(columns >= 0)`` and the columns there.
+        aligned, or -1 if it is unaligned.
     value : float
         The score of the alignment.
 
