@@ -1,15 +1,17 @@
 # Design:
-# (a) The labels are divided in two groups. The states of the high labels are visited in Gray code,
-#     which changes one label per step; for each, all 2^L states of the low labels are scored together
-#     by doubling: the scores with labels 0 ... k - 1 plus the gain of label k are the next half of the
-#     table. The scores of pairs of low labels are a table computed once per call.
-# (b) Gains and scores of a state of the high labels form a stack with a level for each label, the
-#     lowest label at the end. A step recomputes the levels of the changed label and those below it,
-#     two on average. Nothing is subtracted, so errors do not accumulate, and the score of a set does
-#     not depend on the order of steps.
-# (c) The loss of a set is a sum of nonnegative costs of the same two groups, exactly 0 for the truth.
+# (a) The labels are divided into L low and K - L high labels. The states of the high labels are visited
+#     in Gray code, which changes one label per step. For each of them, a table of the scores of all 2^L
+#     states of the low labels is filled by doubling: the entries of the sets of labels 0 ... k - 1, plus
+#     the gain of label k, are the entries of these sets with label k. The scores of pairs of low labels
+#     are computed once per call.
+# (b) The gains and scores of a state of the high labels form a stack with one level per high label, of
+#     which the lowest label has the last. A step recomputes the levels of the changed label and of
+#     lower ones, two on average. Nothing is subtracted, so errors do not accumulate, and the score of
+#     a set does not depend on the order of steps.
+# (c) The loss of a set is the sum of the losses of its low and high labels, each a sum of nonnegative
+#     costs. It is exactly 0 for the truth.
 # (d) Maxima are computed in eight lanes, which compilers vectorize; the argmax is searched only if a
-#     block of 2^L improves on the best value so far.
+#     table of 2^L sets improves on the best value so far.
 # (e) Ties: the first set in the order of the enumeration.
 # (f) Sets that violate constraints, listed once for each model, have the value -inf.
 """Decoder of label sets of few labels, by enumeration in Gray code."""
@@ -31,7 +33,7 @@ import numpy as np
 cdef Py_ssize_t LOW = 8
 # Work of a label set, in scalar multiply-adds.
 cdef double SET_WORK = 0.5
-# Limit on the number of labels; 20 labels take 2^20 steps per call.
+# Limit on the number of labels; a call scores 2^20 sets of 20 labels.
 MOST_LABELS = 20
 
 
@@ -285,7 +287,11 @@ cdef class GrayEnumeration(LabelDecoder):
 
     cdef int marginals(
             self, const double* theta, const double* pair, double* out) except -1 nogil:
-        """One enumeration: the best value of each state of the high labels and each set of low labels."""
+        """Write, for each label, the best score of sets with the label minus that of sets without it.
+
+        One enumeration collects the best score of each set of low labels and, for each high label,
+        the best scores with and without it.
+        """
         cdef uint32_t count = 0, high = 0
         cdef Py_ssize_t a, k
         cdef double top
