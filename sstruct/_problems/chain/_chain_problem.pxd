@@ -5,7 +5,8 @@ from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_weights cimport NodeWeights
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
-# Up to this number of differing positions, pairs of rows are multiplied; above, planes are summed.
+# Squared distances of labelings that differ at up to this number of positions are computed from the
+# inner products of pairs of rows; with more positions, the difference of the joint features is formed.
 cdef enum: MAX_PAIRS = 64
 
 
@@ -16,13 +17,13 @@ cdef class ChainProblem(BlockProblem):
     cdef sstruct_rows rows           # a copy of what `features` owns
     cdef const int64_t[::1] start    # first row of each block
     cdef const int64_t[::1] length
-    cdef const int64_t[::1] n_own    # rows of each block that are not copies: all, or all but the last
+    cdef const int64_t[::1] n_own    # rows of each block; without the last if it is a copy (windows)
     cdef const int32_t[::1] labels   # true label of each row
     cdef const int32_t[::1] known    # label that each row must have; -1: any
     cdef const double[:, ::1] cost   # K x KP
     cdef const double[::1] loss_scale
-    cdef const double[::1] squares   # `FeatureRows.squares` if `norms` has computed them, or empty
-    cdef bint weighted               # whether nodes have their own weights in the loss
+    cdef const double[::1] squares   # `FeatureRows.squares` if they have been computed, or empty
+    cdef bint weighted               # whether the loss has node weights
     cdef const double[::1] node_weight   # of each row, or empty
     cdef const unsigned char[::1] starts_here, ends_here
     cdef const double[:, ::1] edge_penalty
@@ -39,9 +40,9 @@ cdef class ChainProblem(BlockProblem):
     cdef int32_t[::1] origin, place, label, where, where_edge
     cdef const double* edge          # scores of transitions: K x KP tables, or NULL
     cdef Py_ssize_t edge_step        # distance between the tables of transitions; 0: one table for all
-    cdef NodeWeights nodes           # weights of node features, which may be a copy of tracked ones
+    cdef NodeWeights nodes           # may have a copy of tracked weights, in the layout of its kernels
     cdef int32_t[::1] group_count    # zeros between uses
-    # The weights that `track` has named; whether `table` and bounds of their transitions are computed.
+    # The weights passed to `track`, and whether `table` and `edge_bounds` have been computed from them.
     cdef const double* tracked
     cdef bint has_table, has_edge_bounds
     cdef double[::1] edge_bounds

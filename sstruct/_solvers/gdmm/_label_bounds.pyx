@@ -1,13 +1,13 @@
 # Design:
-# (a) Lower bound, computed only from the dual variables alpha of the labels (`_label_block.pxd`). For
-#     marginals q_u, q_v of the labels, the mass of an edge on (1, 1) lies in [max(0, q_u + q_v - 1),
-#     min(q_u, q_v)]; it determines the other masses, and no loss depends on them. The best consistent
-#     beta therefore minimizes v_e^2 for each edge e separately. The least and largest contributions of
-#     each sample to v_e are summed over the samples; v_e is the point of the resulting interval that is
-#     closest to 0. The result is the maximum of the dual over beta for given alpha. It does not depend
-#     on the current beta, and converges to the optimum if alpha does. Finally, the point is multiplied
-#     by the best factor between 0 (the truth) and 1. Weights and value are computed from scratch. With
-#     a prior, v_e is the point closest to minus the prior's weight.
+# (a) Lower bound, computed only from the dual variables alpha of the labels, not from those of the edges,
+#     beta (`_label_block.pxd`). For marginals q_u, q_v of the labels, the mass of an edge on (1, 1) lies
+#     in [max(0, q_u + q_v - 1), min(q_u, q_v)]; it determines the other masses, and no loss depends on
+#     them. The consistent beta with the largest dual therefore minimizes the squared weight v_e^2 of each
+#     edge e separately. The least and largest contributions of each sample to v_e are summed over the
+#     samples; v_e is the point of the resulting interval that is closest to 0 or, with a prior, to minus
+#     the prior's weight. The result is the maximum of the dual over beta for given alpha, and converges
+#     to the optimum if alpha does. Finally, all dual variables are multiplied by the best factor between
+#     0, which corresponds to the true labels, and 1.
 # (b) Upper bound: the primal of the relaxation at any weights, by one call of the max-oracle per
 #     sample, which is exact over the local polytope.
 # (c) The labeling returned by the oracle may contain labels, possibly with fractional values, that are
@@ -39,7 +39,7 @@ cdef struct OracleCalls:
     LabelBlock* blocks
     void* factors
     double* hinge
-    int32_t* codes                  # per thread: an answer and the truth
+    int32_t* codes                  # per thread: the labeling of the oracle and the true one
     unsigned char* exact
     Py_ssize_t* admitted
 
@@ -112,9 +112,9 @@ def consistent_point(LabelFactors factors not None):
     Returns
     -------
     w : ndarray of shape (n_weights,)
-        Its weights.
+        The weights of the point.
     dual : float
-        Its dual value, a lower bound of the optimum.
+        The dual value of the point, a lower bound of the optimum.
     """
     cdef MultilabelProblem problem = factors.problem
     cdef LabelBlock* block
@@ -150,7 +150,7 @@ def consistent_point(LabelFactors factors not None):
             w[problem.edge_at + e] = min(max(low[e], q_u), max(high[e], low[e]))
     if not at_zero:
         linear += float(out[:problem.n_weights] @ factors.prior)
-    # Scale by the best factor: scaling alpha towards 0, the truth, preserves consistency.
+    # Scale by the best factor. Scaling towards 0, the true labels, preserves consistency.
     square = sstruct_squared_norm(&w[0], problem.n_weights)
     scale = min(-linear / square, 1.0) if square > 0 and linear < 0 else (square == 0) * 1.0
     out *= scale
