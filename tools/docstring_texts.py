@@ -240,8 +240,8 @@ class LabelSets:
     history_ : added
         ``"gdmm"`` adds rho, feasibility (Euclidean norm of the disagreement between edges and
         labels, root mean square over the sweeps of a pass), active_labels and admitted_edges (means
-        per sample), search_seconds, update_seconds; its oracle calls are made by certificates,
-        which also find labels.
+        per sample), search_seconds, update_seconds; working_set_size is the mean number of labels
+        admitted per sample, and oracle calls are made by certificates, which also admit labels.
     """
 
 

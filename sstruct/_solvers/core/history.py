@@ -25,7 +25,8 @@ class History:
 
     ``seconds`` and ``certificate_seconds`` are cumulative, and the first includes the second.
     ``primal`` and ``gap`` are NaN in passes without a certificate. ``working_set_size`` is the
-    mean number of cached labelings of a block.
+    mean number of cached labelings of a block, or for GDMM on label sets, of admitted labels; 0 if
+    the solver has neither.
 
     Parameters
     ----------
@@ -72,7 +73,13 @@ class History:
         }
 
     def restore(self, kept, n_passes):
-        """Restore the columns of `as_arrays`, which are stored with the prefix ``history_``.
+        """Restore the columns of `as_arrays`.
+
+        Parameters
+        ----------
+        kept : dict of ndarrays
+            The columns, with ``history_`` before their names, among other saved arrays.
+        n_passes : int
 
         Raises
         ------
@@ -87,5 +94,8 @@ class History:
             column = kept_array(kept, field, dtype, n_passes, values="any", **of_counts)
             columns.append(column.tolist())
         if columns[PASSES] != list(range(1, n_passes + 1)):
-            raise ValueError(f"history_passes: expected the numbers from 1 to {n_passes}")
+            found = next(k for k, value in enumerate(columns[PASSES]) if value != k + 1)
+            raise ValueError(
+                f"history_passes: entry {found} is {columns[PASSES][found]}, expected {found + 1}"
+            )
         self._rows = list(zip(*columns, strict=True))
