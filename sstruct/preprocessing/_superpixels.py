@@ -15,7 +15,7 @@ from sstruct._input.segments import numbered, painted
 
 __all__ = ["pixel_labels", "superpixel_graph", "superpixel_labels"]
 
-# Number of pixels processed between checks for Ctrl-C; fits into a cache.
+# Number of pixels processed at a time, which limits temporary memory and the delay of Ctrl-C.
 BAND = 2**20
 
 
@@ -71,7 +71,7 @@ def superpixel_graph(
     Notes
     -----
     If every pixel is a separate segment, edges and edge features equal those of
-    ``GridCRFSSVM(connectivity=4, pairwise="contrast")``.
+    ``GridCRFSSVM(connectivity=4, pairwise="contrast")``, up to the order of the edges.
 
     The complexity is O(n (log n + n_features)) for n pixels.
 
@@ -126,7 +126,8 @@ def superpixel_labels(
         As in :func:`superpixel_graph`.
     ignore_label : object, default=-1
         Pixels with this label do not vote; segments without votes are assigned it. Pixels whose
-        label is None, NaN or masked do not vote either. With None, all pixels vote.
+        label is None, NaN or masked do not vote either. If None, all pixels vote, and unknown
+        labels raise an error.
 
     Returns
     -------
@@ -160,7 +161,8 @@ def superpixel_labels(
     classes = find_classes(flat)
     ignored = is_label(flat, ignore_label)
     voting = (at >= 0) & ~ignored
-    # The pairs of node and label that occur; the first of the most frequent labels of each node.
+    # Count the votes for each pair of node and label. In each node, the label with the most votes
+    # comes first, and the first one in the order of labels in case of a tie.
     pairs = at[voting] * len(classes) + encode(flat, classes)[voting]
     pairs, votes = np.unique(pairs, return_counts=True)
     node, code = np.divmod(pairs, len(classes))
@@ -236,8 +238,8 @@ def _means(name, values, nodes, sizes):
     if nodes.min() < 0:
         at, values = at[at >= 0], values[at >= 0]
     # A sparse product sums the rows in one pass over the pixels.
-    one_a_pixel = np.ones(len(at)), at, np.arange(len(at) + 1)
-    means = sparse.csc_array(one_a_pixel, (len(sizes), len(at))) @ values
+    membership = np.ones(len(at)), at, np.arange(len(at) + 1)
+    means = sparse.csc_array(membership, (len(sizes), len(at))) @ values
     means /= sizes[:, np.newaxis]
     if not np.isfinite(means).all():
         raise ValueError(f"{name} contains NaN or infinity in a segment")
