@@ -401,4 +401,4 @@ def test_a_fit_in_a_task_stays_there(client, rng):
     tasks = [client.submit(in_a_task, X, y, pure=False) for _ in range(3)]
     for w, error in client.gather(tasks):
         np.testing.assert_array_equal(w, fit(X, y).w_)
-        assert "it would wait for itself" in error
+        assert "the task would wait for its own worker" in error

@@ -15,7 +15,8 @@ from sstruct._problems.custom.oracle_calls import OracleCalls, samples_of
 class CallOptions:
     """Parameters of StructuredSVM for oracle calls.
 
-    batch_size: None for "auto"; searches: whether each call of a block depends on the previous one.
+    `batch_size` is None for "auto". `searches` is True for slack rescaling, where the search in a
+    sample makes several calls, each of which depends on the previous result.
     """
 
     n_jobs: int | None
@@ -50,9 +51,9 @@ class OracleSamples:
         return [self.X[i] for i in rows], [self.y[i] for i in rows], rows
 
     def calls(self, oracle, weights, options):
-        """Return calls of an oracle in Python, and an executor of batches of calls, or None.
+        """Return an OracleCalls, and an executor of batches of its calls or None.
 
-        Calls are made on the cluster of joblib's active backend, in this process, or in workers.
+        The calls run on the cluster of joblib's active backend, in this process, or in its workers.
         """
         client = active_client()
         if client is not None and not in_task():
@@ -73,7 +74,8 @@ class OraclePartitions:
     def __init__(self, X, y):
         if in_task():
             raise ValueError(
-                "a fit in a task of a cluster does not support partitions: it would wait for itself"
+                "partitions are not supported if fit runs in a task of a Dask cluster, because the "
+                "task would wait for its own worker; call fit outside of tasks, or pass lists"
             )
         self.client = active_client()
         if self.client is None:
