@@ -10,10 +10,10 @@ __all__ = ["brief", "plain", "shortened"]
 class _Shown(Repr):
     """A short repr that does not format the entries of data frames and sparse matrices.
 
-    Objects with a shape are described by their type and shape: a pandas data frame would call the
-    repr of its items, and the repr of a sparse matrix runs compiled code on indices that have not
-    been validated. NumPy's arrays of numbers and strings, which shorten their repr themselves, and
-    other objects keep their repr, which is truncated; reprlib replaces a repr that raises.
+    Objects with a shape, except NumPy arrays, are described by their type and shape: a pandas data
+    frame would call the repr of its items, and the repr of a sparse matrix runs compiled code on
+    indices that have not been validated. The repr of other objects is truncated; NumPy shortens
+    that of arrays of numbers and strings. If a repr raises an exception, reprlib replaces it.
     """
 
     def repr1(self, x, level):
