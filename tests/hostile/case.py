@@ -1,4 +1,4 @@
-"""A case of an attack, which depends only on a domain, a seed and a number."""
+"""Test cases of the fuzzer: reproducible random draws and a log of the calls."""
 
 import random
 from collections import Counter
@@ -14,14 +14,18 @@ REJECTED = object()
 
 
 class Case:
-    """Random generators of an attack, and a record of its calls.
+    """A test case, whose random draws depend only on its domain, seed and number.
 
     Parameters
     ----------
     domain : str
+        Name of a part of the package with its own attacks, a key of ``DOMAINS``.
     seed, number : int
     without : collection of int
-        Numbers of damages that are left out, to find those that are necessary for a finding.
+        Numbers of damaged values to replace by the valid ones, to find out which of them are
+        necessary to reproduce a finding.
+    log : list of str, optional
+        List to which the log is appended.
 
     Attributes
     ----------
@@ -29,7 +33,7 @@ class Case:
     log : list of str
         Called functions and damaged values.
     counts : Counter
-        Numbers of outcomes by kind.
+        Number of calls by outcome, "accepted" or "rejected".
     """
 
     def __init__(self, domain, seed, number, without=(), log=None):
@@ -39,11 +43,11 @@ class Case:
         self.counts, self.n_damages = Counter(), 0
 
     def generator(self):
-        """Return a NumPy generator that depends only on the case."""
+        """Return a NumPy generator whose seed depends only on the case."""
         return np.random.default_rng(self.random.getrandbits(32))
 
     def damaged(self, name, value):
-        """Return a value, damaged unless this damage is left out."""
+        """Return a damaged copy of a value, or the value itself if its number is in `without`."""
         number = self.n_damages
         self.n_damages += 1
         if number in self.without:
@@ -53,7 +57,7 @@ class Case:
         return out
 
     def arguments(self, valid, least=0, most=2):
-        """Return arguments by name, some of them damaged."""
+        """Return a copy of keyword arguments in which up to `most` of them are damaged."""
         out = dict(valid)
         for _ in range(self.random.randint(least, most)):
             name = self.random.choice(list(out))

@@ -1,4 +1,7 @@
-"""Moves of a node that is joined to most other nodes, together with its neighbors."""
+"""Moves of alpha-expansion that change a hub and its neighbors together.
+
+A hub is a node that is adjacent to most other nodes.
+"""
 
 from itertools import product
 
@@ -11,7 +14,7 @@ K = 3
 
 
 def around_hub(rng, n_nodes, more, hub):
-    """Return costs of a graph whose node `hub` is joined to all others, and `more` of these."""
+    """Draw costs of a graph in which `hub` is adjacent to all nodes, with `more` other edges."""
     others = [v for v in range(n_nodes) if v != hub]
     edges = [(hub, v) if rng.random() < 0.5 else (v, hub) for v in others]
     pairs = [(u, v) for u in others for v in others if u < v]
@@ -40,7 +43,7 @@ def test_stars_are_decoded_exactly(rng, hub):
         assert work > 0
 
 
-def test_answers_are_labelings_near_the_best(rng):
+def test_labelings_are_close_to_optimal(rng):
     every = np.array(list(product(range(K), repeat=10)))
     n_best = 0
     for seed in range(40):
@@ -57,11 +60,12 @@ def test_answers_are_labelings_near_the_best(rng):
         again = decoder.fork().decode_arrays(*made, start)
         np.testing.assert_array_equal(again[0], labels)
         assert again[1:3] == (cost, work)
-    assert n_best >= 34  # without moves around the hub 21
+    assert n_best >= 34  # only 21 without the moves around the hub
 
 
 def test_a_hub_flips_together_with_all_others():
-    # All 0, or the hub 1 and the ring around it 1 and 2 in turn; half-way costs more than both.
+    # The optimum has label 1 at the hub and alternates between 2 and 1 on the ring. Labelings
+    # between this one and the start, which is all 0, cost more than both.
     n = 12
     ring = [(v, v % n + 1) for v in range(1, n + 1)]
     edges = np.array([(0, v) for v in range(1, n + 1)] + ring, dtype=np.int32)

@@ -1,6 +1,6 @@
 """A script for type checkers, which is never run.
 
-`make lint` checks it. `assert_type` fails if the checker knows less than the type.
+`make lint` checks it with mypy. `assert_type` fails unless the inferred type is the given one.
 """
 
 from typing import Any, assert_type
@@ -115,7 +115,7 @@ assert_type(search.best_estimator_, MulticlassSSVM)
 assert_type(PathCV(ChainSSVM(), lams=[0.1, 1.0]).fit(X, y).best_estimator_.coef_, np.ndarray)
 monitor = GapMonitor()
 
-# Options: each comment is an error that the checker must report
+# Options: mypy must report the error that each comment ignores, otherwise the comment is an error
 
 ChainSSVM(lam="auto", loss="balanced", solver="bcfw", window_size=None, warm_start="dual")
 ChainSSVM(loss=[1.0, 2.0], bounds=np.zeros((2, 4)), transition_mask=[[True, False]] * 2)

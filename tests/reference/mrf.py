@@ -1,9 +1,11 @@
-"""Models whose nodes have separate label sets, by definition: enumeration of all labelings, and
-the linear program over the local polytope (HiGHS). Slow and obviously correct; shares no code with
-the package.
+"""Slow reference implementations of MAP inference for models with a label set per node.
 
-E(y) = sum_v node[v][y_v] + sum_e weights[e] tables[e][y_u, y_v] + sum_f table_f[y_scope]; costs of
-+inf forbid.
+They enumerate all labelings, or solve the linear program over the local polytope with HiGHS, and
+share no code with the package. The energy is
+
+    E(y) = sum_v node[v][y_v] + sum_e weights[e] tables[e][y_u, y_v] + sum_f table_f[y_scope]
+
+where a cost of +inf forbids a labeling.
 """
 
 from dataclasses import dataclass, field
@@ -22,12 +24,12 @@ class Model:
     factors: list = field(default_factory=list)
 
     def arguments(self):
-        """Arguments of `sstruct.inference.MRF`."""
+        """Return the arguments of `sstruct.inference.MRF`."""
         return self.node, self.edges, self.tables, self.weights, self.factors
 
 
 def energy(model, y):
-    """The energy of one labeling."""
+    """Return the energy of a labeling."""
     total = sum(float(costs[label]) for costs, label in zip(model.node, y, strict=True))
     for (u, v), table, weight in zip(model.edges, model.tables, model.weights, strict=True):
         total += float(weight * table[y[u], y[v]])
@@ -37,12 +39,12 @@ def energy(model, y):
 
 
 def minimum(model):
-    """The least energy."""
+    """Return the lowest energy of all labelings."""
     return min(energy(model, y) for y in product(*(range(len(costs)) for costs in model.node)))
 
 
 def random_costs(rng, shape, kind):
-    """Costs "real", "integer" (ties), or "forbidding" (some +inf)."""
+    """Draw costs. `kind` is "real", "integer" (with ties) or "forbidding" (some are +inf)."""
     if kind == "integer":
         return rng.integers(-2, 3, shape).astype(float)
     costs = rng.normal(size=shape)
@@ -52,7 +54,7 @@ def random_costs(rng, shape, kind):
 
 
 def random_form(rng, n_labels, form):
-    """A square table: "potts", "linear", "quadratic"."""
+    """Draw a square table of pairwise costs. `form` is "potts", "linear" or "quadratic"."""
     line = np.abs(np.subtract.outer(np.arange(n_labels), np.arange(n_labels))).astype(float)
     if form == "potts":
         return np.where(line == 0, rng.normal(), 3 + rng.random())
@@ -62,11 +64,11 @@ def random_form(rng, n_labels, form):
 
 
 def random_model(rng, n_nodes, density, kind="real", most_labels=4, form=None, n_factors=0):
-    """A random graph with random tables, or with one table of a form for all edges."""
+    """Draw a graph with a table per edge or, if `form` is given, one table for all edges."""
     pairs = np.array([(u, v) for u in range(n_nodes) for v in range(u)], dtype=np.int32)
     pairs = rng.permutation(pairs.reshape(-1, 2)[rng.random(len(pairs)) < density])
-    turned = rng.random(len(pairs)) < 0.5
-    pairs[turned] = pairs[turned][:, ::-1]
+    flipped = rng.random(len(pairs)) < 0.5
+    pairs[flipped] = pairs[flipped][:, ::-1]
     sizes = rng.integers(1, most_labels + 1, n_nodes)
     if form is not None:
         sizes[:] = most_labels
@@ -87,7 +89,7 @@ def random_model(rng, n_nodes, density, kind="real", most_labels=4, form=None, n
 
 
 def random_tree(rng, n_nodes, kind="real", most_labels=4):
-    """A random tree in random order, without factors."""
+    """Draw a tree with nodes in random order, without factors."""
     place = rng.permutation(n_nodes)
     edges = [(place[v], place[rng.integers(v)]) for v in range(1, n_nodes)]
     edges = np.array(edges, dtype=np.int32).reshape(-1, 2)
@@ -101,7 +103,10 @@ def random_tree(rng, n_nodes, kind="real", most_labels=4):
 
 
 def local_polytope(model):
-    """The value of the linear program over node and edge marginals; +inf if it has no solution."""
+    """Solve the linear program over node and edge marginals, for a model without factors.
+
+    Return its value, or +inf if it is infeasible.
+    """
     costs, rows, sums = [], [], []
     at, n = [], 0
     for node in model.node:
@@ -125,8 +130,8 @@ def local_polytope(model):
         row[minus] = -1
     costs = np.concatenate(costs)
     allowed = np.isfinite(costs)
-    answer = linprog(
+    result = linprog(
         costs[allowed], A_eq=matrix[:, allowed], b_eq=sums, bounds=(0, None), method="highs"
     )
-    assert answer.status in (0, 2), answer.message
-    return answer.fun if answer.status == 0 else np.inf
+    assert result.status in (0, 2), result.message
+    return result.fun if result.status == 0 else np.inf

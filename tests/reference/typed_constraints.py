@@ -1,4 +1,7 @@
-"""Constraints of typed graphs by their definition, for labelings as lists of integers by type."""
+"""Reference implementation of the constraints of typed graphs.
+
+A labeling is a list of the integer labels of the nodes of each type.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -7,7 +10,7 @@ import numpy as np
 
 
 def neighbors_of(graph, t, u):
-    """For each node of type t, its neighbors of type u; for t == u, those at the second ends."""
+    """Return, for each node of type t, its neighbors of type u (if t == u, at the second ends)."""
     features, edges = graph
     out = [[] for _ in features[t]]
     for pair, (ends, _) in edges.items():
@@ -20,7 +23,7 @@ def neighbors_of(graph, t, u):
 
 
 def satisfies(constraint, graph, y):
-    """Whether a labeling satisfies a LabelConstraint."""
+    """Return whether a labeling satisfies a LabelConstraint."""
     most = np.inf if constraint.most is None else constraint.most
     t, u = constraint.edges or (constraint.nodes * 2)[:2]
     if constraint.kind == "count":
@@ -43,7 +46,7 @@ def satisfies(constraint, graph, y):
 
 
 def extendable(constraint, graph, y, sizes):
-    """Whether a labeling with unknown labels, -1, can be completed to satisfy a constraint."""
+    """Return whether the unknown labels (-1) can be chosen so that a constraint is satisfied."""
     choices = [
         [range(sizes[t][0]) if label < 0 else [label] for label in own] for t, own in enumerate(y)
     ]
@@ -52,7 +55,7 @@ def extendable(constraint, graph, y, sizes):
 
 
 def restricted(blocks, X, y, constraints, sizes):
-    """The blocks of typed_graphs with only the labelings that can satisfy each constraint."""
+    """Return the blocks of typed_graphs without the labelings that cannot satisfy a constraint."""
     out = []
     for block in blocks:
         i = block.sample

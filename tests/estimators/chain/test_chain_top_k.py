@@ -42,14 +42,14 @@ def test_equals_enumeration(rng, tiny_chains, switches, masked):
         lam=0.01, fit_intercept=bias, boundaries=boundaries, transitions=transitions, classes=NAMES,
         transition_mask=MASK if masked else None, random_state=0,
     ).fit(X, [NAMES[labels] for labels in y])  # fmt: skip
-    # Fitted weights sum to 0 over labels, which makes ties.
+    # Fitted weights sum to 0 over the labels, which would cause ties.
     for part in model._model_of_fit().tables().values():
         part[...] = rng.standard_normal(part.shape)
     for k in (1, 2, 5, 100):
         check(model, reference, X, *model.predict_top_k(X, k), k)
 
 
-def test_every_form_of_input(tiny_chains):
+def test_input_formats(tiny_chains):
     X, y = tiny_chains
     model = ChainSSVM(random_state=0).fit(X, y)
     labels, scores = model.predict_top_k(X, 4)
@@ -93,7 +93,7 @@ def test_invalid_input(tiny_chains):
         model.predict_top_k([X[0], X[1][:, :2]], 2)
 
 
-def test_masks_leave_fewer(tiny_chains):
+def test_masks_limit_the_number_of_labelings(tiny_chains):
     X, y = tiny_chains
     mask = np.array([[True, False, False], [False, True, False], [False, False, False]])
     y = [np.full(len(labels), i % 2) for i, labels in enumerate(y)]

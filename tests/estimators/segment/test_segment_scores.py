@@ -118,7 +118,7 @@ def test_probabilities_equal_enumeration(fitted, calibrated):
         runs = tuple(labels[i])
         expected = values[every.index(runs)] if runs in every else -np.inf
         assert of_runs[i] == pytest.approx(expected)
-        # The boundary next to an unknown label is free, but no other one.
+        # The only free boundary is that next to the unknown label.
         agree = [c[1] % K == runs[1] and c[2:] == runs[2:] for c in every]
         assert of_partial[i] == pytest.approx(logsumexp(values[agree]) if any(agree) else -np.inf)
         want = [(np.array(every) % K == k).T @ np.exp(values) for k in range(K)]
@@ -157,7 +157,7 @@ def test_results_do_not_depend_on_n_jobs(fitted):
     assert found[0] == found[1] == found[2]
 
 
-def test_schemes_are_not_for_segments(fitted, calibrated):
+def test_label_schemes_are_rejected(fitted, calibrated):
     X, _, spans = make(np.random.default_rng(7), 4, **fitted[1])
     for options in ({"scheme": "bioes"}, {"suffix": True}):
         with pytest.raises(ValueError, match="whose spans are its segments; found scheme="):
@@ -172,7 +172,7 @@ def test_prediction_sets_contain_the_truth(fitted):
     X, codes, spans = make(np.random.default_rng(8), 400, **allowed)
     frozen, n = FrozenEstimator(model), 200
     sets = ConformalSSVM(frozen, confidence_level=0.8, k=1000).fit(X[:n], spans[:n])
-    gaps = []  # to the best other segmentation
+    gaps = []  # score of the best other segmentation minus that of the truth
     for x, code in zip(X[:n], codes[:n], strict=True):
         every, values = enumerated(model, x, **allowed)
         at = every.index(tuple(code.tolist()))

@@ -19,7 +19,7 @@ from tests.registry import EXAMPLES, FIRST
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FOLDER = Path(sstruct.__file__).parent
-# Where attributes are read: the modules of estimators, and a few functions of others.
+# Trace events are counted in these modules, and in functions of other modules with these names.
 MODULES = {str(path) for path in FOLDER.glob("*.py")}
 MODULES |= {str(path) for path in FOLDER.glob("_estimators/**/*.py")}
 MODULES |= {str(path) for path in FOLDER.glob("preprocessing/*.py")}
@@ -139,13 +139,16 @@ def result(read, *given):
 
 
 def replacing(first, second):
-    """Return the data by which a fit replaces the first model by the second."""
+    """Return the attributes to publish so that the first model becomes the second."""
     names = (vars(first).keys() | vars(second).keys()) - first.get_params(deep=False).keys()
     return {name: vars(second).get(name) for name in names}
 
 
-class At:
-    """A trace function that calls another function at one event in the code of the package."""
+class TraceFunction:
+    """A trace function that calls `function` at event number `at`, or at every event if it is None.
+
+    Only events in `MODULES` and `READERS` are counted, of functions called `names` if given.
+    """
 
     def __init__(self, at, function, names=None):
         self.at, self.function, self.names, self.count = at, function, names, 0
@@ -180,15 +183,15 @@ def test_each_call_sees_one_fit(kind):
         if not hasattr(first, name) and name != "pickle":
             continue
         results = [result(read, model, X, y) for model in (first, second)]
-        count = At(0, None)
-        traced(count, lambda read=read: result(read, first, X, y))
-        # None for plain attributes.
-        points = np.linspace(1, count.count, min(N_POINTS, count.count))
+        counter = TraceFunction(0, None)
+        traced(counter, lambda read=read: result(read, first, X, y))
+        # Reading a plain attribute runs no traced code; then there are no points.
+        points = np.linspace(1, counter.count, min(N_POINTS, counter.count))
         for at in np.unique(points.astype(int)):
-            swap = At(at, lambda: first._publish(new))
+            swap = TraceFunction(at, lambda: first._publish(new))
             found = traced(swap, lambda read=read: result(read, first, X, y))
             assert swap.count >= at
-            assert found in results, f"{name} mixes two fits, at event {at} of {count.count}"
+            assert found in results, f"{name} mixes two fits, at event {at} of {counter.count}"
             first._publish(old)
 
 
@@ -199,12 +202,13 @@ def test_a_fit_is_published_in_one_step(kind):
     allowed = {n: [listed(read(m, X, y)) for m in (first, second)] for n, read in reads.items()}
     seen = []
 
-    def look():
+    def record():
         for name, read in reads.items():
             seen.append(allowed[name].index(listed(read(first, X, y))))
 
-    traced(At(None, look, ("_publish",)), lambda: first._publish(replacing(first, second)))
-    assert seen == sorted(seen), "the new fit does not disappear again"
+    trace = TraceFunction(None, record, ("_publish",))
+    traced(trace, lambda: first._publish(replacing(first, second)))
+    assert seen == sorted(seen), "the old fit was read after the new one"
     assert {*seen} == {0, 1} or allowed["predict"][0] == allowed["predict"][1]
 
 
