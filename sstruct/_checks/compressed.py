@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sstruct._checks._scans import INT32, is_canonical, rises
 from sstruct._checks.arrays import contiguous
+from sstruct._checks.shown import shortened
 
 __all__ = ["as_csr", "check_attributes", "check_compressed", "check_rows", "stacked"]
 
@@ -243,6 +244,8 @@ def _check_coo(matrix, name):
     for axis, (places, most) in enumerate(zip(coords, matrix.shape)):
         what = f"{name}.coords[{axis}]"
         if not isinstance(places, np.ndarray) or places.ndim != 1 or places.dtype.kind != "i":
-            raise TypeError(f"{what} must be a 1-D array of integers")
+            raise TypeError(
+                f"{what} must be a 1-D array of signed integers, found {shortened(places)}"
+            )
         _same_length(what, len(places), len(data), "like data")
         _check_range(places, most, what)

@@ -135,7 +135,9 @@ def label_array(labels, place=None):
         labels = np.asarray(labels)  # classes_ should not be a subclass
         if labels.dtype != object:
             if labels.dtype.kind not in "iubUSf":
-                raise TypeError(f"y has dtype {labels.dtype}, expected labels")
+                raise TypeError(
+                    f"y has dtype {labels.dtype}, expected numbers, strings or objects as labels"
+                )
             return labels
     types = set(map(type, labels))
     # NumPy's strings drop trailing NULs, so that distinct labels could become equal.
@@ -266,8 +268,12 @@ def training_classes(classes, labels, used, sample_of):
         raise ValueError(f"classes has more than {MOST_CLASSES} labels")
     advice = "Remove it, and set ignore_label"
     classes = as_labels(classes, place=lambda k: f"classes[{k}]", advice=advice)
-    if len(classes) == 0 or len(find_classes(classes)) < len(classes):
-        raise ValueError("classes must contain at least one label and no duplicates")
+    n_distinct = len(find_classes(classes))
+    if len(classes) == 0 or n_distinct < len(classes):
+        raise ValueError(
+            "classes must contain at least one label and no duplicates, found "
+            f"{len(classes)} labels, {n_distinct} of them distinct: {shortened(classes.tolist())}"
+        )
     unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
     if len(unknown):
         at = unknown[0]

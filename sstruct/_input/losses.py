@@ -42,8 +42,9 @@ def _cost_array(
         raise _unknown(loss, names) from None
     if costs.shape not in shapes:
         raise ValueError(f"loss has shape {costs.shape}, expected {expected}")
-    if not np.isfinite(costs).all() or (costs < 0).any():
-        raise ValueError("loss must not contain negative or non-finite entries")
+    wrong = costs[~(np.isfinite(costs) & (costs >= 0))]
+    if len(wrong):
+        raise ValueError(f"loss must contain finite costs of at least 0, found {wrong[0]:g}")
     if costs.max(initial=0) > LARGEST:
         raise ValueError(
             f"loss contains {costs.max():g}, expected at most {LARGEST:g}: divide all costs and "
@@ -104,7 +105,11 @@ def node_costs(
     if cost.ndim == 1:
         return cost[:, np.newaxis] * wrong, True
     if np.diag(cost).any():
-        raise ValueError("loss must have a zero diagonal: the cost of the true label is 0")
+        k = np.diag(cost).nonzero()[0][0]
+        raise ValueError(
+            f"loss must have a zero diagonal, since the cost of the true label is 0; found "
+            f"loss[{k}, {k}] = {cost[k, k]:g}"
+        )
     return cost, True
 
 

@@ -511,8 +511,11 @@ def flat_labels(y, nodes, structure, convert=as_labels):
         raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
     labels = convert(concatenate_labels(y) if flat is None else flat, **rules)
     if len(labels) != nodes.offsets[-1]:  # such as custom list classes
-        wrong = np.flatnonzero([len([*item]) for item in y] != nodes.lengths)
-        raise ValueError(f"y[{wrong[0]}] contains a different number of labels than its length")
+        counts = np.array([len([*item]) for item in y])
+        i = np.flatnonzero(counts != nodes.lengths)[0]
+        raise ValueError(
+            f"y[{i}] has length {nodes.lengths[i]} but contains {counts[i]} labels; pass a list"
+        )
     return labels
 
 

@@ -18,7 +18,7 @@ def make(form, kind="matrix"):
 
 @pytest.mark.parametrize("kind", ["matrix", "array"])
 @pytest.mark.parametrize("form", FORMATS)
-def test_good_ones_pass(form, kind):
+def test_valid_matrices_pass(form, kind):
     check_compressed(make(form, kind), "X")
     check_compressed(make(form, kind)[:0] if form in ("csr", "csc") else make(form, kind), "X")
     np.testing.assert_array_equal(stacked([make(form, kind)] * 2, "X").toarray(), [*DENSE, *DENSE])
@@ -34,7 +34,7 @@ def test_other_formats_are_rejected(form, kind):
         stacked([make("csr"), X], "X")
 
 
-def test_what_is_honest_about_its_order_passes():
+def test_unsorted_indices_pass():
     X = sparse.csr_matrix(([1.0, 2.0, 3.0], [2, 0, 0], [0, 3]), shape=(1, 4))
     check_compressed(X, "X")
     assert not X.has_canonical_format
@@ -57,14 +57,14 @@ def set_to(name, value):
 
 
 def set_coords(change):
-    def set_them(X):
+    def apply(X):
         coords = change((X.row, X.col))
         if hasattr(X, "coords"):
             X.coords = coords
         else:  # SciPy before 1.13
             X.row, X.col = coords
 
-    return set_them
+    return apply
 
 
 WRONG = [
@@ -86,7 +86,7 @@ WRONG = [
     ("coo", lambda X: setattr(X, "_shape", (10**9, 4)), "has 1000000000 rows but only 6 entries"),
     ("coo", set_coords(lambda a: (a[0] + 4, a[1])), r"coords\[0\]\[0\] is 4"),
     ("coo", set_coords(lambda a: (a[0], a[1] - 9)), r"coords\[1\]\[0\] is -9"),
-    ("coo", set_coords(lambda a: (a[0], a[1] * 1.0)), "must be a 1-D array of integers"),
+    ("coo", set_coords(lambda a: (a[0], a[1] * 1.0)), "must be a 1-D array of signed integers"),
     ("coo", set_to("data", lambda a: a[:3]), r"coords\[0\] has 6 entries, expected 3"),
 ]
 
@@ -114,7 +114,7 @@ def test_other_numbers_are_converted(form, dtype):
 
 
 @pytest.mark.parametrize("flag", ["has_canonical_format", "has_sorted_indices"])
-def test_false_flags_are_found_out(flag):
+def test_false_flags_are_detected(flag):
     X = make("csr")
     setattr(X, flag, True)
     X.indices[4:6] = [3, 0]

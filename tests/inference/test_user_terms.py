@@ -145,7 +145,7 @@ def spoils(costs):
         (Any(nodes=[1, 1]), ValueError, r"terms\[0\].nodes has node 1 twice"),
         (Any(minimize=lambda c: None), ValueError, r"terms\[0\]: minimize returned dtype object"),
         (Any(minimize=lambda c: [0]), ValueError, r"shape \(1,\), expected integer labels of"),
-        (Any(minimize=lambda c: [[0], [0, 1]]), TypeError, "did not return a vector of labels"),
+        (Any(minimize=lambda c: [[0], [0, 1]]), TypeError, "expected a vector of labels"),
         (Any(minimize=lambda c: [0.0, 1.0]), ValueError, "returned dtype float64 and shape"),
         (Any(minimize=lambda c: [2, 0]), ValueError, "label 2 at position 0, expected 0 to 1"),
         (Any(minimize=lambda c: [0, -1]), ValueError, "label -1 at position 1, expected 0 to 2"),

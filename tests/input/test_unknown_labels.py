@@ -331,7 +331,7 @@ def test_continuous_labels(kind, data, y):
 
 def test_times_among_numbers_are_not_labels():
     y = [[np.array([1], dtype="timedelta64[s]")[0], np.int64(2)]]
-    with pytest.raises(TypeError, match=r"y has dtype timedelta64\[s\], expected labels"):
+    with pytest.raises(TypeError, match=r"y has dtype timedelta64\[s\], expected numbers"):
         ChainSSVM().fit([np.eye(2)], y)
 
 

@@ -142,7 +142,7 @@ def test_starts_and_weights(data):
     assert not any(np.allclose(each / weights, (each / weights)[0]) for each in others)
 
 
-def test_it_is_not_used_where_nothing_is_hidden(data):
+def test_init_is_not_used_without_hidden_labels(data):
     X, y, _ = data
     latent = LatentSSVM(chain(), init=kernel(chain(), n_components=10**9)).fit(X, y)
     assert np.array_equal(latent.estimator_.w_, chain().fit(X, y).w_)
@@ -217,7 +217,7 @@ def unread(model):
         (chain(), LatentSSVM(chain(), init=3), TypeError, "init: init must be an estimator"),
         (chain(), LatentSSVM(chain(), init=chain(lam=-1)), ValueError, "init: init: lam must be"),
         (chain(), MulticlassSSVM(), TypeError, "init: LatentSSVM has no hidden labels for Multi"),
-        (chain(), ChainSSVM(), ValueError, "init: other labels are hidden .* same ignore_label"),
+        (chain(), ChainSSVM(), ValueError, "ChainSSVM has 0 hidden labels .* ignore_label"),
         (chain(), GraphCRFSSVM(ignore_label=-1), ValueError, "init: X must be a list of graphs"),
         (chain(loss=np.ones((9, 9))), unread(chain()), ValueError, r"^loss has shape \(9, 9\)"),
         (chain(), StructuredSVM(None), TypeError, "StructuredSVM does not support init and"),

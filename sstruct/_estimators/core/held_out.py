@@ -168,5 +168,5 @@ class Scorer:
         model = self.model.with_weights(self.training.user_weights(w))
         score = float(self.structure.score(model, self.samples, self.truth))
         if not math.isfinite(score):
-            raise ValueError(f"the score is {score}, expected a finite number")
+            raise ValueError(f"score returned {score}, expected a finite number")
         return score

@@ -209,9 +209,9 @@ class DependencyStructure(Structure):
         except NoTreeError as error:
             row = np.flatnonzero(used)[error.block]
             kind = "projective tree" if model._projective else "tree"
-            given = "" if known is None else " and known heads"
+            given = "" if known is None else " that has the known heads"
             root = " with one child of the root" if model._single_root else ""
-            raise ValueError(f"the arcs of X[{row}]{given} form no {kind}{root}") from None
+            raise ValueError(f"the arcs of X[{row}] contain no {kind}{root}{given}") from None
         return out
 
     def output(self, model, samples, codes):

@@ -22,7 +22,7 @@ from sstruct._checks.arrays import (
     items_of,
 )
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed
-from sstruct._checks.shown import plain
+from sstruct._checks.shown import plain, shortened
 from sstruct._estimators.graph.graph_training import Graphs
 from sstruct._input.frames import check_names, column_names
 from sstruct._input.labels import masked_as_none, object_array
@@ -325,7 +325,8 @@ def _edge_features(items, n_edges, pairwise, expected):
             features = np.asarray(features, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(
-                f"the edge features of X[{i}] are not a numeric (E, G) array"
+                f"the edge features of X[{i}] must be a numeric array of shape (E, G), found "
+                f"{shortened(features)}"
             ) from None
         if features.ndim != 2 or len(features) != n_edges[i]:
             if features.size == 0 and n_edges[i] == 0:

@@ -75,7 +75,11 @@ def labels_by(model, X, y, sample_weight, known):
             f"same nodes, parts or sets as in estimator, of shape {known.codes.shape}"
         )
     if known.classes is not None and ((own.codes < 0) != (known.codes < 0)).any():
-        raise ValueError("other labels are hidden than in the estimator; use the same ignore_label")
+        counts = [int((codes < 0).sum()) for codes in (own.codes, known.codes)]
+        raise ValueError(
+            f"{type(model).__name__} has {counts[0]} hidden labels and estimator has {counts[1]}, "
+            "expected the same hidden labels; use the same ignore_label"
+        )
     codes = model._first_labels(X, y, sample_weight, own)
     if known.classes is not None:
         labels = own.classes[codes]

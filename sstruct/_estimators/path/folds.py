@@ -84,7 +84,10 @@ def check_splits(splits, n_samples, cv):
         raise ValueError(f"cv yields no splits, expected at least one; found {shortened(cv)}")
     for i, split in enumerate(splits):
         if not isinstance(split, list | tuple) or not is_sized(split) or len(split) != 2:
-            raise TypeError(f"split {i} of cv is not a pair of rows for training and for testing")
+            raise TypeError(
+                f"split {i} of cv must be a pair of arrays, the indices of training and of test "
+                f"samples, found {shortened(split)}"
+            )
         for rows in split:
             rows = array_of(rows, f"the rows of split {i} of cv")
             if rows.ndim != 1 or rows.dtype.kind not in "iub":

@@ -147,9 +147,13 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         if types != n_types:
             raise ValueError(f"X[{i}] has {types} types, expected {n_types}")
         if i > 0 and (maps is None) != (shapes[0] is None):
-            raise ValueError(f"X[{i}] and X[0] differ: expected only score maps or only candidates")
+            found = "candidates" if maps is None else "score maps"
+            raise ValueError(f"X[{i}] has {found}, unlike X[0]; expected the same for all samples")
         if (sample.get("pair_scores") is not None) != pairs:
-            raise ValueError(f"X[{i}] has {'no' if pairs else 'unexpected'} pair_scores")
+            raise ValueError(
+                f"X[{i}] has {'no ' if pairs else ''}pair_scores, unlike the samples before or in "
+                "fit; expected the same for all samples"
+            )
         sizes = [len(part) for part in features]
         places = _positions(i, sample, sizes, maps, n_types)
         if maps is None or pairs:
@@ -210,7 +214,7 @@ def _features(i, value):
     if not listed or len(value) == 0:
         raise ValueError(
             f"'features' of X[{i}] must be P arrays (S_p, F), or one array (P, H, W, F) or "
-            "(P, T, H, W, F)"
+            f"(P, T, H, W, F), found {shortened(value)}"
         )
     parts = [_numbers(part, f"part {p} of X[{i}]") for p, part in enumerate(value)]
     for p, part in enumerate(parts):

@@ -221,7 +221,9 @@ class OracleCalls:
             try:
                 found = np.asarray(found)
             except ValueError:
-                raise TypeError(f"{self._at(i, 'joint_feature')} did not return a vector") from None
+                raise TypeError(
+                    f"{self._at(i, 'joint_feature')} returned {shortened(found)}, expected a vector"
+                ) from None
         shape = found.shape
         if self.n_weights is None:
             if len(shape) == 0 or shape[-1] == 0 or shape[:-1] not in ((), (1,) * is_sparse):
@@ -346,7 +348,7 @@ class OracleCalls:
         if block != i or not (weights is w or np.array_equal(weights, w)):
             found = self._call(i, "potentials", self.X[i], w)
             if found is None:
-                raise TypeError(f"{self._at(i, 'potentials')} returned None")
+                raise TypeError(f"{self._at(i, 'potentials')} returned None, expected potentials")
             _freeze(found)
             self.known[thread] = i, w, found
         return found

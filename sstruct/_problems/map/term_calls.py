@@ -5,6 +5,7 @@ from collections import OrderedDict
 import numpy as np
 
 from sstruct._checks.parameters import is_real
+from sstruct._checks.shown import shortened
 from sstruct._oracles.core.incidence import checked_nodes
 
 METHODS = ("minimize", "cost")
@@ -91,7 +92,9 @@ class TermCalls:
         try:
             found = np.asarray(found)
         except ValueError:
-            raise TypeError(f"terms[{t}]: minimize did not return a vector of labels") from None
+            raise TypeError(
+                f"terms[{t}]: minimize returned {shortened(found)}, expected a vector of labels"
+            ) from None
         if found.shape != (len(costs),) or found.dtype.kind not in "iu":
             raise ValueError(
                 f"terms[{t}]: minimize returned dtype {found.dtype} and shape {found.shape}, "

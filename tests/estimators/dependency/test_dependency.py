@@ -373,12 +373,12 @@ def test_error_for_arcs_without_tree(rng):
     X, y = make(rng)
     model = DependencySSVM(lam=0.1, random_state=0).fit(X, y)
     cycle = {"features": np.ones((3, 3)), "arcs": [[2, 1], [1, 2], [0, 3]]}
-    with pytest.raises(ValueError, match=r"the arcs of X\[1\] form no tree with one child of the"):
+    with pytest.raises(ValueError, match=r"the arcs of X\[1\] contain no tree with one child of"):
         model.predict([X[0], cycle])
     roots = {"features": np.ones((2, 3)), "arcs": [[0, 1], [0, 2]]}
-    with pytest.raises(ValueError, match=r"the arcs of X\[0\] form no tree"):
+    with pytest.raises(ValueError, match=r"the arcs of X\[0\] contain no tree"):
         model.predict([roots])
-    with pytest.raises(ValueError, match=r"the arcs of X\[0\] and known heads form no tree"):
+    with pytest.raises(ValueError, match=r"the arcs of X\[0\] contain no tree .*known heads"):
         model.predict([np.ones((2, 3, 3))], [[2, 1]])
     several = DependencySSVM(single_root=False, lam=0.1, random_state=0).fit(X, y)
     assert several.predict([roots])[0].tolist() == [0, 0]

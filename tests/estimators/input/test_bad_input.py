@@ -124,8 +124,8 @@ PARAMETERS = {
     "loss unknown": ({"loss": "hinge"}, ValueError, "loss must be one of .*'hinge'"),
     "loss None": ({"loss": None}, ValueError, r"loss (must be one of|has shape \(\))"),
     "loss shape": ({"loss": [1, 2]}, ValueError, r"shape \(2,\), expected \(3,\) or \(3, 3\)"),
-    "loss negative": ({"loss": [1, 2, -1]}, ValueError, "negative or non-finite"),
-    "loss nan": ({"loss": [1, 2, NAN]}, ValueError, "negative or non-finite"),
+    "loss negative": ({"loss": [1, 2, -1]}, ValueError, "finite costs of at least 0, found"),
+    "loss nan": ({"loss": [1, 2, NAN]}, ValueError, "finite costs of at least 0, found"),
     "loss diagonal": ({"loss": np.ones((3, 3))}, ValueError, "zero diagonal"),
     "loss words": ({"loss": [["a"]]}, ValueError, "loss must be one of"),
 }
@@ -310,7 +310,7 @@ def test_numbers_of_other_types_are_taken_and_messages_name_the_bound_there_is()
         ([np.zeros((2, 1))], [[float("nan"), "a"]], ValueError, r"y\[0\] at node 0 is NaN"),
     ],
 )
-def test_what_beginners_do_is_explained(X, y, kind, message):
+def test_common_mistakes_are_explained(X, y, kind, message):
     with pytest.raises(kind, match=message):
         ChainSSVM().fit(X, y)
 

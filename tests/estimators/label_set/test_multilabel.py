@@ -407,7 +407,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"bounds": "convex"}, "bounds must be one of"),
         ({"bounds": np.zeros((2, 3))}, r"expected \(2, 22\)"),
         ({"loss": np.ones((4, 4))}, r"loss has shape \(4, 4\), expected \(4,\)"),
-        ({"loss": [-1.0, 1, 1, 1]}, "negative or non-finite"),
+        ({"loss": [-1.0, 1, 1, 1]}, "finite costs of at least 0, found"),
         ({"loss": "jaccard"}, "loss must be one of .*'asymmetric'.*'jaccard'"),
         ({"class_weight": {0: 1.0, 1: 2.0}}, "must be a list of 4 dicts"),
         ({"class_weight": [{0: 1.0}] * 3}, "class_weight has 3 dicts, expected 4"),

@@ -282,13 +282,13 @@ def sample(**change):
         ([sample(features=np.ones((2, 2, 2, 3)))], [[0, 0]], "score maps imply their positions"),
         ([sample(features=np.ones((2, 0, 2, 3)))], [[0, 0]], "is empty"),
         ([sample(), sample(pair_scores=None)], [[0, 0]] * 2, r"X\[1\] has no pair_scores"),
-        ([sample(pair_scores=None), sample()], [[0, 0]] * 2, r"X\[1\] has unexpected pair_scores"),
+        ([sample(pair_scores=None), sample()], [[0, 0]] * 2, r"X\[1\] has pair_scores, unlike"),
         ([sample(pair_scores=[None, np.zeros((4, 2))])], [[0, 0]],
          r"pair_scores of part 1 of X\[0\] have shape \(4, 2\), expected \(2, 4\)"),
         ([sample(pair_scores=[None, np.full((2, 4), np.nan)])], [[0, 0]],
          r"pair_scores of part 1 of X\[0\] contain NaN"),
         ([sample(pair_scores=None), {"features": np.ones((2, 1, 1, 3))}], [[0, 0]] * 2,
-         r"X\[1\] and X\[0\] differ"),
+         r"X\[1\] has .*, unlike X\[0\]"),
         ([{"features": np.ones((2, 1, 1, 1, 3))}, {"features": np.ones((2, 2, 1, 1, 3))}],
          [[0, 0]] * 2, r"X\[1\] has 2 types, expected 1"),
         ([sample()], None, "y to be passed"),
@@ -332,7 +332,7 @@ def test_prediction_requires_the_format_of_the_fit(rng):
     paired, _ = candidates(rng, [-1, 0], n=1, pairs=True)
     for other, message in (
         (wide, "has 3 features, expected 2"),
-        (paired, "unexpected pair_scores"),
+        (paired, "has pair_scores, unlike"),
         (candidates(rng, [-1, 0, 0], n=1)[0], "has 3 parts, expected 2"),
     ):
         with pytest.raises(ValueError, match=message):
