@@ -29,7 +29,7 @@ def test_attributes_outside_the_sentence_are_left_out(template):
     assert template.sentence_features([]) == []
 
 
-def test_a_token_amid_a_sentence_has_all_nineteen(template):
+def test_inner_tokens_have_all_features(template):
     row = template.sentence_features([(letter, letter.upper()) for letter in "abcde"])[2]
     assert len(row) == 19
     assert row["w[-2]"] == "a"

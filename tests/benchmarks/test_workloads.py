@@ -122,7 +122,7 @@ def test_a_workload_whose_baselines_were_all_stopped(modules, capsys):
     assert "worst loss 100.0 % (b, error)" in capsys.readouterr().out
 
 
-def test_a_summary_of_default_fits_alone(modules, capsys):
+def test_summary_of_default_fits_only(modules, capsys):
     *_, summary = modules
     summary.print_summary([row("a", "default", 0, "error", 0.1)])
     assert capsys.readouterr().out.startswith("no workload")

@@ -141,7 +141,7 @@ def test_a_fit_needs_a_labeled_node(client, kind):
                 clone(model).fit(X_given, y_given)
 
 
-def test_mistakes_beside_empty_partitions_name_their_own(client):
+def test_errors_name_the_partition_despite_empty_ones(client):
     X, y = without(CHAINS, range(6), []), without(TAGS, range(6), [])
     X[7] = X[7] * np.nan
     with pytest.raises(ValueError, match=r"partition 1: X\[1\] contains NaN"):
@@ -206,7 +206,7 @@ def test_a_search_needs_a_fold_with_nodes():
 
 
 @pytest.mark.parametrize("pack", [list, Sequences.from_list])
-def test_lengths_are_no_weights(client, pack):
+def test_lengths_are_rejected_as_sample_weights(client, pack):
     lengths = [len(x) for x in CHAINS]
     X, y = (partitions([*values]) for values in (CHAINS, TAGS))
     if pack is not list:

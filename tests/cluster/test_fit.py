@@ -219,7 +219,7 @@ def numbered(*numbers):
     return [Partition(k, None) for k in numbers]
 
 
-def test_a_lost_worker_counts_once_however_often_it_is_noticed():
+def test_repeated_notices_of_a_lost_worker_count_once():
     losses = Losses("why?")
     for _ in range(10 * MOST_LOSSES):  # the scheduler still lists it, and parts are placed on it
         losses.add(numbered(3, 4), "a")
@@ -240,7 +240,7 @@ def test_a_worker_that_came_back_at_its_address_counts_again():
         losses.add(numbered(3), "a", made=time.monotonic())
 
 
-def test_a_worker_that_never_makes_its_actor_counts_at_last(monkeypatch):
+def test_workers_without_an_actor_count_as_lost_after_a_timeout(monkeypatch):
     monkeypatch.setattr(dask_cluster, "FIRST", -1)
     losses = Losses("why?")
     for _ in range(MOST_LOSSES):
@@ -350,7 +350,7 @@ def test_errors_of_the_oracle_surface_and_the_state_is_kept(client, rng):
         remote(X, y, Holds())
 
 
-def test_what_is_wrong_with_the_truths_is_found_first(client, rng):
+def test_invalid_truths_are_reported_first(client, rng):
     X, y = make_choices(rng, n=40)
     wrong = [*y[:33], len(X[33]), *y[34:]]
     with pytest.raises(IndexError) as caught:

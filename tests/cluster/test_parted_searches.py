@@ -165,7 +165,7 @@ def test_scores_are_those_of_all_samples(client, data, rows, rng, kind):
         model.score(partitions(X), [*partitions(y)[:2], partitions(X)[2], partitions(y)[3]])
 
 
-def test_what_takes_lists_alone_says_so(data):
+def test_methods_without_support_for_partitions_raise(data):
     X, y = data
     parts = partitions(X), partitions(y)
     model = ChainSSVM(random_state=0, max_iter=2, tol=0.9)

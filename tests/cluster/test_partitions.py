@@ -479,7 +479,7 @@ class Enough(Exception):
     """A user-defined exception."""
 
 
-def test_a_fit_resumed_from_a_file_has_the_bits_of_one_in_one_go(client, data, tmp_path):
+def test_resumed_fit_equals_uninterrupted_fit(client, data, tmp_path):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
     parameters = {**PARAMETERS, "tol": 1e-3, "solver": MPBCFW(certificate_every=2)}

@@ -256,7 +256,7 @@ def test_fractions_and_long_doubles_as_weights():
     [np.array([1.0]), [1], sparse.eye_array(1), pd.Series([1]), (1, [2]), np.nan, pd.NA],
 )
 @pytest.mark.parametrize("kind", [ChainSSVM, GraphCRFSSVM, TreeSSVM])
-def test_ignore_label_that_is_no_label(kind, label):
+def test_invalid_ignore_label(kind, label):
     with pytest.raises((TypeError, ValueError), match="ignore_label is "):
         unfitted(kind, ignore_label=label).fit(*FIRST[kind].samples(3))
 

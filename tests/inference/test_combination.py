@@ -73,7 +73,7 @@ def test_programs_are_small_and_nothing_gets_worse(most, density, seed, new_rng)
     assert reference.energy(plain, record.labels) == pytest.approx(record.energy, abs=1e-9)
 
 
-def test_parts_that_are_small_are_combined_where_others_are_not(monkeypatch):
+def test_only_small_components_are_combined(monkeypatch):
     # Two paths of nodes 0 to 5 and 6 to 7, without edges between them: the best mixes one of each.
     bad = np.array([[0.0, 9.0], [9.0, 0.0]])
     edges = [[k, k + 1] for k in (*range(5), 6)]
@@ -91,7 +91,7 @@ def test_parts_that_are_small_are_combined_where_others_are_not(monkeypatch):
     assert other.energy == record.energy == 0.0
 
 
-def test_nothing_is_done_where_even_two_dispute_too_much_or_time_is_over(rng, monkeypatch):
+def test_no_program_if_two_labelings_differ_too_much_or_time_is_up(rng, monkeypatch):
     plain, model = some_model(rng, 6, 1.0, "real")
     labelings = different(rng, plain, 10)
 

@@ -91,7 +91,7 @@ def test_bounds_converge_to_the_relaxation(new_rng):
     assert n_open >= 1
 
 
-def test_what_no_image_has():
+def test_infeasible_sums():
     # More in rows than in columns.
     rays = projection_rays((3, 3), [0, 90])
     result = discrete_tomography([2, 2, 2, 1, 1, 1], rays, (3, 3), 3)

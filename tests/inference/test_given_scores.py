@@ -60,7 +60,7 @@ def test_scores_and_transitions_are_optional():
     assert viterbi(node, end=start[::-1])[0][-1] == 2
 
 
-def test_every_chain_of_a_list_is_decoded_alone():
+def test_chains_of_a_list_are_decoded_separately():
     rng = np.random.default_rng(1)
     chains = [rng.standard_normal((n, 5)).astype(np.float32) for n in (3, 0, 1, 7)]
     given = {"classes": LABELS, "mask": bioes_transitions}

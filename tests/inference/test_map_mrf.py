@@ -250,7 +250,7 @@ def test_bounds_of_sweeps_do_not_fall(new_rng):
             assert (np.diff(bounds) >= -1e-11 * (1 + np.abs(bounds[0]))).all()
 
 
-def test_local_search_ends_where_no_label_is_better(new_rng):
+def test_icm_stops_at_a_local_minimum(new_rng):
     for seed in range(40):
         plain = reference.random_model(new_rng(seed), 6, 0.7, KINDS[seed % 3], n_factors=2)
         result = map_mrf(MRF(*plain.arguments()), "icm")

@@ -57,7 +57,7 @@ def test_ways_to_give_one_table_are_the_same_model(form, rng):
     assert ways[0].table_form.tolist() == [code]
 
 
-def test_forms_are_found_where_they_are_and_nowhere_else():
+def test_forms_of_tables_are_detected():
     line = np.abs(np.subtract.outer(np.arange(4), np.arange(4))).astype(float)
     forbidding = np.where(line == 0, 0.0, np.inf)
     nearly = np.minimum(line, 2)

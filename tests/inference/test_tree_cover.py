@@ -62,7 +62,7 @@ def test_covers_are_minimal(n_nodes, density, seed, new_rng):
 
 @settings(max_examples=40)
 @given(n_nodes=st.integers(2, 8), seed=st.integers(0, 10**6))
-def test_exchanges_alone_find_the_least_number(n_nodes, seed, new_rng):
+def test_exchanges_find_the_arboricity(n_nodes, seed, new_rng):
     # From one forest on, and in any order: edges that find no place by themselves.
     edges = random_graph(new_rng(seed), n_nodes, 0.8)
     least = arboricity(n_nodes, edges)

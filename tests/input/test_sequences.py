@@ -109,7 +109,7 @@ def test_array_of_equal_lengths_stays_one_dimensional():
         make("dense", [2, 2])[0].__array__(copy=False)
 
 
-def test_a_pickle_of_a_slice_holds_the_slice_alone():
+def test_pickles_of_slices_are_small():
     X = Sequences.from_lengths(np.zeros((10_000, 10)), [10] * 1000)
     assert len(pickle.dumps(X[:10])) < len(pickle.dumps(X)) / 50
 

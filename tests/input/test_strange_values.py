@@ -90,7 +90,7 @@ def test_features_beyond_doubles(kind, X, y):
 
 @pytest.mark.parametrize("kind", DATA)
 @pytest.mark.parametrize("label", [[1], {1: 2}, TWICE, ITSELF, Decimal("sNaN"), float("nan")])
-def test_what_is_no_label(kind, label):
+def test_invalid_labels(kind, label):
     X = DATA[kind][0]
     y = [label, 1] * 4
     if kind is GridCRFSSVM:
@@ -261,7 +261,7 @@ def test_batches_of_any_size():
     np.testing.assert_array_equal(first.w_, second.w_)
 
 
-def test_samples_of_an_oracle_may_hold_themselves():
+def test_samples_of_an_oracle_may_contain_themselves():
     x = [ROWS]
     x.append(x)
     assert digest(x) == digest(x) != digest([ROWS])

@@ -77,7 +77,7 @@ def test_outside_of_a_block_nothing_waits(heard):
 
 
 @pytest.mark.parametrize("kept", [signal.SIG_IGN, signal.SIG_DFL])
-def test_what_is_not_a_function_stays(kept):
+def test_handlers_that_are_not_functions_are_kept(kept):
     previous = signal.signal(signal.SIGINT, kept)
     try:
         with DelayedInterrupt() as delay:

@@ -6,7 +6,7 @@ from sstruct._kernels import slices
 from sstruct._kernels.slices import SLICE, by_slices, zeros
 
 
-def test_slices_give_the_bits_of_the_whole(rng, monkeypatch):
+def test_slices_equal_the_whole_expression(rng, monkeypatch):
     monkeypatch.setattr(slices, "SLICE", 8)
     a, b = rng.standard_normal((2, 27))
     seen = []

@@ -110,7 +110,7 @@ def test_no_move_improves_and_the_bound_holds(new_rng, size, kind, whole, key):
 
 @settings(max_examples=200)
 @problems
-def test_more_starts_are_no_worse(new_rng, size, kind, whole, key):
+def test_more_starts_do_not_increase_the_cost(new_rng, size, kind, whole, key):
     node, edges, edge, distance = random_problem(new_rng(key), size, kind, whole)
     tables = edge_tables(edge, len(edges), size[1], distance)
     before = np.inf

@@ -107,7 +107,7 @@ def test_cycles_raise():
 
 
 @pytest.mark.parametrize("method", ["cut", "expansion", "max-sum"])
-def test_what_was_decoded_before_changes_nothing(rng, method):
+def test_results_do_not_depend_on_earlier_calls(rng, method):
     # Sizes, kinds and signs in turn: a workspace that is warm answers as a fresh one.
     warm, K_most = GraphDecoder(method, 11), 2 if method == "cut" else 5
     for _ in range(150):

@@ -54,7 +54,7 @@ def test_the_rest_is_the_energy_of_the_other_nodes(new_rng, size, key):
     np.testing.assert_allclose(offsets, offsets[0], rtol=0, atol=1e-12)
 
 
-def test_many_labels_are_known_where_edges_are_weak_and_few_where_they_are_strong(rng):
+def test_weaker_edges_decide_more_labels(rng):
     decided = {0.0: 0, 0.3: 0, 30.0: 0}
     for strength in decided:
         for _ in range(50):
@@ -72,7 +72,7 @@ def test_many_labels_are_known_where_edges_are_weak_and_few_where_they_are_stron
     strength=st.sampled_from([0.2, 1.0]),
     key=st.integers(0, 2**32 - 1),
 )
-def test_moves_of_the_rest_alone_leave_no_better_move(new_rng, size, strength, key):
+def test_moves_of_undecided_nodes_leave_no_better_move(new_rng, size, strength, key):
     rng = new_rng(key)
     node, edges, edge, tables = potts(rng, size, False, strength)
     start = rng.integers(0, size[1], size[0])
@@ -86,7 +86,7 @@ def test_moves_of_the_rest_alone_leave_no_better_move(new_rng, size, strength, k
             assert best_move(labels, alpha, node, edges, tables) >= cost - 1e-10
 
 
-def test_what_decides_all_is_exact():
+def test_exact_if_all_labels_are_decided():
     node, edges = (
         np.array([[0.0, 5, 5], [5, 0, 5], [5, 5, 0]]),
         np.array([[0, 1], [1, 2]], np.int32),

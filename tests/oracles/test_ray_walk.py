@@ -51,7 +51,7 @@ def test_other_sums_are_not_improved(rng):
         walk.improve(image, 10, 1.0)
 
 
-def test_the_right_sums_are_left_alone(rng):
+def test_images_with_the_given_sums_are_unchanged(rng):
     image, _, _, _, walk = make(rng, 4, [0, 90], 3)
     before = image.copy()
     assert walk.walk(image, 10, 1.0)

@@ -84,7 +84,7 @@ def test_the_compiled_problem_trains_as_a_python_oracle(intervals, rng):
         assert model.score(X, y) == pytest.approx(python.score(X, y), abs=1e-12)
 
 
-def test_what_is_wrong_with_a_problem_is_said(intervals, rng):
+def test_errors_for_invalid_problems(intervals, rng):
     X, y = make_intervals(rng, n=3)
 
     class Few(intervals.Intervals):

@@ -94,7 +94,7 @@ References
 """
 
 
-def test_entries_are_taken_whole_and_from_the_shared_texts_alone():
+def test_shared_entries_replace_whole_entries():
     expand = tool()
     shared = expand.entries_of(SHARED)
     begin = "Another.\n\nParameters\n----------\n"

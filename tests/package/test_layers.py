@@ -129,7 +129,7 @@ def test_nothing_compiled_imports_scikit_learn(path):
 @pytest.mark.parametrize(
     "path", [path for path in SOURCES if path.parent.name != "_compat"], ids=name_of
 )
-def test_private_names_of_sklearn_are_in_compat_alone(path):
+def test_only_compat_imports_private_names_of_sklearn(path):
     for module in imported(path):
         parts = module.split(".")
         if parts[0] == "sklearn":

@@ -136,7 +136,7 @@ def test_the_problem_contract_holds(example):
 def test_general_tests_pass(example, tmp_path, rng):
     test_common.test_fit_is_repeatable_and_changes_nothing_else(example)
     test_common.test_predictions_do_not_depend_on_the_other_samples(example)
-    test_common.test_unit_weights_are_no_weights(example)
+    test_common.test_unit_sample_weights_equal_no_weights(example)
     test_fits.test_weights_are_copies(example, {})
     test_fits.test_warm_starts(example, {}, "dual")
     test_fits.test_warm_starts(example, {"lam": "auto"}, "primal")

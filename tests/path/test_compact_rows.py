@@ -39,7 +39,7 @@ def test_few_changes_need_little_memory(rng):
     assert kept.nbytes < 0.1 * sum(row.nbytes for row in rows)
 
 
-def test_what_comes_back_is_a_copy(rng):
+def test_rows_are_returned_as_copies(rng):
     rows, kept = make(rng, 3, 10, 0.1)
     for one in kept:
         one[:] = 7
@@ -62,6 +62,6 @@ class Longer(list):
         return super().__len__() + 1
 
 
-def test_a_list_of_another_length_is_no_state():
+def test_invalid_length_of_the_state():
     with pytest.raises(ValueError, match=r"_rows is .* expected a list of float64 vectors"):
         CompactRows().__setstate__({"_rows": Longer(), "_last": None})

@@ -361,7 +361,7 @@ def test_the_default_end_is_below_auto(rng):
     assert path.lam_end_ == pytest.approx(1e-4 * path.lams_[0])
 
 
-def test_all_smaller_lambdas_where_the_hinge_loss_vanishes(rng):
+def test_path_ends_at_zero_if_the_hinge_loss_vanishes(rng):
     X, y = make_sequences(n_samples=20, noise=0.1, random_state=0)
     path = ssvm_path(ChainSSVM(random_state=0), X, y)
     assert path.lam_end_ == 0
@@ -472,7 +472,7 @@ def test_same_random_state_same_bits_whatever_n_jobs(rng):
         assert a.tobytes() == b.tobytes()
 
 
-def test_the_estimator_is_left_alone(rng):
+def test_estimator_is_unchanged(rng):
     case = chains(rng)
     before = {**vars(case.estimator)}
     with warnings.catch_warnings():

@@ -214,7 +214,7 @@ def test_zero_or_absent_boundaries_are_not_drawn():
     assert TransitionDisplay.from_estimator(model).im_.get_array().shape == (3, 3)
 
 
-def test_end_weights_alone():
+def test_plot_of_end_weights_only():
     display = TransitionDisplay(np.eye(2), ["a", "b"], end_coef=[1.0, 2.0]).plot()
     assert display.im_.get_array().shape == (2, 3)
     assert tick_names(display.ax_.yaxis) == ["a", "b"]

@@ -110,7 +110,7 @@ def test_labels_equal_a_loop_over_pixels(picture, seed, ignored):
 
 
 @given(pictures())
-def test_what_is_painted_comes_back(picture):
+def test_labels_of_pixels_and_segments_round_trip(picture):
     _, segments, mask = picture
     node_labels = np.arange(len(members(segments, mask)[0]))
     painted = pixel_labels(segments, node_labels, mask=mask)
@@ -178,7 +178,7 @@ def test_invalid_images(change, message):
         superpixel_graph(**arguments)
 
 
-def test_what_is_not_finite_may_be_masked():
+def test_invalid_pixels_may_be_masked():
     image = [[0.0, 1.0, np.nan], [2.0, 3.0, np.inf]]
     nodes, edges, _, sizes = superpixel_graph(image, SEGMENTS, mask=SEGMENTS != 1)
     assert nodes.ravel().tolist() == [0.5, 2.5]
@@ -194,7 +194,7 @@ def test_labels_of_any_type():
     assert found.tolist() == [("a", 1), "c", -1]
 
 
-def test_what_is_in_no_segment_is_no_string():
+def test_fill_keeps_its_type_with_string_labels():
     painted = pixel_labels([[0, -1]], ["sky"])
     assert painted.tolist() == [["sky", -1]]
     assert pixel_labels([[0, -1]], ["sky"], fill="none").tolist() == [["sky", "none"]]

@@ -70,7 +70,7 @@ def test_planes_with_nan(rng):
         explicit.code_loss(1, code([1]))
 
 
-def test_planes_are_taken_where_labelings_are_long(rng):
+def test_explicit_planes_for_long_labelings(rng):
     X, labels = rng.standard_normal((100, 30)), np.zeros(100, dtype=np.int32)
     long = ChainProblem(X, ChainRanges([0], [100]), ChainModel(2), labels)
     assert isinstance(explicit_where_cheaper(long), ExplicitProblem)

@@ -255,7 +255,7 @@ def test_codes_are_checked(rng):
         problem.check_code(9, np.array(mixture(0.0, one), dtype=np.int32))
 
 
-def test_what_cannot_be_mixed(rng):
+def test_invalid_mixture_problems(rng):
     with pytest.raises(ValueError, match="mixtures require a relaxed decoder"):
         MixtureProblem(make(rng, "forest", 3).problem)
     problem = mixed(make(rng, "relaxed", 2), rng, 0).problem

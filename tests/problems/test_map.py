@@ -249,7 +249,7 @@ def test_mean_planes_and_disagreement(rng):
     assert disagreement(problem.copy_start, y) == pytest.approx(expected)
 
 
-def test_what_is_not_allowed():
+def test_forbidden_labels_without_a_labeling():
     node = [[0.0, np.inf], [np.inf, 0.0], [0.0, 0.0]]
     table = np.array([[0.0, np.inf], [0.0, 0.0]])
     model = MRF(node, [[0, 1]], [table])

@@ -78,7 +78,7 @@ def test_blocks_of_trees_begin_with_the_states_of_the_first_part():
     assert [rows[1:] for part in parts for rows in part.rows] == [(0, 8), (8, 12)]
 
 
-def test_one_part_where_there_is_no_order_or_no_limit():
+def test_one_shard_without_order_or_limit():
     X, lengths = np.zeros((30, 4)), np.full(10, 3)
     assert spans(shards_of(chain_problem(X, lengths), np.inf)) == [(0, 10)]
     backwards = chain_problem(X, lengths, np.arange(10)[::-1] * 3)

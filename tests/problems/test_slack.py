@@ -76,7 +76,7 @@ def test_contract_of_trees(rng, parents, n_types, pairs):
     check_against_definition(rescaled(made), rng)
 
 
-def test_what_has_no_direct_maximum(rng):
+def test_problems_without_maximize_product(rng):
     assert not make_trees(rng, [-1, 0], loss="distance").problem.has_product
     assert not make_trees(rng, [-1, 0], "maps", loss="hamming").problem.has_product
     made = make_chains(rng, 3, (4, 2))
@@ -266,7 +266,7 @@ def test_constrained_oracle(new_rng, key, kind, above, below):
     assert work > 0
 
 
-def test_later_searches_begin_where_the_last_one_ended(rng):
+def test_searches_are_warm_started(rng):
     made = make_planes(rng, 60, "real")
     problem = SlackProblem(made.problem, "angular")
     w = rng.standard_normal(3)
@@ -277,7 +277,7 @@ def test_later_searches_begin_where_the_last_one_ended(rng):
     assert problem.counts() == {"queries": first[4] + again[4]}
 
 
-def test_calls_that_leave_nothing_behind(rng):
+def test_remember_false_leaves_the_memory_unchanged(rng):
     made = make_planes(rng, 60, "real")
     problem = SlackProblem(made.problem, "bisecting")
     before = problem.memory()
@@ -335,7 +335,7 @@ class Rounds(ConstrainedChoice):
 
 
 @pytest.mark.parametrize("other", [-2.0, -0.999, -0.9])
-def test_a_score_that_is_rounding_is_no_gain(other):
+def test_rounding_errors_are_not_a_gain(other):
     # The second candidate's is 1 - 1, the last one's 1 + other: below, just above and above 0.
     X = [np.array([[0.0], [-1.0], [other], [other]])]
     problem = SlackProblem(CallableProblem(OracleCalls(Rounds(), X, [0], [0])), "angular")

@@ -404,7 +404,7 @@ def test_no_set_of_a_hierarchy_agrees_with_known_labels():
     assert np.isfinite(value[1])
 
 
-def test_what_has_no_sums_raises():
+def test_sums_of_unsupported_problems_raise():
     x = np.ones((3, F))
     triangle = GraphRanges([0], [3], [[0, 1], [1, 2], [2, 0]], [0], [3])
     model = PairwiseModel("full", 2)

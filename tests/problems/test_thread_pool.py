@@ -48,7 +48,7 @@ def measure(problem, pool):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("wrong", [0, 40, 99])
-def test_what_an_oracle_raises_in_any_thread_travels(n_threads, wrong):
+def test_oracle_errors_propagate_from_any_thread(n_threads, wrong):
     # Label 1 must not be followed by any label: chains of two nodes that begin with it have none.
     length = np.ones(100, dtype=np.int64)
     length[wrong] = 2

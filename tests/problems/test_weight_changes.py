@@ -43,7 +43,7 @@ def test_readers_have_the_senders_bits(rounds):
             reader[1:] = version, w.copy()
 
 
-def test_a_reader_that_has_missed_something_says_so():
+def test_missed_changes_are_detected():
     sender = WeightChanges(D)
     w = np.arange(float(D))
     first = sender.update(frozen(w))

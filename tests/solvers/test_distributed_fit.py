@@ -156,7 +156,7 @@ def test_fit_resumes_from_the_state_of_another_fit(rng, box):
     assert abs(value - run.dual) <= 1e-12 * max(1, abs(value))
 
 
-def test_what_another_fit_has_left_is_checked(rng):
+def test_exported_state_is_validated(rng):
     parted = Parted(rng, 2)
     first = DistributedFit(parted.setup(tol=1e-3))
     first.solve()
@@ -356,7 +356,7 @@ def test_traffic_is_of_changes_and_not_of_data(rng):
     assert nonzeros > 0
 
 
-def test_changes_that_a_part_has_not_heard_of_are_an_error(rng):
+def test_missed_weight_changes_raise(rng):
     run = DistributedFit(Parted(rng).setup())
     run._iterate()
     (share, (version, _, _, _), dual), *_ = run._updates()

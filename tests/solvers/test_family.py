@@ -351,7 +351,7 @@ def test_the_cache_saves_oracle_calls(rng):
 
 @pytest.mark.parametrize("batch", [1, 2])
 @pytest.mark.parametrize("sampling", list(Sampling))
-def test_an_exact_pass_in_parts_has_the_bits_of_a_whole_one(rng, sampling, batch):
+def test_exact_pass_in_parts_equals_whole_pass(rng, sampling, batch):
     small = Small(rng, n=9, batch=batch)
     whole, parted = (small.state(draw=True) for _ in range(2))
     pool = ThreadPool(small.problem, 1)

@@ -295,7 +295,7 @@ def alike(n):
 @pytest.mark.parametrize("n", [3, 40, 400])
 @pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw"])
 @pytest.mark.parametrize("lam", [1e-4, 0.01])
-def test_the_dual_never_falls_where_samples_are_alike(monkeypatch, n, solver, lam):
+def test_dual_never_decreases_for_similar_samples(monkeypatch, n, solver, lam):
     # Visits are concurrent until the dual has decreased.
     for name in ("MOST_ALONE", "MOST_LOSS", "LITTLE_LOSS"):
         monkeypatch.setattr(visit_order, name, 9.0)

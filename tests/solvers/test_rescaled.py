@@ -52,7 +52,7 @@ def read(small, state):
 
 @pytest.mark.parametrize("box", BOUNDS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_primal_keeps_the_weights_where_lambda_falls(rng, kind, box):
+def test_primal_keeps_the_weights_for_smaller_lambda(rng, kind, box):
     small = Small(rng, kind, lam=0.3, box=box)
     state, warm = after_some_passes(small)
     w = state.w
@@ -67,7 +67,7 @@ def test_primal_keeps_the_weights_where_lambda_falls(rng, kind, box):
 
 @pytest.mark.parametrize("box", BOUNDS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_primal_takes_the_largest_multiple_where_lambda_rises(rng, kind, box):
+def test_primal_scales_the_weights_for_larger_lambda(rng, kind, box):
     small = Small(rng, kind, lam=0.05, box=box)
     state, warm = after_some_passes(small)
     before = read(small, state)

@@ -69,7 +69,7 @@ def test_ordinary_fits_have_certificates(rng, lam, tol):
     assert fitted(MulticlassSSVM(lam=lam, tol=tol, max_iter=20), X, y)[0].status_ != "ROUNDING"
 
 
-def test_separable_data_end_in_rounding_where_lam_is_no_scale_of_theirs():
+def test_tiny_lam_ends_in_rounding_on_separable_data():
     X, y = np.repeat(np.eye(3), 4, axis=0), np.repeat([0, 1, 2], 4)
     for lam, status in ((1e-3, "CONVERGED"), (1e-6, "CONVERGED"), (1e-14, "ROUNDING")):
         model, warned = fitted(MulticlassSSVM(lam=lam, random_state=0), X, y)
@@ -79,7 +79,7 @@ def test_separable_data_end_in_rounding_where_lam_is_no_scale_of_theirs():
         assert model.dual_gap_ == model.objective_ - model.dual_objective_
 
 
-def test_a_path_ends_where_rounding_is_larger_than_eps(rng, monkeypatch):
+def test_path_ends_if_rounding_exceeds_eps(rng, monkeypatch):
     X, y = rng.standard_normal((6, 3)), [0, 1, 2, 0, 1, 2]
     monkeypatch.setattr(Rounding, "bound", lambda self, lam, *_: 0.0 if lam > 1e-2 else np.inf)
     with pytest.warns(ConvergenceWarning, match="rounding errors may exceed eps. Scale the feat"):

@@ -28,7 +28,7 @@ def plan(number, blocks, step=StepKind.PAIRWISE):
 
 @pytest.mark.parametrize("box", BOUNDS)
 @pytest.mark.parametrize("batch", [1, 4])
-def test_a_pass_moves_its_part_alone_and_the_dual_rises(rng, box, batch):
+def test_pass_changes_only_its_part_and_increases_the_dual(rng, box, batch):
     small = Small(rng, box=box, n=9, batch=batch)
     state, parts = small.state(), [(0, 4), (4, 5), (5, 9)]
     pool = ThreadPool(small.problem, 1)

@@ -16,7 +16,7 @@ def shared(alone, together, left=False, alike=True, of_visit=SHORT, work=1e5, n_
     return shared_runs(*seconds, *kinds, work, of_visit, n_weights)
 
 
-def test_one_run_in_many_is_made_alone_to_compare():
+def test_some_runs_are_not_shared_for_comparison():
     alone = np.flatnonzero(~shared(1.0, 0.6))
     np.testing.assert_array_equal(alone, 1 + (COMPARE + 1) * np.arange(len(alone)))
     assert len(alone) == 7
@@ -37,7 +37,7 @@ def test_one_slow_run_may_be_noise():
     assert shared(1.0, together).mean() > 0.9
 
 
-def test_what_has_become_faster_is_shared_again():
+def test_sharing_resumes_when_it_becomes_faster():
     together = np.where(np.arange(200) < 50, 2.0, 0.6)
     assert shared(1.0, together)[60:].mean() > 0.8
 
@@ -63,7 +63,7 @@ def test_exact_visits_continue_after_a_lane_leaves_approximate_ones():
     assert runs[~exact].mean() < 0.1
 
 
-def test_no_run_alone_where_lanes_would_copy_many_weights_after_it():
+def test_all_runs_are_shared_if_copies_are_expensive():
     assert shared(1.0, 0.6, n_weights=10**7).all()
 
 

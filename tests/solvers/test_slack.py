@@ -187,7 +187,7 @@ def test_batch_steps_use_the_labelings_found(new_rng, seed):
     assert solution.dual <= small.optimum() <= primal.min() * (1 + 1e-8)
 
 
-def test_batch_steps_end_where_only_the_bound_has_a_gap(rng):
+def test_batch_steps_stall_if_only_the_bound_has_a_gap(rng):
     n_stalled = 0
     for _ in range(4):
         small = SmallSlack(rng, "bisecting", True, lam=0.02, n=12)
@@ -201,7 +201,7 @@ def test_batch_steps_end_where_only_the_bound_has_a_gap(rng):
     assert n_stalled > 0
 
 
-def test_a_snapshot_keeps_where_searches_begin(new_rng):
+def test_snapshot_contains_the_memory_of_searches(new_rng):
     options = Options(tol=0, max_iter=3, step="corrective")
     first = SmallSlack(new_rng(3), "bisecting", lam=0.05, n=20)
     run = solver(first, options)

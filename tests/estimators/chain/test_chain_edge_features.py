@@ -293,7 +293,7 @@ def test_error_names_sample_with_invalid_edge_features(chains, kind):
         model.predict(wrong)
 
 
-def test_what_the_fit_had_is_needed(chains):
+def test_prediction_requires_the_edge_features_of_the_fit(chains):
     X, y = chains
     nodes = [x for x, _ in X]
     with_edges, without = fit(X, y), fit(nodes, y)

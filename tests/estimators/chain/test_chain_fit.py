@@ -133,7 +133,7 @@ def test_history(tiny_chains):
 
 @pytest.mark.parametrize("sampling", ["permutation", "uniform"])
 @pytest.mark.parametrize("key", range(4))
-def test_tol_zero_ends_where_rounding_does(key, sampling):
+def test_tol_zero_stops_at_rounding_error(key, sampling):
     rng = np.random.default_rng(key)
     X = [rng.standard_normal((2, 3)) for _ in range(3)]
     y = [[0, 1], [2, 0], rng.integers(0, 3, 2)]
@@ -236,7 +236,7 @@ def test_warm_start_with_other_data_raises(tiny_chains, change):
 
 
 @pytest.mark.parametrize("warm_start", [False, True])
-def test_pickles_hold_the_model_alone(rng, tmp_path, warm_start):
+def test_pickles_do_not_contain_the_data(rng, tmp_path, warm_start):
     X = [rng.standard_normal((50, 8)) for _ in range(200)]
     y = [(x[:, 0] > 0).astype(int) for x in X]
     model = ChainSSVM(lam=0.1, warm_start=warm_start, random_state=0).fit(X, y)
@@ -277,7 +277,7 @@ def test_metadata_routing_of_weights(tiny_chains):
     assert found["test_score"][0] == first.score(X[:7], y[:7], weights[:7])
 
 
-def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):
+def test_second_interruption_skips_only_the_certificate(monkeypatch, rng):
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
@@ -296,7 +296,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):
 @pytest.mark.parametrize(
     "average, kept", [("auto", (False, True)), (True, (True, False)), (False, (False, False))]
 )
-def test_average_says_which_iterates_are_averaged(rng, average, kept):
+def test_average_selects_the_averaged_iterates(rng, average, kept):
     options = chosen_options(ChainSSVM()._structure(), MPBCFW(average=average), Small(rng).problem)
     assert (options.average, options.pass_average) == kept
 
@@ -316,7 +316,7 @@ def test_average_says_which_iterates_are_averaged(rng, average, kept):
         ({"transition_mask": np.ones((600, 600), dtype=bool)}, "mp-bcfw"),
     ],
 )
-def test_auto_is_gdmm_where_labels_are_very_many(options, solver):
+def test_auto_is_gdmm_for_many_labels(options, solver):
     X = [sparse.csr_matrix([[1.0, 0.0], [2.0, -1.0], [0.5, 1.0]])]
     options = {"classes": range(600), "max_iter": 1, "tol": 1.0, **options}
     assert ChainSSVM(**options).fit(X, [[0, 7, 3]]).solver_ == solver
@@ -342,7 +342,7 @@ def test_a_limit_with_many_labels_names_gdmm(rng, options, advised):
     [(599, "some", "mp-bcfw"), (600, "some", "gdmm"), (600, "all", "mp-bcfw"),
      (600, "dense", "mp-bcfw"), (1499, "dense", "mp-bcfw"), (1500, "dense", "gdmm")],
 )  # fmt: skip
-def test_auto_goes_by_labels_and_sparsity(rng, n_labels, stored, expected):
+def test_auto_depends_on_number_of_labels_and_sparsity(rng, n_labels, stored, expected):
     X = rng.standard_normal((6, 2))
     if stored == "some":
         X[0] = 0

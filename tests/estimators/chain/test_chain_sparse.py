@@ -96,7 +96,7 @@ def test_masks_and_dense_transitions_are_decoded_as_before(chains):
         decode_sparse(problem, fitted._w, sparse_transitions(masked.edge_coef_))
 
 
-def test_where_sparse_rows_are_worth_it():
+def test_sparse_transitions_require_many_labels_and_zeros():
     assert sparse_transitions(np.zeros((199, 199))) is None
     table = np.zeros((200, 210))[:, :200]
     indptr, indices, values = sparse_transitions(table)

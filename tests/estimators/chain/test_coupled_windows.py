@@ -186,7 +186,7 @@ def test_the_optimum_of_whole_images_is_reached(rng, case):
 
 
 @pytest.mark.parametrize("pairwise", ["full", "directed"])
-def test_certificates_hold_where_neighbors_repel(rng, monkeypatch, pairwise):
+def test_certificate_with_repulsive_neighbors(rng, monkeypatch, pairwise):
     # Tiles that agree need not have a common labeling: the bound may stay above.
     monkeypatch.setattr(graph_structure, "decoder_of", lambda *_, **__: graph_enumeration())
     problem = images(rng, pairwise=pairwise, tol=1e-4)

@@ -249,7 +249,7 @@ def test_slack_rescaling(tiny_chains, search):
 
 
 @pytest.mark.parametrize("solver", ["perceptron", "pa", "ssg"])
-def test_parts_give_the_weights_of_the_whole(tiny_chains, solver):
+def test_partial_fit_on_parts_equals_one_call(tiny_chains, solver):
     X, y = tiny_chains
     lam = {"lam": 0.1} if solver == "ssg" else {}
     model = ChainSSVM(solver=solver, transitions=by_label, pairwise_scale=1, **lam)

@@ -136,7 +136,7 @@ def test_auto_cuts_chains_of_more_than_1000_nodes(rng):
     assert (length - own).tolist() == [1] * 5 + [0] * 3 + [1] * 6 + [0]
 
 
-def test_auto_is_none_of_other_samples_business(rng):
+def test_auto_windows_do_not_depend_on_other_samples(rng):
     # So that samples may be added, and lie in partitions.
     X, y = long(rng)
     model = ChainSSVM(lam=1.0, tol=0.1, warm_start=True, random_state=0)

@@ -164,7 +164,7 @@ IN_ALL_WAYS = {"chain", "rows", "label sets", "cut", "exact", "fwmap of full", "
         for way in WAYS
     ],
 )
-def test_a_resumed_fit_has_the_bits_of_a_whole_one(name, way, tmp_path, monkeypatch):
+def test_resumed_fit_equals_uninterrupted_fit(name, way, tmp_path, monkeypatch):
     model, make = CASES[name]
     X, y = make()
     path = tmp_path / "fit"

@@ -121,7 +121,7 @@ def test_notes_are_checked_and_set_nothing_else(kept, data, name, value):
     assert clone(model).set_params(max_iter=5).fit(*data).n_iter_ == 5
 
 
-def test_what_the_file_says_of_losses_w_and_dual_is_not_in_a_certificate(kept, data):
+def test_certificate_ignores_losses_w_and_dual_of_the_file(kept, data):
     model, path, arrays, notes = kept
     assert "loss" not in arrays
     arrays["loss"] = np.full(len(arrays["alpha"]), 1e3)
@@ -190,7 +190,7 @@ def graphs(rng):
     "average, names",
     [("auto", ["pass_average", "weights"]), (True, ["exact_offset", "approximate_offset"])],
 )
-def test_what_stands_between_the_weights_is_no_weight(rng, tmp_path, average, names):
+def test_padding_of_saved_weights_is_ignored(rng, tmp_path, average, names):
     # Weights are padded for vector loops, and an average is taken as it is.
     path = tmp_path / "fit.npz"
     X, y = [rng.standard_normal((4, 3)) for _ in range(6)], rng.integers(0, 3, (6, 4)).tolist()
@@ -275,7 +275,7 @@ def test_a_warm_start_takes_no_false_planes(graphs):
         ("code", lambda a: a.reshape(1, -1)),
     ],
 )
-def test_what_a_model_has_kept_is_checked(data, warm_start, name, change):
+def test_warm_state_is_validated(data, warm_start, name, change):
     model = MulticlassSSVM(lam=0.1, max_iter=3, tol=0, random_state=0, warm_start=warm_start)
     model.fit(*data)
     before = model.w_
@@ -379,7 +379,7 @@ print(resident() - before)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_fits_that_fail_leave_no_memory_behind():
+def test_failed_fits_do_not_leak_memory():
     done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 2**20

@@ -309,7 +309,7 @@ def test_predictions_follow_from_coef(F, is_sparse):
         assert model.predict([given[i]], [known])[0][0] == 1
 
 
-def test_fixed_scores_alone_decide():
+def test_fixed_scores_dominate_with_large_lam():
     """With a large lam, all weights except that of fixed scores are close to 0."""
     rng = np.random.default_rng(0)
     X, y = chains(rng, n=20)

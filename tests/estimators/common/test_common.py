@@ -124,7 +124,7 @@ def test_predictions_do_not_depend_on_the_other_samples(example):
 
 
 @examples
-def test_unit_weights_are_no_weights(example):
+def test_unit_sample_weights_equal_no_weights(example):
     X, y = example.samples()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

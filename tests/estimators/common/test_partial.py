@@ -127,7 +127,7 @@ def test_all_marks_and_containers_of_chains_agree(rng):
         np.testing.assert_array_equal(found, other)
 
 
-def test_minus_one_is_a_label_where_it_is_a_class(rng):
+def test_minus_one_is_a_known_label_if_it_is_a_class(rng):
     X = [rng.standard_normal((3, 2)) for _ in range(4)]
     model = ChainSSVM(**ROUGH).fit(X, [[-1, 1, 1], [1, -1, -1], [1, 1, 1], [-1, -1, -1]])
     (labels,) = model.predict(X[:1], [[-1, None, -1]])
@@ -530,7 +530,7 @@ def test_error_messages_of_label_sets(rng, known, message):
         model.predict(X, known)
 
 
-def test_what_is_known_of_a_hierarchy_is_closed(rng):
+def test_known_labels_imply_others_in_a_hierarchy(rng):
     X = rng.standard_normal((4, 2))
     model = MultilabelSSVM(edges=[-1, 0, 1, 0], **ROUGH).fit(X, [[1, 1, 1, 1], [0] * 4] * 2)
     found = model.predict(X, [[-1, -1, 1, -1], [0, -1, -1, -1], [-1, 0, -1, 1], None])

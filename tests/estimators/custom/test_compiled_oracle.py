@@ -78,7 +78,7 @@ def fit(X, y, oracle, **parameters):
     ],
     ids=lambda p: "-".join(map(str, p)) or "default",
 )
-def test_the_way_is_the_python_oracles(rng, library, parameters):
+def test_compiled_and_python_oracles_agree(rng, library, parameters):
     X, y = make_choices(rng)
     mine = fit(X, y, compiled_choice(library, 4, work=WORK), **parameters)
     python = fit(X, y, InOrder(), **{**parameters, "n_jobs": None})
@@ -331,7 +331,7 @@ def wrong(k):
     ],
 )
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_what_comes_back_is_checked(k, message, n_jobs):
+def test_results_of_functions_are_validated(k, message, n_jobs):
     # All truths the first candidate: the second is met in training.
     samples = [x if label == 0 else x[::-1] for x, label in zip(X, Y)]
     model = StructuredSVM(wrong(k), lam=0.1, random_state=0, n_jobs=n_jobs)

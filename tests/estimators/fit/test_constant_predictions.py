@@ -94,7 +94,7 @@ def test_the_message_counts_nodes(rng):
     assert "class_weight" not in found
 
 
-def test_nothing_is_said_of_one_label_or_of_few_errors(rng):
+def test_no_warning_for_one_label_or_few_errors(rng):
     X, _ = chains(rng)
     same = [np.full(6, "often") for _ in range(N)]
     assert fit_warnings(ChainSSVM(lam=10.0, classes=["often", "rare"]), X, same) == []
@@ -102,7 +102,7 @@ def test_nothing_is_said_of_one_label_or_of_few_errors(rng):
     assert fit_warnings(ChainSSVM(lam=10.0), X, same) == []
 
 
-def test_a_label_far_behind_is_found(rng):
+def test_rare_label_in_a_late_sample_is_found(rng):
     # Only one sample, which is not among the first ones looked at, has other labels.
     X, y = [np.ones((1, 1)) for _ in range(999)], [["a"] for _ in range(999)]
     X.insert(501, -np.ones((30, 1)))

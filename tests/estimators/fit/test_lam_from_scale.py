@@ -81,7 +81,7 @@ def test_parts_of_the_rows_make_the_whole(rng, monkeypatch):
     assert feature_spread(stored, weights, True) == pytest.approx(whole, rel=1e-12)
 
 
-def test_stored_zeros_and_constants_say_nothing():
+def test_stored_zeros_and_constants_have_no_spread():
     rows = np.array([[1.0, 0, 7], [0, 2, 7], [3, 0, 7]])
     stored = sparse.csr_matrix(rows)
     stored.data[0] = 0
@@ -272,7 +272,7 @@ def test_sizes_of_nodes_are_costs(rng):
     assert clone(share).fit(sized, y).lam_ == pytest.approx(share.lam_)
 
 
-def test_what_says_nothing(rng):
+def test_lam_of_constant_features(rng):
     y = [0, 1, 1]
     X, plain = np.ones((3, 2)), MulticlassSSVM(fit_intercept=False)
     assert MulticlassSSVM().fit(X, y).lam_ == pytest.approx(STRENGTH / 40 / 3)

@@ -64,7 +64,7 @@ def test_converged_fit_warns_about_unscaled_features():
     assert warned(MulticlassSSVM(lam=1e-2), StandardScaler().fit_transform(X), y) is None
 
 
-def test_the_way_to_scale_is_that_of_the_structure(chains, rng):
+def test_recommended_scaler_depends_on_the_structure(chains, rng):
     X, y = chains
     X = [x * FACTORS for x in X]
     assert "make_pipeline(PerNode(StandardScaler()), ChainSSVM(...))" in short(ChainSSVM(), X, y)
@@ -154,7 +154,7 @@ def test_warning_for_features_larger_than_pairwise_features(chains, rng, rescali
 
 
 @pytest.mark.parametrize("kind", ["frequencies", "dense", "counts", "a column of ones"])
-def test_indicators_are_no_alarm(rng, kind):
+def test_no_warning_about_the_scale_of_indicators(rng, kind):
     # Rare words are a thousandth as frequent as common ones.
     rows = (rng.random((3000, 30)) < np.geomspace(1e-3, 0.9, 30)).astype(float)
     if kind == "counts":
@@ -186,6 +186,6 @@ def test_scales_are_root_mean_squares_of_nonzero_entries(rng, monkeypatch, stora
     np.testing.assert_allclose(both.scale[5:], expected, rtol=1e-12)
 
 
-def test_features_beyond_squares_are_no_error():
+def test_features_whose_squares_overflow():
     X = np.array([[1e200, 1.0], [1e-200, 1.0]])
     assert Scales.of(X).ratio == np.inf

@@ -349,7 +349,7 @@ def test_any_multipliers_of_a_file_give_the_same_result(rng, huge):
         assert value == pytest.approx(expected, rel=1e-9)
 
 
-def test_moves_alone_are_not_enough(rng):
+def test_search_finds_better_labelings_than_moves(rng):
     """The search is necessary: the moves of "expansion" miss the optimum of some graphs."""
     missed = 0
     for _ in range(60):

@@ -123,7 +123,7 @@ def test_stretches_are_visited_one_after_another(rng):
     assert orders[0] != orders[1]
 
 
-def test_a_bad_value_is_found_where_it_is(rng, tmp_path):
+def test_error_locates_an_invalid_value(rng, tmp_path):
     X, y, offsets = make_chains(rng, n=20)
     X[37, 3] = np.nan
     np.save(tmp_path / "X.npy", X)

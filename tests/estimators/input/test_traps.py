@@ -46,7 +46,7 @@ def two_dimensional(x):
 
 @pytest.mark.parametrize("kind", ["array", "lists", "rows", "csr", "wide"])
 @pytest.mark.parametrize("method", ["predict", "decision_function", "predict_top_k", "score"])
-def test_one_sequence_is_no_list_of_sequences(chains, kind, method):
+def test_error_for_one_sequence(chains, kind, method):
     X, y = chains
     model = ChainSSVM(lam=0.1, random_state=0).fit(X, y)
     more = {"predict_top_k": (2,), "score": (y[0],)}.get(method, ())
@@ -83,7 +83,7 @@ def test_rows_are_predicted_by_models_of_rows_and_of_older_versions(chains):
     assert old.predict(X[0]).shape == (4,)
 
 
-def test_one_image_and_one_graph_are_no_lists_of_them(rng):
+def test_error_for_one_image_or_graph(rng):
     images = [rng.standard_normal((3, 4, 4)) for _ in range(3)]
     grid = GridCRFSSVM(lam=1, random_state=0).fit(images, [(x[..., 0] > 0) * 1 for x in images])
     for wrong in (images[0][:, :, 0], np.ones((5, 2)), images[0][0].tolist()):
@@ -107,7 +107,7 @@ def test_one_image_and_one_graph_are_no_lists_of_them(rng):
 @pytest.mark.parametrize(
     "edges", [[[0, 1], [1, 2]], [(0, 1)], sparse.csr_array(np.eye(4)[::-1]), np.array([[0, 1]])]
 )
-def test_the_parts_of_one_graph_are_no_list_of_graphs(rng, edges):
+def test_error_for_the_parts_of_one_graph(rng, edges):
     nodes = rng.standard_normal((4, 3))
     model = GraphCRFSSVM(lam=0.1, random_state=0).fit([(nodes, edges)], [[0, 1, 0, 1]])
     for X in ((nodes, edges), [nodes, edges]):
@@ -172,7 +172,7 @@ def test_a_label_that_is_minus_one_is_one(y):
     assert len(ChainSSVM(lam=0.1, random_state=0).fit(X, np.array(y)).classes_) > 1
 
 
-def test_lists_of_labels_are_no_padding():
+def test_lists_of_labels_are_not_padded():
     X, y = padded()
     assert ChainSSVM(lam=0.1, random_state=0).fit(list(X), y.tolist()).classes_[0] == -1
 
@@ -261,7 +261,7 @@ LENGTHS = {
 
 @pytest.mark.parametrize("form", LENGTHS)
 @pytest.mark.parametrize("pack", [list, np.array, tuple], ids=["list", "array", "tuple"])
-def test_lengths_are_no_weights(chains, form, pack):
+def test_lengths_are_rejected_as_sample_weights(chains, form, pack):
     X, y = LENGTHS[form](*chains)
     lengths = pack([len(x) for x in chains[0]])
     for model in (

@@ -161,7 +161,7 @@ def test_weights_and_copies(sets):
     assert weighted.lam_ == pytest.approx(copied.lam_, rel=1e-12)
 
 
-def test_weights_that_are_next_to_nothing(sets):
+def test_negligible_sample_weights(sets):
     X, Y = sets
     weights = np.ones(len(X))
     weights[:3] = 1e-17
