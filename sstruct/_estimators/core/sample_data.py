@@ -128,9 +128,10 @@ def check_continues(warm, data, classes, known, has_parameter):
     if not same or warm["fingerprint"] != data.fingerprint(n):
         raise ValueError(
             f"{goes_on} and requires its samples first; X, y, the classes, zero sample weights, "
-            "transition_mask or window_size (for graphs also the loss; for slack rescaling also "
-            f"the loss and the rescaling) differ within the first {n} samples. Set "
-            f"warm_start=False, or clone the estimator.{data.hint}"
+            "transition_mask, window_size, durations, edges, connectivity or pairwise (for graphs "
+            "also the loss, class_weight and fit_intercept; for slack rescaling also the loss and "
+            f"the rescaling) differ within the first {n} samples. Set warm_start=False, or clone "
+            f"the estimator.{data.hint}"
         )
 
 

@@ -166,7 +166,7 @@ def test_node_sizes_in_planes_are_part_of_the_data(rng):
     model = GraphCRFSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])
     assert model._keeps_planes
     other = [(x, edges, features, 2 + sizes) for x, edges, features, sizes in X]
-    with pytest.raises(ValueError, match="for graphs also the loss"):
+    with pytest.raises(ValueError, match="for graphs also the"):
         model.fit(other, y)
 
 
@@ -181,7 +181,7 @@ def data_of(model, X, y):
     storage=st.sampled_from(["dense", "csr"]),
     data=st.data(),
 )
-def test_what_follows_does_not_change_the_first_samples(lengths, seed, storage, data):
+def test_added_samples_do_not_change_the_first_ones(lengths, seed, storage, data):
     rng = np.random.default_rng(seed)
     m = data.draw(st.integers(1, len(lengths) - 1))
     y = [rng.integers(-1, 3, L) for L in lengths]

@@ -136,7 +136,7 @@ def test_invalid_class_weights(rng, class_weight, message):
         assert not hasattr(model, "classes_")
 
 
-def test_a_warm_start_takes_up_other_class_weights(rng):
+def test_warm_start_with_changed_class_weights(rng):
     X, y = make(rng)
     model = fit_chain(X, y, warm_start=True)
     again = model.set_params(class_weight={0: 5.0}).fit(X, y)
@@ -332,7 +332,7 @@ def test_invalid_node_weights(weights, kind, message):
     assert not hasattr(model, "classes_")
 
 
-def test_where_nodes_have_no_weights(rng):
+def test_invalid_shapes_of_node_weights(rng):
     images, masks = [np.zeros((2, 3, 1))], [np.array([[0, 1, 0], [1, 0, 1]])]
     with pytest.raises(ValueError, match=r"has shape \(6,\), expected \(2, 3\): a weight for each"):
         GridCRFSSVM().fit(images, masks, [np.ones(6)])
@@ -372,5 +372,5 @@ def test_warm_starts_and_checkpoints_see_node_weights(rng, tmp_path):
     graphs, of_graphs = test_graph.make(rng, K=2, n=16)
     kept = GraphCRFSSVM(lam=0.1, warm_start=True, random_state=0).fit(graphs, of_graphs)
     assert kept._keeps_planes
-    with pytest.raises(ValueError, match="for graphs also the loss"):
+    with pytest.raises(ValueError, match="for graphs also the"):
         kept.fit(graphs, of_graphs, [np.arange(1.0, 1 + len(each)) for each in of_graphs])

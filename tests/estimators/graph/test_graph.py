@@ -206,7 +206,7 @@ def test_forests_are_decoded_exactly(rng, without_completion, pairwise):
     compare(model, terms_of(X, y, pairwise, 3), box(model, 3, 2, pairwise))
 
 
-def test_where_a_forest_is_needed(rng):
+def test_max_sum_requires_forests(rng):
     path = (rng.standard_normal((3, 2)), CYCLE[:2])
     cycle = (rng.standard_normal((4, 2)), CYCLE)  # no more edges than a tree would have
     y = [[0, 1, 2], [0, 1, 2, 0]]
@@ -321,12 +321,12 @@ def test_weights_and_containers(rng):
             np.testing.assert_array_equal(a, b)
 
 
-def test_planes_of_another_loss_are_not_gone_on_from(rng):
+def test_warm_start_with_another_loss_raises(rng):
     # A plane contains its loss; for stored labelings, the loss is computed again.
     X, y = make(rng)
     model = tight(warm_start=True).fit(X, y)
     for other in ({"loss": "balanced"}, {"fit_intercept": False}, {"pairwise": "full"}):
-        with pytest.raises(ValueError, match="for graphs also the loss"):
+        with pytest.raises(ValueError, match="for graphs also the"):
             clone(model).fit(X, y).set_params(**other).fit(X, y)
 
 
@@ -446,7 +446,7 @@ def test_bounds_within_the_box_are_taken(rng):
     assert model.edge_coef_.tolist() == [-0.25]
 
 
-def test_the_repr_says_that_a_certificate_is_approximate(rng):
+def test_repr_marks_approximate_certificates(rng):
     X, y = make(rng)
     # A cycle: three labels on it are decoded by moves.
     X[0] = (np.ones((3, 2)), np.array([[0, 1], [1, 2], [0, 2]]))
