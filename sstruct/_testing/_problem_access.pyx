@@ -113,7 +113,7 @@ def scatter(BlockProblem problem not None, Py_ssize_t i, codes, coefficients, do
 
 
 def track(BlockProblem problem not None, const double[::1] w=None):
-    """Say that `scatter` alone changes these weights until the next call; None: no longer."""
+    """Track weights that only `scatter` changes until the next call; None stops tracking."""
     if w is not None:
         problem._check_weights(w)
     problem.track(NULL if w is None else &w[0])

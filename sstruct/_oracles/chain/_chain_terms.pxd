@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 cdef struct ScoreRows:
     const char* data
     Py_ssize_t n_rows
-    Py_ssize_t row_step             # in bytes
+    Py_ssize_t row_step             # bytes between rows
     Py_ssize_t column_step
     bint single
 
@@ -22,7 +22,7 @@ cdef class ChainTerms:
     cdef readonly Py_ssize_t n_tables        # 0: transitions are stored
     cdef Py_ssize_t KP, edge_step
     cdef const double* edge                  # n_tables x K x KP, or NULL
-    cdef const double* bounds                # of one table, 3 KP, or NULL
+    cdef const double* bounds                # 3 KP bounds of one table, or NULL
     cdef StoredTransitions stored
     cdef const double* start                 # KP each
     cdef const double* end

@@ -5,18 +5,18 @@ from libc.stdint cimport int32_t
 cdef struct GraphCosts:
     # Minimized: sum_v node_costs[v, y_v] + sum_e cost_e(y_u, y_v), e = (u, v).
     Py_ssize_t n_nodes, n_labels, n_edges
-    Py_ssize_t stride               # of node_costs' rows, >= n_labels (rows are padded)
+    Py_ssize_t stride               # row stride of node_costs, >= n_labels (rows are padded)
     const double* node_costs        # (n_nodes, stride)
     const int32_t* edges            # (n_edges, 2)
     Py_ssize_t n_features           # G
     const double* edge_weights      # (n_edges, G)
     const double* tables            # (G, K, K); NULL: Potts (G = 1)
-    Py_ssize_t height, width        # of a grid whose edges are in the order of _maxflow.pxd
+    Py_ssize_t height, width        # size of a grid whose edges have the order of _maxflow.pxd
     int connectivity                # 4 or 8; 0 for a general graph
 
 
 cdef struct GraphAnswer:
-    double cost                     # of the labels
+    double cost                     # cost of the labels
     double work                     # units of about one scalar multiply-add
     bint exact                      # True if the labels are known to be a minimum
     double bound                    # lower bound on all costs; only set by decoders that are `bounded`

@@ -5,7 +5,7 @@ cdef class MaxFlow:
     cdef void* workspace          # sstruct_flow of maxflow.h, which is private to _maxflow.pyx
     cdef Py_ssize_t n_nodes, n_edges
     cdef double* terminal         # (n_nodes,) > 0: capacity from the source, < 0: minus that to the sink
-    cdef double* capacity         # (n_edges, 2) of u -> v and v -> u, nonnegative
+    cdef double* capacity         # (n_edges, 2) capacities of u -> v and v -> u, nonnegative
 
     cdef int set_graph(
         self, Py_ssize_t n_nodes, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil

@@ -13,19 +13,19 @@ cdef struct EdgeTable:
 
 cdef class AlphaExpansion(Storage):
     cdef const GraphCosts* costs
-    cdef MaxFlow flow               # of moves by a cut
-    cdef BinaryEnergy energy        # of moves by roof duality
+    cdef MaxFlow flow               # for moves by a minimum cut
+    cdef BinaryEnergy energy        # for moves by roof duality
     cdef bint is_flow_set, is_energy_set
     cdef EdgeTable* edge            # (n_edges,), unless Potts
     cdef double* sums               # the tables of edges of several features
-    cdef double* flows              # (n_labels, n_edges) of each label's last cut, u -> v positive
+    cdef double* flows              # (n_labels, n_edges) flow of the last cut of each label; > 0 from u to v
     cdef double* sent               # (n_nodes,) sum of the absolute flows at a node
     cdef bint keeps_flows
     cdef bint stops_early           # set by the caller: whether to stop after a cycle of little gain
-    cdef double gain                # of all moves so far
+    cdef double gain                # total gain of the moves so far
     cdef int32_t* move              # (n_nodes,) 1: takes the label of the move, 0: not, -1: undetermined
     cdef int32_t* start             # (n_nodes,)
-    cdef Py_ssize_t* order          # (n_labels,) of a cycle
+    cdef Py_ssize_t* order          # (n_labels,) order of the labels in a cycle
     cdef Py_ssize_t* tried          # (n_labels,) number of accepted moves when the label was last tried
 
     cdef int set_costs(self, const GraphCosts* costs) except -1 nogil

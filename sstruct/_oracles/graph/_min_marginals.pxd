@@ -8,7 +8,7 @@ from sstruct._oracles.graph._expansion_moves cimport AlphaExpansion
 cdef class CutMarginals(Storage):
     cdef AlphaExpansion moves        # its first move, from all 0 to 1, is the minimum
     cdef const GraphCosts* costs
-    cdef const int32_t* labels       # (n_nodes,) of the minimum
+    cdef const int32_t* labels       # (n_nodes,) labels of the minimum
     cdef double* residual            # (n_edges, 2) residuals u -> v and v -> u
     cdef double* supply              # (n_nodes,) residual of a node's terminal
     cdef int32_t* first              # (n_nodes + 1,) arcs of a node: first[v] ... first[v + 1] - 1

@@ -5,10 +5,10 @@ from sstruct._oracles.core._graph_costs cimport GraphCosts
 
 
 cdef class SubGraph(Storage):
-    cdef GraphCosts costs            # of the free nodes, given the labels of the others
+    cdef GraphCosts costs            # costs of the free nodes, given the labels of the others
     cdef int32_t* place              # (n_nodes,) index among the free nodes; -1: fixed
-    cdef int32_t* labels             # (n_free,) of the free nodes
-    cdef int32_t* ends               # (n_edges, 2) of edges between free nodes
+    cdef int32_t* labels             # (n_free,) labels of the free nodes
+    cdef int32_t* ends               # (n_edges, 2) ends of the edges between free nodes
     cdef double* node_costs          # (n_free, K)
     cdef double* edge_weights        # (n_edges, G)
 

@@ -11,7 +11,7 @@ cdef class LabelCompletion(Storage):
     cdef int32_t* best            # (n_labels,) best labels so far of a component
     cdef int32_t* order           # (n_labels,) order in which a pass flips labels
     cdef int32_t* queue           # (n_labels,) concatenated components
-    cdef int32_t* component       # (n_labels,) of a half; -1 if not assigned
+    cdef int32_t* component       # (n_labels,) component of a label of value 1/2; -1 if not assigned
 
     cdef int complete(
         self, RelaxedLabels relaxed, const int32_t* code, int32_t* labels, double* value,

@@ -16,7 +16,7 @@ cdef struct Corner:
 
 
 cdef struct MixtureAnswer:
-    double h, g       # of the mixture
+    double h, g       # values of the mixture
     bint exact        # True if the mixture is optimal up to rounding
     double bound      # upper bound on h + loss_weight g or h g
     bint found        # True if there is a feasible mixture
@@ -24,12 +24,12 @@ cdef struct MixtureAnswer:
 
 
 cdef class RelaxedPolygon(Storage):
-    cdef RelaxedLabels relaxed    # of the current direction
+    cdef RelaxedLabels relaxed    # relaxation for the current direction
     cdef double* node             # (n_labels,)   score f
     cdef double* interaction      # (n_edges,)
     cdef double* charge           # (n_labels,)   change of the loss if a label is on
     cdef int32_t* codes           # (3, relaxed_code_size)
-    cdef double sign              # of the interactions stored in `relaxed`; 0 if they differ
+    cdef double sign              # sign of the interactions stored in `relaxed`; 0 if they differ
     cdef bint hard                # dominance left most labels undecided
     cdef bint whole               # the last cut of `relaxed` contained all labels and these interactions
     cdef Corner start, end, other

@@ -14,8 +14,8 @@ cdef class RelaxedLabels(Storage):
     cdef int32_t* first           # (n_labels + 1,) edges of a label: arc[first[k]] ...
     cdef int32_t* arc             # (2 n_edges,)
     cdef MaxFlow cut
-    # of the last call
-    cdef double* score            # (n_labels,) of a label, given the labels fixed by dominance
+    # results of the last call
+    cdef double* score            # (n_labels,) score of a label, given the labels fixed by dominance
     cdef double* middle           # (n_labels,) its mean over the other labels
     cdef double* reach            # (n_labels,) maximal deviation from the mean
     cdef int32_t* place           # (n_labels,) node of the cut

@@ -29,8 +29,8 @@ cdef class LabelDecoder:
     cdef readonly bint has_product, counts_errors, has_between
     cdef const int32_t[:, ::1] edges            # (max(E, 1), 2), in order
     cdef const int32_t[::1] first               # (K + 1,): first edge whose lower end is label k
-    cdef const int32_t[::1] parents             # (K,) of a hierarchy, or empty
-    cdef readonly SetConstraints constraints    # of the sets, or None
+    cdef const int32_t[::1] parents             # (K,) parents in a hierarchy, or empty
+    cdef readonly SetConstraints constraints    # constraints of the sets, or None
     # Scratch of `marginals`.
     cdef double[::1] forced
     cdef int32_t[::1] forced_code

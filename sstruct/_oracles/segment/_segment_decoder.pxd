@@ -21,7 +21,7 @@ cdef class SegmentDecoder(Storage):
     cdef const int64_t[::1] window_at, window_least, window_most, window_bin
     # Scratch memory of this object.
     cdef double* gain                # K x (L + 1): best score up to a start, minus the sum of scores there
-    cdef int32_t* start              # (L + 1) x K: of the best segment that ends before a node, or -1
+    cdef int32_t* start              # (L + 1) x K: start of the best segment that ends before a node, or -1
     cdef int32_t* before             # (L + 1) x K: label of the best segment before it, or -1
     cdef double* total               # K: sums of scores of nodes
     cdef double* best                # K: scores of the best segments that end before a node

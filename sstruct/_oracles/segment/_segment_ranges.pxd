@@ -12,7 +12,7 @@ cdef class SegmentRanges(Storage):
     cdef const int64_t[::1] range_at, least, most, bin
     # The current sequence.
     cdef Py_ssize_t L, KP
-    cdef const double* theta         # L x KP, of the nodes, with the scores of both ends; -inf forbids
+    cdef const double* theta         # L x KP: scores of the nodes, including those of both ends; -inf forbids
     cdef const double* edge          # K x KP, or NULL: 0
     cdef const double* duration      # K x n_bins, or NULL: 0
     cdef const SegmentTerms* terms   # scores of whole segments, or NULL: 0
@@ -20,8 +20,8 @@ cdef class SegmentRanges(Storage):
     cdef bint splits                 # whether a segment may follow one with the same label
     cdef double scale, shift         # factor of all scores; sum of the highest score of each node
     cdef double* total               # K x (L + 1): sums of the scores of the nodes before each one
-    cdef double* step                # K x K: of a segment of label k after one of label j, at k K + j
-    cdef double* stay                # K: of two neighboring nodes of a segment
+    cdef double* step                # K x K: score of a segment of label k after one of label j, at k K + j
+    cdef double* stay                # K: score of two neighboring nodes of a segment
     cdef unsigned char* single       # K: whether segments have one node
 
     cdef int load(self, const SegmentScores* scores, double scale) except -1 nogil

@@ -38,10 +38,10 @@ cdef enum:
 
 # Scores of a chain as a sequence of segments; rows of K labels are padded to KP.
 cdef struct SegmentScores:
-    const double* theta              # L x KP, of the nodes, with the scores of both ends; -inf forbids
+    const double* theta              # L x KP: scores of the nodes, including those of both ends; -inf forbids
     Py_ssize_t L, KP
     const double* edge               # K x KP, of neighboring nodes, or NULL: 0
-    const double* split              # K, of a segment after one with the same label; NULL: forbidden
+    const double* split              # K: score of a segment after one with the same label; NULL: forbidden
     const unsigned char* bound       # L: FREE, REQUIRED or FORBIDDEN; NULL: all are FREE
     const double* duration           # K x n_bins, by label and bin, or NULL: 0
     bint open_start, open_end        # whether the first and the last segment may continue outside

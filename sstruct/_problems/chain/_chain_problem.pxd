@@ -24,7 +24,7 @@ cdef class ChainProblem(BlockProblem):
     cdef const double[::1] loss_scale
     cdef const double[::1] squares   # `FeatureRows.squares` if they have been computed, or empty
     cdef bint weighted               # whether the loss has node weights
-    cdef const double[::1] node_weight   # of each row, or empty
+    cdef const double[::1] node_weight   # weight of each row in the loss, or empty
     cdef const unsigned char[::1] starts_here, ends_here
     cdef const double[:, ::1] edge_penalty
     cdef const double[:, ::1] boundary_penalty
@@ -32,7 +32,7 @@ cdef class ChainProblem(BlockProblem):
     cdef const int64_t[::1] most_errors
     cdef readonly Py_ssize_t n_labels, n_features, states_per_label
     cdef readonly bint bias, boundaries, transitions, tied, masked, has_known
-    cdef const int32_t[:, ::1] group  # of each transition if they are tied, -1: no weight; K x KP
+    cdef const int32_t[:, ::1] group  # K x KP: group of each transition if they are tied, -1: no weight
     cdef Py_ssize_t n_added          # vectors of all labels that the oracle adds for a node
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
     # Scratch memory of this object.

@@ -8,7 +8,7 @@ cdef class CoupledProblem(WrappedProblem):
     # two ends, which are sorted by block.
     cdef dict arguments
     cdef const int64_t[::1] start    # (n_blocks + 1,) first end of each block
-    cdef const int32_t[::1] position  # of each end, in the labeling of its block
+    cdef const int32_t[::1] position  # position of each end in the labeling of its block
     cdef const int64_t[::1] copy     # index of the copy that each end belongs to
     cdef const double[::1] sign      # 1 if the end is the copy, -1 if it is the node
     cdef const double[::1] scale     # (n_copies,) size of the features of a copy

@@ -22,11 +22,11 @@ cdef class CompiledProblem(CallableProblem):
     cdef void* argmax_data
     cdef void* feature_data
     cdef void* loss_data
-    cdef const Py_ssize_t[::1] address   # of each sample's array
+    cdef const Py_ssize_t[::1] address   # address of the array of each sample
     cdef const int32_t[:, ::1] shape
-    cdef const int64_t[::1] offsets      # of codes
+    cdef const int64_t[::1] offsets      # offsets of the codes
     cdef const int32_t[::1] truths
-    cdef const int32_t[::1] n_labels     # of each sample
+    cdef const int32_t[::1] n_labels     # number of labels of each sample
     cdef const int32_t[::1] most         # largest number of entries of its joint feature vector
     # Of this object.
     cdef int32_t[::1] labeling, entry, touched, index

@@ -10,11 +10,11 @@ cdef class DependencyProblem(BlockProblem):
     cdef dict arguments
     cdef FeatureRows features, label_features
     cdef sstruct_rows rows, label_rows       # copies of what these own
-    cdef const int32_t[::1] head, dependent  # of each arc
+    cdef const int32_t[::1] head, dependent  # head and dependent of each arc
     cdef const int64_t[::1] start            # first arc of each block, and the end
     cdef const int64_t[::1] token_start      # first token of each block
     cdef const int64_t[::1] n_tokens
-    cdef const int64_t[::1] first_arc        # of each token, and the end
+    cdef const int64_t[::1] first_arc        # first arc of each token, and the end
     cdef const int32_t[::1] labels, known    # code of each token; known: -1 if it is not known
     cdef const unsigned char[::1] in_loss    # of each token
     cdef const double[::1] loss_scale

@@ -13,7 +13,7 @@ from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 
 cdef class LastLabelings:
-    cdef int32_t[::1] labels                    # of all blocks, concatenated
+    cdef int32_t[::1] labels                    # labels of all blocks, concatenated
     cdef const int64_t[::1] first               # (n_blocks,) position of the first label of each block
     cdef unsigned char[::1] is_known            # (n_blocks,)
     cdef bint is_used, is_open
@@ -45,7 +45,7 @@ cdef class GraphProblem(BlockProblem):
     cdef NodeWeights nodes
     cdef readonly PairwiseModel pairwise
     cdef GraphDecoder decoder
-    cdef GraphCosts costs                       # of the last maximize
+    cdef GraphCosts costs                       # costs of the last call of maximize
     cdef GraphCosts own_costs                   # without copies, in the form that is decoded
     cdef bint has_copy_costs                    # whether copies have offsets; see `offset_nodes`
     cdef double[::1] copy_costs                 # (copies of a block, K)

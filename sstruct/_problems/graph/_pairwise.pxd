@@ -15,7 +15,7 @@ cdef class PairwiseModel:
     # Shared by forks.
     cdef readonly str name
     cdef readonly Py_ssize_t n_labels, n_features, n_weights, n_rows
-    cdef readonly tuple shape                   # of the weights, () if there are none
+    cdef readonly tuple shape                   # shape of the weights, () if there are none
     cdef readonly double strength
     cdef const double[:, ::1] features
     cdef PairwiseKind kind

@@ -15,7 +15,7 @@ cdef class MultilabelProblem(BlockProblem):
     cdef const int64_t[::1] first_on            # (n + 1,): position of the first true label of each row
     cdef const int32_t[::1] on                  # true labels of all rows
     cdef const double[:, ::1] cost              # (2, K): cost of an error at a label that is off, or on
-    cdef const double[::1] squared_norm         # of each row, including the bias
+    cdef const double[::1] squared_norm         # squared norm of each row, including the bias
     cdef const int32_t[:, ::1] known            # 1: on, 0: off, -1: unknown
     cdef const unsigned char[:, ::1] in_loss    # whether each label counts in the loss of a row
     cdef readonly Py_ssize_t n_labels, n_features, n_edges
@@ -24,7 +24,7 @@ cdef class MultilabelProblem(BlockProblem):
     # Scratch memory of this object.
     cdef LabelDecoder decoder
     cdef LabelEdges model                       # a copy of what `decoder` owns
-    cdef double[::1] theta, pair                # of the last maximize
+    cdef double[::1] theta, pair                # potentials of the last call of maximize
     cdef double constant
     cdef double[::1] lazy_theta, change
     cdef double[:, ::1] label_loss              # (2, K)

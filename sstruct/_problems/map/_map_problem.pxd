@@ -17,7 +17,7 @@ cdef class MapProblem(BlockProblem):
     cdef const int64_t[::1] start
     cdef const int32_t[::1] node, parent, edge
     cdef const int64_t[::1] label_at            # start of the position's labels in a tree's scratch
-    cdef const double[::1] share                # of the node's cost: one over its number of copies
+    cdef const double[::1] share                # share of the node's cost: one over its number of copies
     # Positions with multipliers: that of label k is at weight_at + k stride, where stride is the
     # number of copies of the node, and `number` is the index of this copy.
     cdef const int64_t[::1] shared_start, weight_at

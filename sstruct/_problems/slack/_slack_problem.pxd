@@ -20,6 +20,6 @@ cdef class SlackProblem(WrappedProblem):
     # Scratch memory of this object.
     cdef SlackSearch searcher
     cdef Search kind
-    cdef const double* last_w        # of the last oracle call, for `scores`
+    cdef const double* last_w        # weights of the last oracle call, for `scores`
     cdef int32_t[::1] true_labeling
     cdef ScoredCodes scored

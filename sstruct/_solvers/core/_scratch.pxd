@@ -48,7 +48,7 @@ cdef struct Move:
     double* coefficient
     double linear, gain     # change of the dual's linear part; gain of the dual at the w of the visit
     double work
-    double gap              # of the block, if its oracle was called; otherwise negative
+    double gap              # gap of the block if its oracle was called; otherwise negative
     Py_ssize_t n_new        # labelings added minus labelings dropped
     bint exact, stepped     # whether the oracle's answer is exact; whether an exact visit made a step
     char[64] apart          # padding: threads must not share cache lines
@@ -62,7 +62,7 @@ cdef struct Lane:
     double* clipped
     Scratch* scratch
     Move* move              # move of the current visit
-    double work             # of the previous visit
+    double work             # work of the previous visit
     int64_t begun           # number of moves that the first lane has started to apply
     sstruct_counter applied  # number of moves applied to `weights`
     char[128] apart

@@ -22,7 +22,7 @@ cdef class DualState:
     cdef readonly bint estimated          # whether `dual` is an estimate of visits with a lag
     cdef readonly double linear           # sum_i q_i sum_y alpha_i(y) L_i(y)
     cdef readonly Py_ssize_t n_oracle_calls
-    cdef readonly Py_ssize_t n_steps      # of exact visits, without steps below rounding errors
+    cdef readonly Py_ssize_t n_steps      # steps of exact visits, except those below rounding errors
     cdef readonly double work             # counted by the passes
     cdef readonly Py_ssize_t n_labelings  # over all working sets
     cdef readonly bint exact              # whether all oracle calls of the last exact pass were exact
@@ -41,7 +41,7 @@ cdef class DualState:
     cdef const double[::1] lower, upper
     cdef double[::1] hidden, clipped
     cdef readonly object prior            # w_0, the center of the regularizer, or None for 0
-    cdef Py_ssize_t[::1] order            # of exact passes; shuffled again in each pass
+    cdef Py_ssize_t[::1] order            # order of the blocks in exact passes; shuffled again in each pass
     # Memory of approximate passes: the blocks with more than one labeling (n_shared = -1: outdated),
     # and the blocks to visit.
     cdef Py_ssize_t n_shared, n_planned

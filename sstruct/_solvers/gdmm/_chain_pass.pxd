@@ -15,7 +15,7 @@ cdef class ChainFactors:
     cdef readonly ChainProblem problem
     cdef readonly Py_ssize_t n_rows, n_node_weights, n_edges
     cdef double[::1] mass             # C_i = q_i / lam of each block
-    cdef readonly double[::1] curvature        # of each row's unigram factor, without messages
+    cdef readonly double[::1] curvature        # curvature of the unigram factor of each row, without messages
     # State. Edge r connects rows r - 1 and r.
     cdef readonly object w            # without transitions
     cdef readonly object start        # w without dual variables: the prior, or 0

@@ -19,7 +19,7 @@ cdef struct LabelBlock:
     double* alpha       # (n_labels,)
     int32_t* edge       # (n_pairs,)
     int32_t* end        # (n_pairs, 2) positions of the ends in `label`
-    double* beta        # (n_pairs, 3) of the outcomes (0, 1), (1, 0), (1, 1)
+    double* beta        # (n_pairs, 3) for the outcomes (0, 1), (1, 0), (1, 1)
     double* message     # (n_pairs, 2) residual + multiplier / rho, at the first and second end
 
 

@@ -9,7 +9,7 @@ cdef class LabelFactors:
     cdef readonly MultilabelProblem problem
     cdef readonly double rho, lam
     cdef readonly double search_seconds, update_seconds
-    cdef readonly double residual, change        # of the last pass, squared
+    cdef readonly double residual, change        # squares of the residual and of the change in the last pass
     cdef Py_ssize_t n_blocks, n_sweeps, n_parts
     cdef double multiplier_step
     cdef bint exhaustive

@@ -18,7 +18,7 @@ cdef class ExactDecoder(GraphDecoder):
     cdef readonly bint keeps
     cdef GraphRoot root
     cdef Py_ssize_t n_prices   # number of counters of the graph
-    cdef double[::1] prices    # of its counters; stored after the multipliers
+    cdef double[::1] prices    # prices of its counters; stored after the multipliers
     cdef double time_spent     # seconds of the time limit that are spent before a search
     cdef Limits limits
 
