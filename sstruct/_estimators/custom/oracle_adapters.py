@@ -19,7 +19,7 @@ from sstruct._problems.custom.oracle_calls import (
     encoded,
     frozen,
     public,
-    real_loss,
+    valid_loss,
 )
 
 # Default work of an oracle call, in multiply-adds: about a millisecond.
@@ -145,7 +145,7 @@ class PythonOracleAdapter(OracleAdapter):
 
     def _losses(self, truths, found):
         pairs = enumerate(zip(truths, found))
-        return [real_loss(self.oracle.loss(a, b), f"X[{i}]: loss") for i, (a, b) in pairs]
+        return [valid_loss(self.oracle.loss(a, b), f"X[{i}]: loss") for i, (a, b) in pairs]
 
 
 class CompiledOracleAdapter(OracleAdapter):

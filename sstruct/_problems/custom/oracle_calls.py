@@ -75,13 +75,19 @@ def decoded(oracle, x, labeling):
     return oracle.decode(x, labeling) if hasattr(oracle, "decode") else labeling
 
 
-def real_loss(found, what):
-    """Return the result of a loss method, named `what` in errors, as a float."""
+def valid_loss(found, what):
+    """Return the result of a loss method, named `what` in errors, as a float of at least 0."""
     if isinstance(found, np.ndarray) and found.ndim == 0:
         found = found[()]
     if not (is_real(found) or isinstance(found, bool | np.bool_)):
         raise TypeError(f"{what} returned {type(found).__name__}, expected a real number")
-    return float(found)
+    loss = float(found)
+    if not 0 <= loss <= LARGEST:
+        raise ValueError(
+            f"{what} returned {loss}, expected a finite number of at least 0 and at most "
+            f"{LARGEST:g}"
+        )
+    return abs(loss)  # without the sign of -0.0, since equal planes have equal bits
 
 
 def best_labelings(oracle, samples, w, rows, truths=None):
@@ -269,13 +275,7 @@ class OracleCalls:
         return self._loss_between(i, self.y[i], labeling)
 
     def _loss_between(self, i, truth, labeling):
-        found = real_loss(self._call(i, "loss", truth, labeling), self._at(i, "loss"))
-        if not 0 <= found <= LARGEST:
-            raise ValueError(
-                f"{self._at(i, 'loss')} returned {found}, expected a finite number of at least 0 "
-                f"and at most {LARGEST:g}"
-            )
-        return found
+        return valid_loss(self._call(i, "loss", truth, labeling), self._at(i, "loss"))
 
     def ask(self, i, w, loss_weight, constraint=None):
         """Return the plane of the labeling that the max-oracle returns.
@@ -369,7 +369,9 @@ class OracleCalls:
         """Return the error for an answer that is worse than the true labeling."""
         return ValueError(
             f"{self._at(i, 'argmax')} returned a labeling whose score plus loss is {-value:g} "
-            "below the true labeling's score; an inexact oracle must compare its answer with y_true"
+            "below the true labeling's score. argmax must maximize the inner product of w and "
+            "joint_feature, plus loss_weight * loss; an inexact oracle must compare its answer "
+            "with y_true"
         )
 
     def outside(self, i, loss, h, constraint):

@@ -214,10 +214,20 @@ def test_warning_if_argmax_returns_only_true_labelings(choices):
         def argmax(self, x, w, y_true=None, loss_weight=1.0):
             return super().argmax(x, w) if y_true is None else y_true
 
-    with pytest.warns(ConvergenceWarning, match="found only the true labelings"):
-        model = fit(Truth(), choices)
-    assert not model.w_.any()
-    assert model.objective_ == 0
+    class Negated(Choice):
+        def loss(self, y_true, y):
+            return -float(y != y_true)  # -0.0 for the true labeling
+
+        def losses(self, x, y_true):
+            return -1.0 * (np.arange(len(x)) != y_true)
+
+    for oracle in (Truth(), Negated()):
+        with pytest.warns(ConvergenceWarning, match="found only the true labelings"):
+            model = fit(oracle, choices)
+        assert not model.w_.any()
+        assert model.objective_ == 0
+    with pytest.raises(ValueError, match=r"X\[\d+\]: loss returned -1.0, expected"):
+        model.score(*choices)
 
 
 @pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
