@@ -52,7 +52,8 @@ def fits(kind):
         example = EXAMPLES[kind]
         X, y = example.samples()
         other = example.unfitted(**example.refitted)
-        is_named = "classes" in other.get_params() and example.estimator is not MultilabelSSVM
+        has_classes = "classes" in other.get_params() and "classes" not in example.refitted
+        is_named = has_classes and example.estimator is not MultilabelSSVM
         other.fit(X, renamed(y) if is_named else y)
         return example.fitted(), other, X, y
     X = chains()
