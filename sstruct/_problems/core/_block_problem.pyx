@@ -212,7 +212,10 @@ cdef class BlockProblem:
 
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
-        """Write |phi(x_i, a) - phi(x_i, b)|^2, the form of the Gram matrix that steps use."""
+        """Write |phi(x_i, a) - phi(x_i, b)|^2, the form of the Gram matrix that steps use.
+
+        Exchanging a and b must not change the bits, because resumed fits compute it in another order.
+        """
         return self.lacks(b"squared_distance")
 
     cdef int scatter(
