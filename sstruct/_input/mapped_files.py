@@ -105,6 +105,8 @@ def _mapped_array(file):
     if read is None:
         raise ValueError(f"the array has format {version}, expected (1, 0) or (2, 0)")
     shape, fortran, dtype = read(file)
+    if dtype.hasobject:  # their addresses would be read from the file
+        raise ValueError("the array contains Python objects, expected numbers")
     if 0 in shape:
         return np.empty(shape, dtype=dtype)
     return np.memmap(

@@ -145,6 +145,13 @@ def test_files_that_cannot_be_mapped(rng, tmp_path):
             open_mapped(tmp_path / name)
 
 
+@pytest.mark.parametrize("dtype", [object, [("number", float), ("name", object)]])
+def test_files_with_objects(tmp_path, dtype):
+    np.save(tmp_path / "X.npy", np.zeros(3, dtype=dtype))
+    with pytest.raises(ValueError, match=r"cannot map .*X.npy: the array contains Python objects"):
+        open_mapped(tmp_path / "X.npy")
+
+
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_error_names_damaged_file(tmp_path, kind):
     path = tmp_path / "damaged"
