@@ -5,6 +5,7 @@ import os
 import tempfile
 import weakref
 from collections import OrderedDict
+from concurrent.futures import wait
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import LokyBackend, get_active_backend
 
+from sstruct._kernels._interruption import LastMoment
 from sstruct._problems.custom.oracle_calls import OracleCalls
 
 try:
@@ -118,6 +120,9 @@ class Processes:
             self.renew()
             self._submit(questions)
         try:
+            remaining = LastMoment.remaining()
+            if remaining is not None and wait(self.pending, remaining).not_done:
+                raise KeyboardInterrupt("the oracle calls after a signal take too long")
             return [answer for future in self.pending for answer in future.result()]
         finally:
             self.cancel()

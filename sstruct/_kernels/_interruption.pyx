@@ -5,7 +5,9 @@
 # (b) Threads of a pool do not receive signals. They check the flag of the pool, which the caller sets
 #     when it leaves a pass (`set_stop_flag`), and end their task by an exception that is discarded.
 # (c) After a signal, a short computation may remain to be done, such as a certificate. `LastMoment`
-#     limits its duration: after that, checks interrupt it like a second signal.
+#     limits its duration: after that, checks interrupt it like a second signal. The limit on CPU time
+#     does not depend on the load of the machine. Oracles that wait, such as those in other processes,
+#     use no CPU time, and need the limit on elapsed time.
 # (d) Callers of `poll_signals` must tolerate an exception, as for a lack of memory: they only modify
 #     their own scratch memory, or restore the state at the next call.
 """Signals in long loops without the GIL."""
@@ -24,6 +26,7 @@ cdef extern from *:
     SSTRUCT_THREAD_LOCAL sstruct_counter* sstruct_stop;
     SSTRUCT_THREAD_LOCAL double sstruct_next_check;
     SSTRUCT_THREAD_LOCAL double sstruct_limit;
+    SSTRUCT_THREAD_LOCAL double sstruct_latest;
     #ifdef _WIN32
     #define sstruct_thread_seconds sstruct_seconds
     #else
@@ -38,10 +41,12 @@ cdef extern from *:
     sstruct_counter* sstruct_stop
     double sstruct_next_check
     double sstruct_limit        # of the thread's CPU seconds; 0 if there is none
+    double sstruct_latest       # of `sstruct_seconds`, if there is a limit
     double sstruct_thread_seconds() noexcept nogil
 
-# Limit on the duration of the remaining computation after a first signal.
+# Limits on the duration of the remaining computation after a first signal: CPU and elapsed seconds.
 LAST_SECONDS = 0.15
+LAST_ELAPSED_SECONDS = 2.0
 
 
 cdef int check_signals() except -1 nogil:
@@ -57,7 +62,8 @@ cdef int check_signals() except -1 nogil:
     if now < sstruct_next_check:
         return 0
     sstruct_next_check = now + (SIGNAL_INTERVAL if sstruct_limit == 0 else 0.01)
-    if sstruct_limit > 0 and sstruct_thread_seconds() >= sstruct_limit:
+    if sstruct_limit > 0 and (
+            now >= sstruct_latest or sstruct_thread_seconds() >= sstruct_limit):
         with gil:
             raise KeyboardInterrupt("the computation after a signal takes too long")
     with gil:
@@ -79,22 +85,23 @@ def handle_signals():
 class LastMoment:
     """A ``with`` block that raises KeyboardInterrupt if it takes longer than LAST_SECONDS.
 
-    The time is the CPU time of this thread, which is independent of the load of the machine. It is
-    checked in compiled loops.
+    The time is the CPU time of this thread, which is independent of the load of the machine. The
+    elapsed time is limited by LAST_ELAPSED_SECONDS. Both are checked in compiled loops.
     """
 
     def __enter__(self):
-        global sstruct_limit, sstruct_next_check
+        global sstruct_limit, sstruct_latest, sstruct_next_check
         sstruct_limit, sstruct_next_check = sstruct_thread_seconds() + LAST_SECONDS, 0
+        sstruct_latest = sstruct_seconds() + LAST_ELAPSED_SECONDS
 
     def __exit__(self, *_):
         global sstruct_limit
         sstruct_limit = 0
 
     @staticmethod
-    def runs():
-        """Return True if this thread is within such a block."""
-        return sstruct_limit > 0
+    def remaining():
+        """Return the elapsed seconds that remain if this thread is within such a block, or None."""
+        return max(sstruct_latest - sstruct_seconds(), 0) if sstruct_limit > 0 else None
 
 
 class TerminationCallback:

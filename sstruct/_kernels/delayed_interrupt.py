@@ -32,7 +32,7 @@ class DelayedInterrupt:
 
     def _wait(self, *arguments):
         self.arrived = arguments
-        if LastMoment.runs():
+        if LastMoment.remaining() is not None:
             raise KeyboardInterrupt
 
     def __exit__(self, *_):

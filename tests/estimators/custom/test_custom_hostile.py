@@ -1,6 +1,7 @@
 """Invalid oracles: the fit raises an informative error, or its result is valid and flagged."""
 
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import StructuredSVM
+from sstruct._kernels import _interruption
 from sstruct.solvers import MPBCFW
 from tests.estimators.custom.choices import (
     Choice,
@@ -207,6 +209,28 @@ def test_keyboard_interrupt_in_the_oracle(choices):
         model.fit(*choices)
     assert model.status_ == "INTERRUPTED"
     assert model.objective_ == pytest.approx(brute_force.primal(model.w_, LAM, terms(*choices)))
+
+
+def test_waiting_oracles_do_not_delay_the_end_of_an_interrupted_fit(choices, monkeypatch):
+    class Waits(Choice):
+        calls = 0
+
+        def argmax(self, x, w, y_true=None, loss_weight=1.0):
+            self.calls += 1
+            if self.calls == 80:
+                raise KeyboardInterrupt
+            if self.calls > 80:
+                time.sleep(0.02)
+            return super().argmax(x, w, y_true, loss_weight)
+
+    monkeypatch.setattr(_interruption, "LAST_SECONDS", 1000.0)
+    monkeypatch.setattr(_interruption, "LAST_ELAPSED_SECONDS", 0.05)
+    model = StructuredSVM(Waits(), lam=LAM, tol=1e-9, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*choices)
+    assert model.status_ == "INTERRUPTED"
+    assert model.objective_ == np.inf
+    assert model.oracle.calls < 80 + len(choices[0])
 
 
 def test_warning_if_argmax_returns_only_true_labelings(choices):

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from concurrent.futures import Future
 
 import joblib
 import numpy as np
@@ -12,6 +13,8 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sstruct import StructuredSVM, ssvm_path
 from sstruct._cluster import processes as oracle_workers
 from sstruct._cluster.processes import Workers
+from sstruct._kernels import _interruption
+from sstruct._kernels._interruption import LastMoment
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct.solvers import BCFW, MPBCFW
 from tests.estimators.custom.choices import (
@@ -241,3 +244,13 @@ def test_size_of_batches(rng):
     for wrong in (0, 2.5, "all"):
         with pytest.raises((TypeError, ValueError), match="batch_size must be"):
             StructuredSVM(Choice(), batch_size=wrong).fit(X, y)
+
+
+def test_processes_are_not_awaited_for_long_after_a_signal(monkeypatch):
+    monkeypatch.setattr(oracle_workers.Processes, "renew", lambda self: None)
+    monkeypatch.setattr(_interruption, "LAST_ELAPSED_SECONDS", 0.01)
+    workers = oracle_workers.Processes(2, "token", "path")
+    workers.submit = lambda task: Future()  # without a result
+    with pytest.raises(KeyboardInterrupt, match="take too long"), LastMoment():
+        workers.ask_all([[0], [1]], np.zeros(3), 1.0)
+    assert workers.pending == []
