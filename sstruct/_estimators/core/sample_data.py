@@ -127,11 +127,11 @@ def check_continues(warm, data, classes, known, has_parameter):
     same = data.blocks_of_first(n) == len(warm["size"])
     if not same or warm["fingerprint"] != data.fingerprint(n):
         raise ValueError(
-            f"{goes_on} and requires its samples first; X, y, the classes, zero sample weights, "
-            "transition_mask, window_size, durations, edges, connectivity or pairwise (for graphs "
-            "also the loss, class_weight and fit_intercept; for slack rescaling also the loss and "
-            f"the rescaling) differ within the first {n} samples. Set warm_start=False, or clone "
-            f"the estimator.{data.hint}"
+            f"{goes_on} and requires its samples first; X (or its dtype or sparse format), y, the "
+            "classes, zero sample weights, transition_mask, window_size, durations, edges, "
+            "connectivity or pairwise (for graphs also the loss, class_weight and fit_intercept; "
+            "for slack rescaling also the loss and the rescaling) differ within the first "
+            f"{n} samples. Set warm_start=False, or clone the estimator.{data.hint}"
         )
 
 

@@ -115,7 +115,7 @@ def test_error_if_first_samples_differ(rng):
     before = model.w_.copy()
     with pytest.raises(ValueError, match="that fit had 20 samples, but this one has only 19"):
         model.fit(X[:19], y[:19])
-    first = r"X, y, .* differ within the first 20 samples\. Set warm_start=False"
+    first = r"X \(or its dtype .* differ within the first 20 samples\. Set warm_start=False"
     for order in (np.arange(1, 30), np.r_[20:30, :20], np.r_[:19, 20:30]):
         with pytest.raises(ValueError, match=first):
             model.fit([X[i] for i in order], [y[i] for i in order])
