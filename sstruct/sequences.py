@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
+from sklearn import get_config
 
 from sstruct._checks._scans import rises
 from sstruct._checks.arrays import (
@@ -460,6 +461,13 @@ def call_with_lists(function, arguments, keywords):
 
 def _side_by_side(*parts):
     """Concatenate the columns of Sequences or lists of feature arrays."""
+    if get_config()["transform_output"] != "default":
+        # FeatureUnion would convert the result to one data frame.
+        raise TypeError(
+            f"sequences cannot be concatenated as {get_config()['transform_output']} data frames; "
+            "set transform_output='default', or apply one transformer to their nodes: "
+            "PerNode(make_union(...)), not make_union(PerNode(...), ...)"
+        )
     for part in parts:
         if getattr(part, "kind", "sequences") != "sequences":
             raise TypeError(

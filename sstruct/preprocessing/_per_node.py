@@ -105,7 +105,8 @@ class PerNode(
 
     Empty items stay empty. scikit-learn's ``FeatureUnion`` combines the lists and ``Sequences``
     returned by transformers of this module into ``Sequences``, for example to append word features
-    to arrays. For images and graphs, use a union inside: ``PerNode(make_union(...))``.
+    to arrays. For images and graphs, and with ``transform_output="pandas"`` of scikit-learn's
+    configuration, use a union inside: ``PerNode(make_union(...))``.
 
     Text transformers read a single column, to be selected by a ``ColumnTransformer``:
     ``PerNode(make_column_transformer((TfidfVectorizer(), "text")))`` for data frames, or column 0

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -170,3 +171,17 @@ def test_grids_of_joined_channels():
     union = PerNode(make_union(StandardScaler(), PCA(1)))
     model = make_pipeline(union, GridCRFSSVM(random_state=0)).fit(X, y)
     assert model.predict(X).shape == (4, 3, 3)
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_unions_do_not_return_data_frames(output):
+    pytest.importorskip(output)
+    rows = [np.arange(6.0).reshape(3, 2), np.ones((1, 2))]
+    inside = PerNode(make_union(StandardScaler(), MaxAbsScaler()))
+    expected = inside.fit_transform(rows)
+    outside = make_union(PerNode(StandardScaler()), PerNode(MaxAbsScaler()))
+    with config_context(transform_output=output):
+        with pytest.raises(TypeError, match=f"as {output} data frames; set transform_output"):
+            outside.fit_transform(rows)
+        for found, array in zip(inside.fit_transform(rows), expected, strict=True):
+            np.testing.assert_array_equal(found, array)
