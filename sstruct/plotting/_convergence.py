@@ -158,7 +158,12 @@ class ConvergenceDisplay:
         """
         histories = {}
         for name, estimator in estimators.items():
-            check_is_fitted(estimator, "history_")
+            check_is_fitted(
+                estimator,
+                "history_",
+                msg="%(name)s has no history_; pass a fitted estimator, such as best_estimator_ of "
+                "a search or the last step of a pipeline",
+            )
             if "primal" not in estimator.history_:
                 raise ValueError(
                     f"the history of {shortened(name)} has one entry per round, each of which is a "

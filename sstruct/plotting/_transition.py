@@ -108,7 +108,12 @@ class TransitionDisplay:
         >>> X, y = make_sequences(random_state=0)
         >>> display = TransitionDisplay.from_estimator(ChainSSVM().fit(X, y))
         """
-        check_is_fitted(estimator, "edge_coef_")
+        check_is_fitted(
+            estimator,
+            "edge_coef_",
+            msg="%(name)s has no edge_coef_; pass a fitted estimator, such as best_estimator_ of a "
+            "search or the last step of a pipeline",
+        )
         display = cls(
             estimator.edge_coef_,
             estimator.classes_,

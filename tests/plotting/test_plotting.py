@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, LatentSSVM
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, LatentSSVM, PathCV
 from sstruct._input.labels import object_array
-from sstruct.datasets import make_grids
+from sstruct.datasets import make_grids, make_sequences
 from sstruct.plotting import (
     ConvergenceDisplay,
     DependencyDisplay,
@@ -423,3 +423,12 @@ def test_invalid_sample_raises_before_prediction(rng):
     ):
         with pytest.raises(ValueError, match=message):
             SegmentationDisplay.from_estimator(unfitted, X, **keywords)
+
+
+def test_displays_do_not_call_fitted_searches_unfitted():
+    X, y = make_sequences(n_samples=10, random_state=0)
+    search = PathCV(ChainSSVM(tol=0.5, random_state=0), cv=2).fit(X, y)
+    with pytest.raises(NotFittedError, match=r"PathCV has no edge_coef_; pass .* best_estimator_"):
+        TransitionDisplay.from_estimator(search)
+    with pytest.raises(NotFittedError, match=r"PathCV has no history_; pass .* best_estimator_"):
+        ConvergenceDisplay.from_estimator(search)
