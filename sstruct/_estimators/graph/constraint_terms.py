@@ -92,7 +92,7 @@ class _Tables:
 
         An auxiliary node is (number of states, table of the link to the node before, table of the
         link to its own node). A state combines the count before the own node with whether this node
-        has a wanted label. If `most` is n, counts of at least `least` are not distinguished.
+        has a wanted label. If `most` is n, counts of max(1, `least`) or more are not distinguished.
         """
         key = n, least, most, wanted.tobytes()
         if key in self._chains:
@@ -130,8 +130,8 @@ def _pair_tables(constraints, tables):
 class _GraphTerms:
     """The hard terms of one graph, to which constraints are added.
 
-    In arguments of methods, nodes are numbered as in X; in attributes, only the nodes that are used
-    are numbered.
+    The arguments of public methods and of `_used` number all nodes of the graph. Attributes and the
+    arguments of other methods number only the nodes that are used.
     """
 
     def __init__(self, tables, label_counts, K, used, sample):
@@ -158,7 +158,7 @@ class _GraphTerms:
             self._add_exclusion(constraint, self._used(of_first), self._used(of_second))
 
     def _used(self, nodes):
-        """Return the numbers of the nodes that are used, among these nodes."""
+        """Return the nodes that are used, among these nodes, numbered among all used nodes."""
         return self.place[nodes[self.used[nodes]]]
 
     def add_count(self, constraint, nodes):

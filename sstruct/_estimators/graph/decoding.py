@@ -18,7 +18,11 @@ MAX_ORACLE_TIME = Range(least=0, other=(None,))
 
 
 def decoding_method(model, graphs, n_labels, samples=None):
-    """Return the name of the requested decoder, or of the fastest exact one for the graphs.
+    """Return the name of the decoder of the graphs.
+
+    "auto" and "exact" choose the fastest exact decoder: "cut" for two labels that attract each
+    other, and "max-sum" for forests. For other graphs, "auto" chooses "expansion", which is
+    approximate.
 
     samples : indices of the graphs in X, or None for all
     """
@@ -40,7 +44,7 @@ def decoding_method(model, graphs, n_labels, samples=None):
 
 
 def check_size(graphs, n_labels, samples, constraints=None):
-    """Raise if a graph is too large for the search; `constraints`: GraphConstraints or None."""
+    """Raise if a graph is too large for branch and bound; constraints: of the graphs, or None."""
     entries = graphs.n_edges.astype(np.float64) * n_labels**2
     if constraints is not None:
         entries += constraints.n_entries()
@@ -58,7 +62,7 @@ def check_size(graphs, n_labels, samples, constraints=None):
 
 
 def described_inference(method, pairwise, graphs, constrained=False):
-    """Return the Inference of a method as the decoder of graphs."""
+    """Return the Inference of a decoder, given its name; constrained: whether labels are."""
     if not graphs.n_edges.any() and not constrained:
         return Inference("node by node")
     if method == "expansion":

@@ -19,7 +19,7 @@ class FreeNodes:
     Attributes
     ----------
     samples : ndarray of shape (n_blocks,)
-        Indices of the samples that have a free node.
+        Indices of the graphs that have a free node, among those passed to `free_nodes`.
     graphs : Graphs
         Their free nodes and the edges between free nodes.
     node_scores : ndarray of shape (n_rows, K)
@@ -37,6 +37,7 @@ def free_nodes(graphs, known, pairwise, edge_weights, n_labels):
     Parameters
     ----------
     graphs : Graphs
+        All of them have nodes.
     known : ndarray of int of shape (n_nodes,)
         Label of each node, -1 if it is free. At least one node is free.
     pairwise : tuple

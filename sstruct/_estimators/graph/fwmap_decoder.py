@@ -17,10 +17,11 @@ from sstruct.inference._model.tree_cover import tree_cover
 
 # Relative gap, as a fraction of 1 + abs(cost), at which a decoding stops.
 TOLERANCE = 1e-6
-# Multipliers from a file are accepted if they sum to zero over the copies of a label, up to this
-# fraction of the largest, and used while none is larger than this multiple of all costs. Otherwise
-# rounding errors could make a bound invalid.
+# With larger sums and multipliers, rounding errors could make a bound invalid. The multipliers in a
+# file must sum to zero over the copies of a label, up to this fraction of the largest one.
 SUMS_TO_ZERO = 1e-12
+# Multipliers of the last decoding are used only if none exceeds this multiple of the sum of the
+# magnitudes of all costs.
 LARGEST = 100.0
 
 
@@ -32,7 +33,8 @@ class TreeSearch:
     seed : int
         Seed of the order of trees.
     max_iter : int
-        Iterations of a decoding, and of the messages before the first decoding of a graph.
+        Maximum number of iterations of a decoding, and of sweeps of the message passing that
+        precedes it unless it starts from the multipliers of the last decoding.
     keeps : bool, default=True
         Keep multipliers and trees of each graph. If False, each decoding starts from scratch.
 
@@ -101,7 +103,10 @@ class TreeSearch:
             n_nodes, edges, n_labels = graphs[block]
             own = values[start[block] : start[block] + size[block]]
             if len(edges) == 0:
-                raise ValueError(f"multiplier_size: graph {block} has no edges, expected 0")
+                raise ValueError(
+                    f"multiplier_size: graph {block} has {size[block]} entries, expected 0 for a "
+                    "graph without edges"
+                )
             cover = tree_cover(n_nodes, edges)
             nodes = MRF(np.zeros((n_nodes, n_labels)), edges, np.zeros((n_labels, n_labels)))
             places = place_multipliers(nodes, cover)

@@ -99,13 +99,13 @@ def _graph_items(X):
             X = [tuple(item) for item in X]
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = list(X)
-    if isinstance(X, Mapping) and not sparse.issparse(X):  # one kind of sparse arrays is a dict
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # a dok_matrix is a dict
         raise TypeError(f"X must be a list of graphs, tuples {GRAPH}, found {type(X).__name__}")
     if not isinstance(X, list | tuple):
         return None
     for i, item in enumerate(X):
         _check_graph_type(item, i)
-    X = [_without_edges(item) for item in X]
+    X = [_empty_as_graph(item) for item in X]
     if X and not any(_is_graph(item) for item in X):
         return None
     X = [tuple(item) if isinstance(item, list) else item for item in X]
@@ -117,8 +117,8 @@ def _graph_items(X):
     return X
 
 
-def _without_edges(item):
-    """Return an empty list or array, a graph without nodes, as a tuple of its parts."""
+def _empty_as_graph(item):
+    """Return an empty list or array as the graph (nodes, edges) without nodes; others unchanged."""
     if type(item) is tuple and item:
         return item
     if is_empty(item):
@@ -343,8 +343,8 @@ def _edge_features(items, n_edges, pairwise, expected):
         check_magnitudes(features, f"the edge features of X[{i}] contain")
         if pairwise == "contrast" and (features < 0).any():
             raise ValueError(
-                f'the edge features of X[{i}] are negative, which pairwise="contrast" does not '
-                "support, since neighbors would repel each other"
+                f'the edge features of X[{i}] contain {features.min():g}, but pairwise="contrast" '
+                "requires nonnegative features, since neighbors must not repel each other"
             )
         parts.append(features)
     if not needed:
@@ -468,7 +468,7 @@ def contrast(square):
 
 
 def _contrasts(nodes, edges, edge_start, n_edges):
-    """Return 1 and exp(-|x_u - x_v|^2 / (2 mean)) for each edge; the mean is over its image."""
+    """Return 1 and the `contrast` of each edge, given the squared distances of an image's edges."""
     out = np.ones((n_edges.sum(), 2))
     at = 0
     for i, (first, count) in enumerate(zip(edge_start.tolist(), n_edges.tolist())):
@@ -485,7 +485,7 @@ def _contrasts(nodes, edges, edge_start, n_edges):
 def _label_image(item):
     """Return labels as a 2-D array; lists of rows become an array of objects.
 
-    Labels may be tuples, which NumPy would unpack, perhaps beyond the memory.
+    Labels may be tuples, which NumPy would convert to further axes.
     """
     item = items_of(item)
     if isinstance(item, np.ndarray):

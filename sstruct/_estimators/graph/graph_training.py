@@ -141,7 +141,7 @@ class LabeledRows:
     used: np.ndarray
 
     def trained(self):
-        """Remove the nodes that are not used; each graph must have at least one other node."""
+        """Remove the nodes that are not used; each graph must have at least one used node."""
         graphs, used = self.graphs, self.used
         n_used = self.n_used()
         partial = n_used < graphs.length
@@ -188,8 +188,9 @@ class LabeledGraphs:
     labels : ndarray of shape (n_nodes,)
     sample_weight : as in ``fit``
     completion : Completion or None
-        Labels, or states of labels, that replace `labels`. If None, unknown nodes near a known
-        label are completed by `nearest_labels`, and do not count in the loss.
+        Labels, or states of labels, that replace `labels`. If None, and edges contribute to scores,
+        unknown nodes near a known label are completed by `nearest_labels`, and do not count in the
+        loss.
 
     Attributes
     ----------
@@ -273,7 +274,7 @@ class LabeledGraphs:
 
     @property
     def whole_graphs(self):
-        """The Graphs before images are split; if some are, with the nodes that are not used."""
+        """The Graphs before images are split; if any is split, they include the unused nodes."""
         return self._whole.graphs
 
     def problem(self, pairwise, decoder, bias):

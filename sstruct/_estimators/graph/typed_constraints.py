@@ -86,7 +86,9 @@ def typed_constraint_rows(constraints, classes, pairs):
 
 
 def check_satisfied(rows, constraints, typed, codes, used):
-    """Raise ValueError unless the known labels of all training samples can satisfy each constraint.
+    """Raise ValueError if the known labels of a training sample violate a constraint.
+
+    A constraint is violated if no labels of the nodes that are not used satisfy it.
 
     Parameters
     ----------

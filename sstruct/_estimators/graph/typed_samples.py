@@ -197,7 +197,10 @@ def _features(parts, t, expected):
         raise ValueError(f"type {t} of X has 0 features, expected at least 1")
     n_sparse = sum(map(sparse.issparse, some))
     if n_sparse not in (0, len(some)):
-        raise TypeError(f"the features of type {t} mix sparse and dense arrays")
+        raise TypeError(
+            f"the features of type {t} mix sparse and dense arrays, expected only one kind; "
+            "convert all of them to CSR"
+        )
     flat = (stacked if n_sparse else concatenated)(some or [np.empty((0, expected))], "X")
     return out, sparse.csr_matrix(flat, dtype=np.float64)
 
@@ -286,7 +289,10 @@ def _check_distinct_edges(edges, first, i):
 
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if len(loops):
-        raise ValueError(f"X[{i}] has a self-loop at {name(edges[loops[0], 0])}")
+        raise ValueError(
+            f"X[{i}] has a self-loop at {name(edges[loops[0], 0])}, expected edges between "
+            "different nodes; use edges[edges[:, 0] != edges[:, 1]], and these edge features"
+        )
     _, at, count = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
     if (count > 1).any():
         u, v = edges[at[count > 1].min()]

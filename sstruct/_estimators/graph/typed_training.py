@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.graph.constraint_terms import hard_terms
 from sstruct._estimators.graph.graph_training import LabeledGraphs, LabeledRows, rows_of
@@ -95,7 +96,7 @@ class LabeledTypedGraphs(LabeledGraphs):
         self._types = types if len(self.rows.codes) == len(types) else types[used]
 
     def _label_costs(self, structure, types, codes, weights):
-        """Return the cost of a wrong node by type and true label, and whether it is a mean."""
+        """Return the cost of a wrong label by type and true label, and whether losses are means."""
         n_labels = self.model.n_labels
         first = np.cumsum(n_labels) - n_labels
         of_all, divided = node_costs(structure.loss, first[types] + codes, weights, sum(n_labels))
@@ -112,7 +113,10 @@ class LabeledTypedGraphs(LabeledGraphs):
         cost = np.zeros((self.model.n_types, self.model.K))
         cost[np.arange(self.model.K) < np.array(n_labels)[:, np.newaxis]] = of_all * factor
         if not cost[types, codes].any():
-            raise ValueError("class_weight gives every labeled node weight 0")
+            raise ValueError(
+                "class_weight gives every labeled node weight 0, expected a positive weight of the "
+                f"label of at least one node; found {shortened(given)}"
+            )
         return cost, divided
 
     def problem(self, decoder):
