@@ -28,7 +28,8 @@ from sstruct.sequences import Sequences
 # The median of the absolute value of a standard normal variable.
 NORMAL_MEDIAN = 0.6744897501960817
 SINGLE = "X must be a list of signals, but is a single signal; pass it as a list of one array, [X]"
-# Bound of the values of signals, whose squared costs are terms of norms.
+# Bound of the distance of values from the median of their signal: costs are squares of these
+# distances, and norms contain squares of costs.
 FARTHEST = LARGEST**0.25
 
 
@@ -48,7 +49,7 @@ class Signals:
         return len(self.nodes)
 
     def sums(self, used, scale, with_positions):
-        """Return the SignalSums of some signals.
+        """Return the SignalSums of some signals, after subtracting the median of each feature.
 
         used : bool ndarray of shape (n,), False for empty signals
         scale : "noise" to divide each feature of each signal by its noise level, or None
@@ -75,9 +76,9 @@ class Signals:
 def noise_level(x):
     """Estimate the standard deviation of the noise of each feature of a signal, (L, F).
 
-    It is the median absolute difference of neighboring nodes, divided by its expectation for
-    Gaussian noise of variance 1. Features for which it is 0, such as counts, have the root mean
-    square difference instead, and constant features have 1.
+    It is the median absolute difference of neighboring nodes, divided by its value for Gaussian
+    noise of variance 1. If that is 0, as for counts, it is the root mean square difference divided
+    by the square root of 2, and 1 for constant features and signals of one node.
     """
     steps = np.diff(x, axis=0)
     if len(steps) == 0:
@@ -90,10 +91,10 @@ def noise_level(x):
 def _check_magnitudes(x, i, scale):
     wrong = first_beyond(x, FARTHEST)
     if wrong is not None:
-        unit = "its noise level" if scale == "noise" else "1"
+        unit = " times its noise level" if scale == "noise" else ""
         raise ValueError(
-            f"X[{i}] at node {wrong[0]} is {wrong[1]:g} times {unit} away from its median, "
-            f"expected at most {FARTHEST:g} so that squares of costs are finite"
+            f"X[{i}] at node {wrong[0]} differs by {wrong[1]:g}{unit} from the median of its "
+            f"feature, expected at most {FARTHEST:g} so that squares of costs are finite"
             + ("; rescale the signal" if scale is None else "")
         )
 

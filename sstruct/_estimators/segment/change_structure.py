@@ -81,9 +81,10 @@ class ChangePointStructure(Structure):
         return bins
 
     def chosen_bins(self, changes, lengths, weights, model):
-        """Return the bins of a fit.
+        """Return the bins of a fit; with duration_bins="auto", those of an earlier fit, if any.
 
-        model : FittedModel of an earlier fit, whose bins are used, or None
+        changes, lengths, weights : change points, number of nodes and weight of each signal
+        model : FittedModel of earlier calls of ``partial_fit``; None for the last fit, if any
         """
         bins = self.bins()
         if not isinstance(bins, str):

@@ -54,10 +54,11 @@ class SegmentGaps:
         return np.unique(np.concatenate([predicted, near]), axis=0), labels
 
     def of_truth(self, X, y, k):
-        """Return the gap of each true segment, its sample, and whether samples have a known label.
+        """Return the gap of each true segment, its sample, and a mask of samples.
 
+        The samples in the mask have a known label and an allowed segmentation; others are ignored.
         The gap of segments that the model forbids is ``inf``. Segments next to unknown labels are
-        ignored, because they may continue there, as are samples without an allowed segmentation.
+        ignored, because they may continue there.
         """
         structure, model = self.structure, self.model
         samples = structure.pack(X, model)
