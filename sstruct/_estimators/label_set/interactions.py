@@ -35,7 +35,7 @@ NAMED_EDGES = ("auto", "full", "tree")
 
 
 def check_edges_parameter(edges):
-    """Raise if `edges` is invalid for any set of labels."""
+    """Raise if the parameter `edges` is invalid, whatever the number of labels is."""
     if edges is None or (isinstance(edges, str) and edges in NAMED_EDGES):
         return
     expected = '"auto", "full", "tree", None, an array (E, 2) of edges or (K,) of parents'
@@ -78,7 +78,10 @@ def interactions(edges, Y, weights, known=None):
     if is_hierarchy(edges):
         parents = np.ascontiguousarray(edges, dtype=np.int64)
         if parents.shape != (K,):
-            raise ValueError(f"edges has {len(parents)} parents for {K} labels")
+            raise ValueError(
+                f"edges has {len(parents)} parents, expected {K}, one for each label; pass -1 for "
+                "labels without a parent"
+            )
         return none, parents
     if isinstance(edges, str):
         learned = is_learned(edges, K)
@@ -108,7 +111,7 @@ def mutual_information(Y, weights, known=None):
     information = np.zeros_like(both)
     for (a, b), table in tables.items():
         alone = (on if a else 1 - on) * (on if b else 1 - on).T
-        # Only products of probabilities that are positive after rounding.
+        # Other terms are 0: their probability is 0, up to rounding errors.
         held = (table > 0) & (alone > 0)
         information[held] += table[held] * np.log(table[held] / alone[held])
     return information
@@ -117,7 +120,8 @@ def mutual_information(Y, weights, known=None):
 def tree(Y, weights, known=None):
     """Return a maximum spanning tree of the mutual information: the tree of Chow and Liu.
 
-    Prim's method from label 0. Ties, up to rounding, go to the lowest labels. O(n nnz + K^2).
+    Prim's method from label 0. Ties, up to rounding, go to the lowest labels. O(K nnz + K^2) time,
+    and O(n K^2) with `known`.
     """
     information = np.round(mutual_information(Y, weights, known), 12)
     K = len(information)

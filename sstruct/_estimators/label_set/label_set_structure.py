@@ -362,7 +362,10 @@ class LabelSetStructure(ClassStructure):
                 "labels; pass edges as pairs of labels"
             )
         if y is not None and is_indicator(y) and is_learned(self.edges, np.shape(y)[1]):
-            raise ValueError(f"edges={self.edges!r} requires all labels in one place")
+            raise ValueError(
+                f"edges={self.edges!r} is not supported for partitions of y with {np.shape(y)[1]} "
+                "labels, since it requires the labels of all samples; pass edges as pairs of labels"
+            )
 
     def distinct_labels(self, y):
         reject_label_lists(y)
@@ -392,7 +395,8 @@ class LabelSetStructure(ClassStructure):
 def summation_method(model):
     """Return the name of a decoder whose sums over all sets are exact, or None.
 
-    Sets of few labels are enumerated if their edges have cycles: about a millisecond for a row.
+    Sets of few labels are enumerated if their edges have cycles, or if there are constraints: about
+    a millisecond for a row.
     """
     K = model._model["K"]
     forest = model._model["parents"] is not None or is_forest(K, model.edges_)

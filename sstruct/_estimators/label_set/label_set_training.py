@@ -228,7 +228,7 @@ def blocks_of_weight(class_weight, block_weight, rows, used):
 
 
 def column_names(classes, y, n_labels):
-    """Return the names of the columns of y, or their numbers."""
+    """Return the labels: the parameter `classes`, or the names or numbers of the columns of y."""
     given = label_names(y) if classes is None else classes
     if given is None:
         return np.arange(n_labels)

@@ -61,9 +61,10 @@ def inner_sets(sets, parents):
 
 
 def satisfying_sets(constraints, sets, known=None):
-    """Return the sets with the fewest differences from others that satisfy constraints.
+    """Return, for each set, one that satisfies the constraints with the fewest differences from it.
 
-    constraints : as returned by `constraint_rows`; known : (n, K), -1 for labels that may change
+    constraints : as returned by `constraint_rows`; known : (n, K), 1 or 0 for labels that must be
+    on or off, -1 for others; None if all labels may change
     """
     K = sets.shape[1]
     decoder = label_decoder("exact", K, None, None, constraints=constraints)

@@ -390,7 +390,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"edges": [[1, 1]]}, "self-loop"),
         ({"edges": [[0, 1], [1, 0]]}, r"joins the same nodes as edges\[0\]; keep one"),
         ({"edges": [[0, 1, 2]]}, r"found shape \(1, 3\)"),
-        ({"edges": [-1, 0]}, "2 parents for 4 labels"),
+        ({"edges": [-1, 0]}, "2 parents, expected 4"),
         ({"edges": [1, 2, 0, -1]}, r"cycle: \[0, 1, 2\] are not connected"),
         ({"edges": [-1, 9, 0, 0]}, r"parents\[1\] is 9, expected"),
         ({"edges": [-1, 2**63 - 1, 0, 0]}, r"parents\[1\] is 9223372036854775807"),
