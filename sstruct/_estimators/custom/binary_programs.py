@@ -20,7 +20,8 @@ from sstruct._checks.shown import shortened
 
 # Relative violation of a constraint by rounding errors; HiGHS has an absolute one of 1e-6.
 TOLERANCE = 1e-6
-# The tolerances of HiGHS are absolute, so that objectives are scaled to this magnitude.
+# The tolerances of HiGHS are absolute, so the largest coefficient of an objective is scaled to
+# about this magnitude.
 MAGNITUDE = 1024
 INFEASIBLE = 2  # value of `OptimizeResult.status`
 
@@ -44,7 +45,8 @@ class BinaryProgram:
     Raises
     ------
     ValueError, TypeError
-        If shapes do not agree, or numbers are not finite. Bounds of constraints may be infinite.
+        If shapes do not agree, numbers are not finite, costs are negative, or a lower bound is
+        above the upper one. Bounds of constraints may be infinite.
 
     Examples
     --------
@@ -207,8 +209,8 @@ class MILPOracle(BaseEstimator):
     The loss of a labeling is the sum of ``costs`` over wrong variables. A loss that depends on
     several variables together is not supported.
 
-    In training, a labeling that was found before the limit and is worse than the true one is
-    replaced by the true one. In ``predict``, an error is raised if none was found.
+    In training, the true labeling replaces a worse labeling that was found before the limit, and is
+    used if none was found. In ``predict``, an error is raised if none was found.
 
     HiGHS cannot be interrupted by Ctrl-C: an interruption waits for the current program, at most
     `max_time` seconds if it is set.

@@ -24,7 +24,7 @@ from sstruct._problems.custom.oracle_calls import (
 
 # Default work of an oracle call, in multiply-adds: about a millisecond.
 WORK = 1e6
-# Number of blocks decoded before a fit to identify a compiled oracle by its results.
+# Maximum number of blocks decoded before a fit to identify a compiled oracle by its results.
 PROBES = 4
 
 
