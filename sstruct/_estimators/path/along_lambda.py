@@ -92,7 +92,7 @@ class Sweep:
         self.unit = training.pairwise_scale**2  # lambda of the user divided by lambda of the solver
 
     def check_zero(self):
-        """Raise if the solution for lambda to infinity, 0 or the prior, is out of bounds."""
+        """Raise if the limit of the weights for large lambda, 0 or the prior, is out of bounds."""
         if self.training.bounds is None:
             return
         lower, upper = map(self.public, self.training.bounds)
@@ -261,7 +261,7 @@ class AlongLambda(CheckedState):
         Returns
         -------
         estimator
-            A clone with `lam` set, in the state after a fit. ``history_`` has a row for each larger
+            A clone with `lam` set, in the state after a fit. ``history_`` has the rows up to this
             lambda, and passes are counted from the start of the sweep.
         """
         self._require_fitted()

@@ -11,7 +11,8 @@ from sstruct._estimators.path.path_state import PATH_STATE
 from sstruct._solvers.path.segment import Segment
 
 KAPPA = 0.9
-# A path continues down to this fraction of lam="auto".
+# Without lam_min, a path of an estimator with lam="auto" ends at this fraction of that value, or at
+# 1e-4 times the first lambda if that is smaller.
 SHARE_OF_AUTO = 0.1
 # Smaller gaps are below the rounding errors of the sums, or underflow in divisions.
 LEAST_GAP = 1e-100

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, raise_unexpected
 
-# Maximum number of differences between two whole rows, so that access to any row remains fast.
+# At least every 32nd row is stored whole, so that access to any row remains fast.
 WHOLE_EVERY = 32
 
 
@@ -61,7 +61,8 @@ class CompactRows(CheckedState):
     """A growing list of vectors of equal length, stored whole or as differences.
 
     A difference consists of the indices whose bits differ from the previous vector, and their new
-    values, so it is exact. It is used if it needs less memory. Rows are returned as new arrays.
+    values, so it is exact. It is used if it needs less memory, except for every 32nd vector. Rows
+    are returned as new arrays.
 
     Examples
     --------

@@ -136,7 +136,7 @@ def scores_along(path, scorer, test):
     """Return the score of each segment of a path or grid."""
     scores, last = [], None
     for lam, w in zip(path.lams_, path.ws_, strict=True):
-        # Breakpoints of a path may share their weights; points of a grid differ at least in lam.
+        # Consecutive breakpoints or values of lambda may have the same weights.
         if last is None or not np.array_equal(w, last):
             scores.append(scorer(path.estimator(lam), *test))
         else:
@@ -149,7 +149,7 @@ def best_of(folds, end, scored, rule):
     """Return ``cv_results_`` and the attributes of the best lambda.
 
     end : float
-        The smallest lambda.
+        The smallest lambda that all folds have reached.
     scored : ndarray of bool of shape (n_splits,)
         Whether the test samples of a fold have a labeled node.
     rule : {"best", "one-se"}

@@ -34,7 +34,8 @@ from sstruct._estimators.path.folds import (
 from sstruct._estimators.path.path_state import SEARCH_STATE
 from sstruct._input.ragged import NoNodesError, sliceable_weights
 
-# Range of a default grid: from the lam of the estimator times this number to lam divided by it.
+# Range of a default grid: from the lam of the estimator times this number to lam_min or, without
+# it, lam divided by this number.
 WIDEST = 30
 VALID_VALUES = {
     "warm_start": ("primal", "dual", False),
