@@ -304,7 +304,7 @@ class ChainStructure(Windowed, NodeStructure):
         if nodes.offsets[-1] == 0:
             return np.empty(0, dtype=np.int32)
         problem, w = self._decoder(model, nodes, known, n_states), model._w
-        # Asking joblib takes as long as decoding a short sequence.
+        # Reading the number of threads from joblib takes as long as decoding a short sequence.
         threads = 1 if problem.n_blocks == 1 else n_threads(self.n_jobs)
         transitions = _as_sparse(problem.layout, vars(model))
         try:

@@ -34,7 +34,7 @@ from sstruct.sequences import Sequences, check_sequences
 class ChainNodes(Nodes):
     """Nodes of sequences, and the features of the edges between them.
 
-    ``edge_rows`` has a row for each two neighboring nodes of a sequence, (n_nodes - n, G), or is
+    ``edge_rows`` has a row for each pair of neighboring nodes of a sequence, (n_edges, G), or is
     None without edge features; ``n_edge_features`` is then 0. ``edge_names`` are the names of its
     columns, or None.
     """
@@ -281,7 +281,7 @@ class LabeledChains:
         return [*features, offsets, *segments, self._known[: offsets[-1]], *edges]
 
     def _n_segments(self, n):
-        """Return the number of segments of the first n sequences."""
+        """Return the number of blocks of the first n sequences."""
         return np.searchsorted(self.start, self.nodes.offsets[n])
 
 
