@@ -113,7 +113,9 @@ def row_of_history(model, objective, changed, begin):
 
 
 def concave_convex(model, latent, codes, training):
-    """Run rounds from completed labels until the latent objective no longer decreases.
+    """Run rounds from completed labels until the latent objective decreases by less than `tol`.
+
+    At most ``max_rounds`` rounds are run.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ def concave_convex(model, latent, codes, training):
                 n_threads(trial.n_jobs),
             )
         _check_decrease(found, objective, trial, training, len(found.rows) + 1)
-        if objective > bound:  # the search returned a worse completion than its initial one
+        if objective > bound:  # the decoder returned a worse completion than the one of the fit
             objective, changed = bound, 0
         fall = found.objective - objective
         if found.rows and fall < 0:
