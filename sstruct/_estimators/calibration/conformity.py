@@ -9,9 +9,10 @@ from sstruct._input.per_sample import PerSample
 
 # Design: every conformity score is a gap: the score of the best labeling with other labels minus
 # the score of the best labeling that agrees with the labels in question. For predicted labels it is
-# minus their margin; for others, the distance from the best score. Gaps of the true labels are
-# compared with a threshold, and the same gaps of all candidates define the prediction set. With a
-# negative threshold, it is empty if the margin is too small.
+# minus their margin; for others, the distance from the best score. Spans and segments are compared
+# with the best labeling, so gaps of predicted ones are 0. Gaps of the true labels are compared with
+# a threshold, and the same gaps of all candidates define the prediction set. With a negative
+# threshold, it is empty if the margin is too small.
 
 
 def labeling_gaps(structure, model, X, y):

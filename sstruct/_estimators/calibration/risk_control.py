@@ -16,7 +16,7 @@ class HeldOutScores:
     Attributes
     ----------
     scores : ndarray of shape (m,)
-        Ascending; ``inf`` is missed at every threshold, ``-inf`` at none.
+        Ascending; ``inf`` is missed at every finite threshold, ``-inf`` at none.
     shares : ndarray of shape (m,)
         Weight of the sample of each score, divided by the number of scores of the sample.
     n_samples : int
@@ -65,6 +65,6 @@ class HeldOutScores:
         # values[k - 1].
         tail = np.append(np.cumsum(self.shares[::-1])[::-1], 0.0)
         missed = np.append(tail[first], 0.0)
-        values = np.append(least, values)  # below the smallest score, all are missed
+        values = np.append(least, values)  # all are counted as missed at `least`
         fine = np.flatnonzero(missed <= allowed)
         return max(float(values[fine[0]]), least)

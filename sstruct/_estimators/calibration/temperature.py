@@ -24,8 +24,8 @@ def fit_temperature(loss):
     Returns
     -------
     temperature : float
-        If all samples are predicted without an error, so that the loss decreases with the
-        temperature, the one at which their joint probability is 1/2.
+        If all samples are predicted without an error, so that a lower temperature always decreases
+        the loss, the one at which their joint probability is 1/2.
     warning : str or None
         Why the loss has no minimum.
     """

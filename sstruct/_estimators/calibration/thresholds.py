@@ -72,7 +72,8 @@ class Curve:
     def cuts(self):
         """Return the thresholds at which an F1 score may be largest, in decreasing order.
 
-        They are below the score of a row with the label: without it, fewer false rows are above.
+        Each is just below the score of a row with the label. Between two of them, a lower threshold
+        only adds rows without the label.
         """
         return cuts_below(self.scores, np.flatnonzero(self._on))
 
@@ -93,7 +94,10 @@ def cuts_below(scores, at):
 
 
 def shared_threshold(scoring, scores, sets, weights):
-    """Return the threshold for all labels with the largest micro or sample F1 score."""
+    """Return the threshold for all labels with the largest F1 score.
+
+    This is the mean over samples for "f1_samples", otherwise the micro average.
+    """
     if scoring == "f1_samples":
         order = np.argsort(-scores, axis=1, kind="stable")
         on = np.take_along_axis(sets, order, axis=1)
@@ -140,7 +144,7 @@ class LabelThresholds:
 
     def __init__(self, shared, scores, sets, weights):
         curves = [Curve(scores[:, k], sets[:, k], weights) for k in range(scores.shape[1])]
-        # The first one of equally good thresholds is chosen. The largest score predicts no row.
+        # The first one of equally good thresholds is chosen. No row is above the largest score.
         cuts = [np.r_[shared, 0, curve.cuts(), curve.scores[0]] for curve in curves]
         self.thresholds = np.concatenate(cuts)
         self._first = np.cumsum([0, *map(len, cuts)])
