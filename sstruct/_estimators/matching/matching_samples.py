@@ -176,7 +176,10 @@ def _sample(i, item):
     else:
         shape = features.shape[:2]
         if item.get("shape") is not None and _shape(i, item["shape"]) != shape:
-            raise ValueError(f"'shape' of X[{i}] differs from {shape}, the shape of its features")
+            raise ValueError(
+                f"'shape' of X[{i}] is {_shape(i, item['shape'])}, which differs from {shape}, the "
+                "shape of its features; it is required only with 'pairs'"
+            )
         places = np.arange(shape[0] * shape[1])
         features = features.reshape(len(places), features.shape[2])
     sides = [_side(i, item.get(key), key, n) for key, n in zip(KEYS[3:], shape, strict=True)]
