@@ -83,7 +83,7 @@ class DependencyStructure(Structure):
             used &= n_known == packed.n_tokens
         if not used.any():
             raise NoNodesError(
-                "y has no sentence with known heads and a positive weight"
+                "y has no sentence of positive weight whose heads are all known"
                 + ("" if self.ignore_label is None else "; LatentSSVM completes unknown heads")
             )
         attributes = {
