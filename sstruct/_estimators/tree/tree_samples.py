@@ -29,7 +29,7 @@ from sstruct._problems.tree._tree_problem import TreeProblem
 from sstruct._problems.tree.tree_arguments import TreeStates
 
 KEYS = ("features", "positions", "scale", "pair_scores")
-# Bound of positions divided by scales, whose squares are features.
+# Bound of positions and of 1 / scale: features are squares of products of the two.
 FARTHEST = LARGEST**0.25
 
 
@@ -43,9 +43,10 @@ class Trees:
     start : ndarray of int64 of shape (n, P + 1)
         First row of each part of each sample, and the end of the last part.
     shape : ndarray of int64 of shape (n, 2) or None
-        Height and width of score maps.
+        Height and width of score maps; None for listed candidates.
     positions : ndarray of shape (n_rows, 2) or None
-        (x, y) of each row, or None for score maps.
+        (x, y) of each row; None for score maps without pair scores, whose positions follow from
+        `shape`.
     n_types : int
     scale : ndarray of shape (n,)
     pair_scores : ndarray of shape (n_pairs,) or None

@@ -13,7 +13,8 @@ def is_forest(state):
     try:
         parents_first(state["parents_"])
     except ValueError as error:
-        raise Unexpected("parents_", f"not a forest ({error})", "earlier parents or -1") from None
+        expected = "the parent of each part, or -1, without cycles"
+        raise Unexpected("parents_", f"not a forest ({error})", expected) from None
 
 
 def tree_model(state):
