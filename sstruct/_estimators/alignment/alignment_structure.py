@@ -36,7 +36,7 @@ def layout_of(state):
 
 
 def substitution_weights(model):
-    """Return the weights of all pairs of symbols of a FittedModel."""
+    """Return the weight of each pair of symbols, (S, S), of a FittedModel."""
     index, _ = pairs_of(vars(model))
     weights = model.table("substitution")
     return weights[index[:-1, :-1]]
@@ -131,7 +131,7 @@ class AlignmentStructure(MatchingStructure):
         return AlignmentOracle(layout_of(attributes), pairs_of(attributes)[0], attributes["_local"])
 
     def given_bounds(self, problem):
-        # Scores of gaps are costs.
+        # Weights of gaps are at most 0.
         bounds = problem.layout.unbounded()
         bounds[1, -2 if self.symmetric else -4 :] = 0
         if self.bounds is not None:
