@@ -296,9 +296,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         Available for ``solver="perceptron"``, ``"pa"`` and ``"ssg"``. The first call starts at
         w = 0. Later calls, and calls after ``fit``, continue from the previous one. Splitting the
         samples into several calls gives exactly the weights of a single call. ``w_`` is the average
-        over all steps so far, and there is no certificate: ``objective_`` and the dual attributes
-        are NaN. ``fit`` with ``"ssg"`` evaluates the objective and returns the last weights instead
-        of the average if they are better, so its ``w_`` may differ.
+        over all steps so far, for ``"ssg"`` weighted by the numbers of the steps, and there is no
+        certificate: ``objective_`` and the dual attributes are NaN. ``fit`` with ``"ssg"``
+        evaluates the objective and returns the last weights instead of the average if they are
+        better, so its ``w_`` may differ.
 
         Parameters
         ----------

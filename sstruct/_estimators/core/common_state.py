@@ -101,7 +101,8 @@ BASE_STATE = FittedState(
     layout=lambda state: vector_layout(len(state["_w"])),
 )
 
-# Optional attributes set by solvers.
+# Placeholders for the required attributes that a fit sets after the solver has run, to validate the
+# other attributes.
 SOLVED = {
     "lam_": 1.0,
     "solver_": "",

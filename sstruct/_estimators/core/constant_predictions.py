@@ -9,7 +9,8 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._solvers.rounds.partitioned_blocks import PartitionedBlocks
 
-# Blocks to decode first: most fits predict two labels in them, and other blocks are not decoded.
+# Maximum number of blocks to decode first: most fits predict two or more labels in them, and the
+# other blocks are not decoded.
 FIRST_BLOCKS = 64
 # Minimum number of nodes (or label sets), and of nodes with another label, for a warning: constant
 # predictions are common in tiny examples, and correct if other labels are very rare.

@@ -64,7 +64,7 @@ class BlockDistribution:
     def given(self, codes):
         """Return the distribution of the labelings that agree with known codes, -1 if unknown.
 
-        Its probabilities are not normalized: log Z is the logarithm of their sum.
+        Its log Z is the logarithm of the sum of ``exp(scale * score)`` over these labelings only.
         """
         other = copy(self)
         other.codes = np.ascontiguousarray(codes, dtype=np.int32)
@@ -133,7 +133,7 @@ class IndependentNodes:
     def given(self, codes, excluded=False):
         """Return the distribution of the labels that agree with known codes, -1 if unknown.
 
-        excluded : whether the codes are the only labels without probability instead
+        excluded : True for the labels that differ from the known codes instead
         """
         other, codes = copy(self), np.asarray(codes)[self.node]
         label = np.arange(len(self.scores)) - self.start[self.node]

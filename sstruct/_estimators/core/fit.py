@@ -36,7 +36,8 @@ from sstruct.solvers import DEFAULT_SOLVERS
 # Freed memory is returned to the system before fits with at least this many weights, whose vectors
 # (8 MB) need more memory than most other arrays.
 MANY_WEIGHTS = 2**20
-# Parameters and options of solvers that a fit may change when it continues from a checkpoint.
+# Parameters and options of solvers that a fit may change when it continues from a checkpoint. The
+# seed is drawn from random_state, which may change unless it is an integer.
 FREE = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggressiveness")
 
 

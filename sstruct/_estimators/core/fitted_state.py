@@ -176,7 +176,7 @@ class Array(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Labels(Field):
-    """A 1-D array of distinct labels, whose number defines a size; only of str if `strings`."""
+    """A 1-D array of distinct labels or, if `strings`, of str; its length defines a size."""
 
     size: str
     strings: bool = False
@@ -442,7 +442,7 @@ class CheckedState(DocumentationLink, metaclass=ListedType):
         return unpack_state(state)
 
     def _is_fitted(self):
-        """Whether any fitted attribute is set."""
+        """Whether any fitted attribute is set that is not optional."""
         state = self.__dict__
         for name, each in self._fitted_state.fields.items():
             if name in state and not each.optional:

@@ -32,15 +32,16 @@ def train_validation_split(structure, samples, validation):
     structure : Structure
         With the classes of all samples, if validation samples are drawn at random.
     training : Samples
-    held_out : Samples or None
+    held_out : Samples
     empty : ndarray of int or None
         Indices of the samples without nodes, which are in neither subset; None if `training` has
         all samples.
 
     Raises
     ------
-    ValueError
-        If only one of X_val and y_val is given, or the samples cannot be split.
+    ValueError, TypeError
+        If the caller does not support early stopping, if only one of X_val and y_val is given, or
+        if the samples cannot be split.
     """
     if validation is None:
         raise ValueError(

@@ -136,9 +136,10 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
 
     .. math:: \lambda = \frac{V}{n\, c} \min\left(1, \frac{7.5}{b^{1/3}}\right)
 
-    for b samples or windows. For label sets, it is multiplied by 0.6, since larger values lose rare
-    labels. A sample of weight k is equivalent to k copies. With slack rescaling, costs are weights
-    of hinge losses instead of margins, and lam is multiplied by c instead of divided by it.
+    for b samples or windows. Label sets always use this second formula, multiplied by 0.6, since
+    larger values lose rare labels. A sample of weight k is equivalent to k copies. With slack
+    rescaling, costs are weights of hinge losses instead of margins, and lam is multiplied by c
+    instead of divided by it.
 
     For label sets whose costs differ, as with ``loss="balanced"``, c is the mean weighted by the
     costs themselves (the mean times `cost_spread`). With margin rescaling a cost is a margin: a

@@ -113,7 +113,7 @@ class PartOfFit:
         Returns
         -------
         ndarray of shape (n_blocks,)
-            The norms of the problem's features.
+            The `norms` of the problem, upper bounds of the joint features of each block.
 
         Raises
         ------

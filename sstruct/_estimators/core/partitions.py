@@ -192,7 +192,7 @@ def _in_one_piece(pairs):
 
 
 def _concatenated(parts):
-    """Return the concatenation of partitions, of the type of the first one."""
+    """Return the concatenation of partitions, a list if they are lists or Sequences."""
     if sparse.issparse(parts[0]):
         return stacked(parts, "the partitions")
     if isinstance(parts[0], list | Sequences):

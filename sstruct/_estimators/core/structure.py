@@ -37,7 +37,7 @@ from sstruct.solvers import DEFAULT_SOLVERS, SOLVER_OF_NAME, BaseSolver
 # these take a FittedModel. So the same code scores the weights during a fit, a fitted estimator,
 # and a point of a regularization path.
 
-# For any BlockProblem: the two defaults, solvers without an objective, and baselines.
+# For any BlockProblem: Frank-Wolfe solvers, solvers without an objective, and baselines.
 SOLVERS = {
     "mp-bcfw": FrankWolfeFit,
     "bcfw": FrankWolfeFit,
