@@ -281,7 +281,7 @@ def test_early_stopping_and_online():
         (np.zeros(5), [[1]], "X must be a list of signals, but is a single signal"),
         ([0.0, 1.0], [[1]], "X must be a list of signals, but is a single signal"),
         (sparse.csr_array(np.eye(3)), [[1]], "X must be a list of signals, found a matrix"),
-        ([[0, 1e-30, 0, 1e-30, 0, 1e30]], [[1]], r"X\[0\] at node . is .* times its noise"),
+        ([[0, 1e-30, 0, 1e-30, 0, 1e30]], [[1]], r"X\[0\] at node . differs by .* times its noise"),
     ],
 )
 def test_invalid_data(X, y, message):
