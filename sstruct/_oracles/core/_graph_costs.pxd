@@ -19,7 +19,7 @@ cdef struct GraphAnswer:
     double cost                     # cost of the labels
     double work                     # units of about one scalar multiply-add
     bint exact                      # True if the labels are known to be a minimum
-    double bound                    # lower bound on all costs; only set by decoders that are `bounded`
+    double bound                    # lower bound on all costs; set by `bounded` decoders if not exact
 
 
 cdef inline double edge_cost(
@@ -53,8 +53,8 @@ cdef inline const double* edge_table(
         const GraphCosts* costs, Py_ssize_t e, double* weight, double* room) noexcept nogil:
     """Return a table (K, K) that is the table of edge e when multiplied by `weight`; not for Potts.
 
-    `room` (K, K) stores the sum of tables for edges with several nonzero features; it may be NULL for
-    other edges.
+    `room` (K, K) stores the sum of tables for edges with several nonzero features. If it is NULL, so is
+    the result for these edges.
     """
     cdef Py_ssize_t g, i, only = -1, square = costs.n_labels * costs.n_labels
     cdef const double* weights = costs.edge_weights + e * costs.n_features

@@ -4,8 +4,8 @@
 #     and to other auxiliary nodes by edges with forbidden pairs. Decoders of pairwise models support
 #     such constraints without further code, and their bounds remain valid.
 # (b) An auxiliary node may have more than one possible state, given earlier nodes, only if no later node
-#     is joined to it. To check a labeling, the first possible state of each auxiliary node is chosen in
-#     order; the labeling is forbidden if and only if an auxiliary node has none.
+#     is joined to it; this is not validated. To check a labeling, the first possible state of each auxiliary
+#     node is chosen in order; the labeling is forbidden if and only if an auxiliary node has none.
 # (c) Many edges share a few tables. All indices are validated here once.
 # (d) Counters are also listed, for decoders that search for their prices. A counter of n nodes has n - 1
 #     auxiliary nodes with two consecutive links each: to the auxiliary node before (the first one: to the
@@ -125,7 +125,7 @@ cdef class GraphConstraints:
     def n_multipliers(self):
         """Return the number of multipliers of each graph.
 
-        One for each label of each end of an edge, followed by the prices of counters.
+        There is one for each label of each end of an edge or link, followed by the prices of counters.
         """
         sizes, links = self.arguments[6], np.asarray(self.link_table)[:self.first_link[self.n_graphs]]
         shapes = np.array([table.shape for table in self.arguments[5]], dtype=np.int64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-# An interval of the ratio of two factors of a labeling: its loss g and its margin-like score h.
+# An interval of the ratio g / h of two factors of a labeling: its loss g and its margin-like score h.
 # Header only.
 
 
