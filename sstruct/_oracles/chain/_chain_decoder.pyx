@@ -1,7 +1,7 @@
 # Design:
 # (a) Viterbi on chains of given scores. A chain is processed in stretches of positions, so that scratch
-#     memory does not grow with a long chain. The best scores at the end of each stretch are kept; the
-#     way back repeats the forward sweep of each stretch from these.
+#     memory grows only like the square root of the length of a long chain. The best scores at the end of
+#     each stretch are kept; the way back repeats the forward sweep of each stretch from these.
 # (b) Row 0 of a stretch, except for the first one, holds the kept scores as if they were scores of
 #     nodes. Sums are therefore the same for all sizes of stretches, bit by bit.
 # (c) A chain up to a certain size is one stretch, and nothing is repeated.
@@ -48,6 +48,7 @@ cdef class ChainDecoder(Storage):
         -------
         labels : ndarray of int32 of shape (L,)
         value : float
+            The score; -inf if every labeling is forbidden.
         """
         cdef ScoreRows rows
         cdef Py_ssize_t L = scores.shape[0], size = self.size_of(L) if stretch is None else stretch

@@ -1,8 +1,8 @@
 # Design:
-# (a) The scores that chains share: transitions, and labels at both ends. They are validated and padded
-#     once for many chains.
-# (b) Transitions are one table, one table per position, or stored entries by column; transitions that
-#     are not stored are forbidden, so that a step visits only stored ones.
+# (a) The scores that chains share: transitions, and labels at both ends. They are padded once for many
+#     chains; the caller has validated them.
+# (b) Transitions are one table, one table per pair of neighboring positions, or stored entries by column;
+#     transitions that are not stored are forbidden, so that a step visits only stored ones.
 # (c) Scores of nodes are read where they are, float32 or float64 with any strides, a few rows at a time.
 """Scores that chains share, and rows of node scores."""
 
@@ -31,8 +31,10 @@ cdef class ChainTerms:
     Parameters
     ----------
     edge : float64 ndarray of shape (K, K) or (n, K, K), or CSC matrix of float64
-        One table of transitions, a table per position, or the allowed transitions.
+        One table of transitions, a table for each of n pairs of neighboring positions, or the allowed
+        transitions, with sorted row indices and without duplicates.
     start, end : float64 ndarray of shape (K,), or None
+        Scores of the labels of the first and of the last position. None: 0.
     """
 
     def __init__(self, edge, start=None, end=None):
@@ -70,7 +72,7 @@ cdef class ChainTerms:
             self.bounds = &bounds[0]
 
     def check(self, scores, name):
-        """Raise ValueError if scores of nodes have another number of labels, or of transitions."""
+        """Raise ValueError if the shape of node scores does not match the labels or the tables."""
         L, K = scores.shape
         if L < 1 or K != self.n_labels:
             raise ValueError(
@@ -156,7 +158,7 @@ cdef int stored_forward(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP,
         const StoredTransitions* stored, Py_ssize_t begin, double* best,
         int32_t* origin) except -1 nogil:
-    """As `viterbi_forward`, with the stored transitions only. O(L nnz) time."""
+    """As `viterbi_forward`, with the stored transitions only. O(L (K + nnz)) time."""
     cdef Py_ssize_t l, k
     cdef int64_t e
     cdef int32_t j

@@ -112,9 +112,9 @@ cdef double sparse_viterbi_labels(
     """Maximize sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
-    beam : number of predecessors visited per position, at least 1; if it is K or more, all are visited
+    beam : number of predecessors visited per position, at least 1; if it is K or more, the result is exact
     Returns the maximum. Time O(L (nnz + K log K)), less if (c) applies; memory O(L K). Ties and
-    rounding are those of `viterbi_labels`: the lowest last label, then the lowest predecessor.
+    rounding are those of `viterbi_labels`, if exact: the lowest last label, then the lowest predecessor.
     """
     cdef Py_ssize_t l, k, last = 0, K = edge.n_labels
     cdef double* now
@@ -151,7 +151,12 @@ def row_maxima(const int64_t[::1] indptr not None, const double[::1] values not 
 
 
 def sparse_viterbi(node_scores, edge_scores, beam=None):
-    """Viterbi with a sparse matrix of transitions; see `sstruct._oracles.chain._viterbi.viterbi`."""
+    """Find the best labeling of one chain if transitions that a sparse matrix does not store score 0.
+
+    beam : number of predecessors visited per position, an approximation; None: exact
+
+    Returns the labels and their score; see :func:`sstruct.inference.viterbi`.
+    """
     node = np.ascontiguousarray(real_array(node_scores, "node_scores"))
     if node.ndim != 2 or node.shape[0] == 0 or node.shape[1] == 0:
         raise ValueError(

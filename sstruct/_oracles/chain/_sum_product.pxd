@@ -16,8 +16,8 @@ cdef class ChainSums(Storage):
     cdef double* table               # K x KP exponentials of the transitions
     cdef double* transposed          # K x KP
     cdef double* node                # KP, scratch
-    cdef double* share               # L x KP: sums over the labels before each position
-    cdef double* rest                # L x KP: sums over the labels after each position
+    cdef double* share               # L x KP: normalized sums over the earlier labels, with its node score
+    cdef double* rest                # L x KP: normalized sums over the later labels, without it
     cdef double* table_row           # 3 K, scratch
     cdef double* factor              # 2 L: normalizing sum and highest node score of each position
 

@@ -2,7 +2,8 @@
 # (a) The distribution p(y) = exp(scale * score(y)) / Z of the labelings of a chain: log Z, marginals of
 #     nodes and transitions, probabilities of spans, and samples. Input: potentials, as for Viterbi.
 # (b) The sweeps multiply by exponentials of the transitions, which are computed once per table, and divide
-#     by the sum at every position. This takes no logarithms and K exponentials per position.
+#     by the sum at every position. With one table, this takes K exponentials and hardly any logarithms per
+#     position.
 # (c) Exponentials may underflow if scores differ by more than 230 / scale. The kernels detect this risk, and
 #     the chain is computed again with logarithms (`in_logs`), K^2 exponentials per position. Exact zeros,
 #     such as forbidden labels, are no risk. So no digits are lost either way.
@@ -46,7 +47,7 @@ cdef class ChainSums(Storage):
         The arguments are those of `viterbi_labels`, and must remain valid for the other methods. The
         padding of theta is overwritten. Exponentials of one table of transitions are kept for the
         next chain with the same pointer and scale; set `table_of` to NULL after its values have changed.
-        Time O(L K^2), or O(L K) without edges; memory O(L K).
+        Time O(L K^2), even without edges; memory O(L K + K^2).
         """
         cdef Py_ssize_t l, k
         cdef double value

@@ -100,7 +100,7 @@ cdef int pruned_forward(
         int32_t* kept) except -1 nogil:
     """As `viterbi_forward` with one table of transitions, only for labels that may be on best paths.
 
-    For other labels, `best` is -inf, or `origin` is not set. All other entries are bitwise identical,
+    For other labels, `best` may be -inf and `origin` unset. All other entries are bitwise identical,
     except for origins if the best score is -inf.
     ends : whether the chain ends at the last position; otherwise a transition may follow
     bounds : result of `transition_bounds`    scratch, kept : 2 KP each
@@ -235,7 +235,8 @@ cdef int chain_max_marginals(
         Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) except -1 nogil:
     """forward[l, k] = the best score of a labeling with y_l = k, for the arguments of Viterbi.
 
-    forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. Time O(L K^2).
+    forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. Time O(L K^2), or O(L K)
+    without edges.
     """
     cdef Py_ssize_t l, j, k
     cdef double score, others, value
@@ -317,8 +318,8 @@ def max_marginals(node_scores, edge_scores):
     Returns
     -------
     scores : ndarray of shape (n_positions, n_labels)
-        Entry (l, k) is the maximum over all labelings with label k at position l. The maximum of
-        every row is the value of :func:`viterbi`.
+        Entry (l, k) is the maximum over all labelings with label k at position l, -inf if all of them
+        are forbidden. The maximum of every row is the value of :func:`viterbi`, up to rounding.
 
     Raises
     ------
