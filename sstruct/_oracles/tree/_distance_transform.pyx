@@ -79,7 +79,7 @@ cdef int transform_line(
 cdef int transform_grid(
         const double* costs, Py_ssize_t height, Py_ssize_t width, Parabola down, Parabola right,
         double* values, int32_t* place, double* scratch, int32_t* int_scratch) except -1 nogil:
-    """The same on a grid: a parabola of the row difference plus one of the column difference.
+    """As `transform_line` on a grid: a parabola of the row difference plus one of the column difference.
 
     costs : height x width    IN    values, place : height x width    OUT, place row-major
     scratch : (height + 3) x max(height, width), int_scratch the same    scratch. O(places).
@@ -147,8 +147,8 @@ def distance_transform(costs, quadratic, linear=0.0):
     Raises
     ------
     ValueError
-        If `costs` is empty or has the wrong number of dimensions, a cost is NaN or ``-inf``, a
-        coefficient is not finite, or a quadratic coefficient is negative.
+        If `costs` is empty, has the wrong number of dimensions or more than 2^31 - 1 places, a cost is
+        NaN or ``-inf``, a coefficient is not finite, or a quadratic coefficient is negative.
 
     Notes
     -----

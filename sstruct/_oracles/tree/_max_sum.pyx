@@ -4,8 +4,9 @@
 # (b) A node's scores become its belief: the best score of the tree below it, by label. The caller of
 #     `tree_labels` computes the messages of edges: from a table here, or by a distance transform for
 #     parts on a grid (TreeProblem).
-# (c) Flat arrays: node v has the entries start[v] ... start[v + 1] - 1. Nodes without labels are
-#     ignored and get label -1. Labels of score -inf are forbidden.
+# (c) Flat arrays: node v has the entries start[v] ... start[v + 1] - 1. `tree_labels` ignores nodes
+#     without labels, which get label -1; `tree_max_sum_labels` requires labels at all nodes. Labels of score
+#     -inf are forbidden.
 """Max-sum on trees and forests."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -63,7 +64,7 @@ cdef double tree_max_sum_labels(
         const int64_t* origin_at, int32_t* labels) except? -1 nogil:
     """Maximize sum_v belief[v, y_v] + sum_v table_v[y_parent, y_v]; return the maximum.
 
-    order : n_nodes, parents first    parents : n_nodes, -1 at a root
+    order : n_nodes, parents first    parents : n_nodes, -1 at a root    Each node has a label.
     tables + table_at[v] : labels of the parent x labels of v    IN
     belief : node scores IN, best scores of the trees below OUT    origin, labels    OUT
     O(sum over edges of the product of the numbers of labels).
@@ -87,7 +88,7 @@ cdef double tree_max_sum_labels(
 
 
 def depth_by_depth(parents):
-    """Return the nodes connected to a root, in an order that depends only on the tree.
+    """Return the list of the nodes connected to a root, in breadth-first order.
 
     parents : (n_nodes,), -1 at a root, in range
     """
@@ -115,6 +116,7 @@ def parents_first(parents):
     Returns
     -------
     parents, order : ndarray of shape (n_nodes,), dtype int32
+        The validated parents, and the nodes in an order in which parents precede their children.
 
     Raises
     ------
