@@ -263,7 +263,7 @@ def best_alignment(scores, open_gap, extend_gap, bint local, known=None):
 
 
 def check_size(n, m, name):
-    """Raise ValueError if there are too many pairs of n and m positions."""
+    """Raise ValueError if there are too many positions, n or m, or pairs of them."""
     if n * m > MOST_PAIRS or max(n, m) >= MOST_PAIRS:
         raise ValueError(
             f"{name} has {n} x {m} pairs of positions, expected at most 2^30, which take 1 GiB in "
@@ -315,7 +315,8 @@ def align(scores, gap_open, gap_extend=None, *, method="global"):
     ------
     ValueError
         If shapes are invalid, a score is NaN or ``+inf``, a gap's score is not finite, a finite score
-        exceeds 1e100 in magnitude, or there are more than 2^30 pairs of positions.
+        exceeds 1e100 in magnitude, there are more than 2^30 pairs of positions, or a sequence has 2^30
+        positions or more.
 
     See Also
     --------
