@@ -4,11 +4,11 @@
 #     "expansion" of Potts costs first determines labels that all minima share
 #     (_partial_optimality): on images with few labels this halves the time, and otherwise costs 5 %.
 # (b) If edges are repulsive, moves of single labels are weak; moves of forests (_forest_moves)
-#     follow. A node joined to most other nodes is moved together with these (_subgraph).
+#     follow. A node joined to half of the nodes or more is moved together with the others (_subgraph).
 # (c) Decoders with dependencies of higher layers, such as a solver, are subclasses there.
-# (d) The result depends only on costs, start and seed: each call draws a new order of labels. It does
-#     therefore not matter which fork decodes a graph. Subclasses with additional state have a
-#     `memory`, which checkpoints store.
+# (d) The result depends only on costs, start, seed and `stops_early`: each call draws the order of labels
+#     from the seed again. It does therefore not matter which fork decodes a graph. Subclasses with
+#     additional state have a `memory`, which checkpoints store.
 """Decoders of labeled graphs by name."""
 
 from libc.math cimport fabs
@@ -39,11 +39,11 @@ cdef class GraphDecoder:
         duality determines every node, with one label, or without edges). "max-sum": any labels and
         costs on a graph without cycles; exact.
     random_state : int
-        Nonnegative seed of the label order of "expansion".
+        Nonnegative seed of the label order and the forests of "expansion".
     partial_optimality : bool, default=True
-        Whether "expansion" of Potts costs >= 0 with more than two labels first determines the nodes
-        whose label is the same in every minimum, and then moves only the other nodes. The result is
-        exact if that determines all nodes or leaves only nodes that are not joined.
+        Whether "expansion" of Potts costs >= 0 with more than two labels first determines nodes whose
+        label is the same in every minimum and, if these are at least an eighth of all nodes, moves only
+        the other nodes. The result is then exact if no edge joins two of the other nodes.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ cdef class GraphDecoder:
 
     cdef int move_around_hub(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """If a node is joined to most others, decode these given each of its labels, too."""
+        """If there is a hub (see `fix_hub`), decode the other nodes given each of its other labels, too."""
         cdef Py_ssize_t k, v, hub = self.rest.fix_hub(costs)
         cdef int32_t start, best
         cdef double cost

@@ -19,7 +19,7 @@ cdef class AlphaExpansion(Storage):
     cdef EdgeTable* edge            # (n_edges,), unless Potts
     cdef double* sums               # the tables of edges of several features
     cdef double* flows              # (n_labels, n_edges) flow of the last cut of each label; > 0 from u to v
-    cdef double* sent               # (n_nodes,) sum of the absolute flows at a node
+    cdef double* sent               # (n_nodes,) sum of the absolute flows and terminal of a node
     cdef bint keeps_flows
     cdef bint stops_early           # set by the caller: whether to stop after a cycle of little gain
     cdef double gain                # total gain of the moves so far

@@ -3,7 +3,8 @@
 #     labels of all other nodes exactly, by max-sum. The cost never increases, for any sign of the
 #     edges; if edges are repulsive, expansion moves by roof duality leave many nodes undetermined.
 # (b) Nodes are freed in random order unless they would close a cycle with the earlier ones (on a grid
-#     two thirds are free). The search stops when several consecutive moves do not improve the cost.
+#     two thirds are free). The search stops when several consecutive moves do not improve the cost,
+#     or at a limit on the moves or the work.
 # (c) The result depends only on costs, start and seed.
 """Approximate minimization of the costs of labeled graphs by exact moves of forests."""
 
@@ -85,7 +86,7 @@ cdef class ForestMoves:
         """Lower the cost of the labels by moves of random forests; the cost never increases.
 
         most_work : limit on the work, including the work so far in `answer`
-        answer : its cost must be set; its work is increased, and `exact` is not changed
+        answer : its work must be set, and is increased; its cost is set, and `exact` is not changed
         """
         cdef Py_ssize_t i, idle = 0
         cdef double before

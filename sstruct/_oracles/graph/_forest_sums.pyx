@@ -13,7 +13,7 @@ from sstruct._oracles.graph._forest cimport Forest
 from sstruct._oracles.tree._tree_sums cimport TreeSums
 
 
-# Largest exponent of a factor whose products with shares cannot underflow.
+# Largest absolute exponent of a factor. Products with sums of shares, which are at least 1, cannot underflow.
 cdef double MODERATE = 500
 
 
@@ -28,7 +28,7 @@ cdef class ForestSums(TreeSums):
             double scale) except? -1 nogil:
         """Return log Z, see `log_partition`; raise ValueError if there is a cycle.
 
-        counts : (n_nodes,) numbers of labels of the nodes, the first of K, or NULL
+        counts : (n_nodes,) a node only has this number of the first labels; NULL: all have K labels
         The costs must remain valid for the other methods.
         """
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, v, k

@@ -14,7 +14,7 @@ cdef class PartialOptimality(Storage):
     cdef int32_t* known              # (n_nodes,) the label in every minimum, or -1
     cdef int32_t* labels             # (n_nodes,) scratch for labels of the rest
     cdef int32_t* place              # (n_nodes,) index among the undetermined nodes, or -1
-    cdef double* node_costs          # (n, K) costs of the undecided nodes
+    cdef double* node_costs          # (n, K) costs of the undetermined nodes
     cdef int32_t* edges
     cdef double* edge_weights
 

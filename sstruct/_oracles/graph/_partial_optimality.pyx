@@ -5,7 +5,7 @@
 #     energy: assigning k to the rest of the set changes the energy by at most the change of the
 #     energy of two labels, which is negative (submodularity and minimality of the set).
 # (b) The remainder is a smaller energy of the same kind: edges to determined nodes become node costs.
-#     `rest` is that energy, stored in this workspace.
+#     `rest` is that energy, up to a constant, stored in this workspace.
 # (I. Kovtun. Partial optimal labeling search for a NP-hard subclass of (max,+) problems. DAGM 2003.)
 """Partial optimality of Potts energies."""
 
@@ -38,7 +38,7 @@ cdef class PartialOptimality:
     cdef Py_ssize_t decide(self, const GraphCosts* costs, double* work) except -1 nogil:
         """Fill in `known`; return the number of known labels.
 
-        Requires Potts costs with weights >= 0 and at least two labels. Solves K cuts.
+        Requires Potts costs with weights >= 0 and at least two labels. Solves at most K cuts.
         """
         cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, K = costs.n_labels, v, e, k, n = 0
         cdef const double* row = costs.node_costs

@@ -1,9 +1,9 @@
 # Design:
 # (a) Some nodes of a graph are free, the others are fixed to their labels. The edges between a free and
 #     a fixed node become node costs, so that the free nodes form an ordinary graph.
-# (b) A hub is joined to most other nodes, such as a node for a whole image among its cells. It keeps its
-#     label in moves of single labels and of forests: these change the others while it is fixed, and
-#     vice versa. Therefore, the others are decoded given each of its labels in turn.
+# (b) A hub is joined to half of the nodes or more, such as a node for a whole image among its cells. It
+#     tends to keep its label in moves of single labels and of forests: these change the others while it is
+#     fixed, and vice versa. Therefore, the others are decoded given each of its labels in turn.
 """Costs of the free nodes of a graph, given the labels of the others."""
 
 from libc.stdint cimport int32_t
@@ -28,7 +28,10 @@ cdef class SubGraph:
         return 0
 
     cdef Py_ssize_t fix_hub(self, const GraphCosts* costs) except -2 nogil:
-        """Fix the node of highest degree if it has at least V // 2 edges; return it, or -1. O(V + E)."""
+        """Fix the node of highest degree if it has at least max(8, V // 2) edges.
+
+        Returns this node, or -1. O(V + E).
+        """
         cdef Py_ssize_t V = costs.n_nodes, e, v, hub = 0
         cdef int32_t* degree
         if V <= LEAST_DEGREE or 2 * costs.n_edges < V:
@@ -49,7 +52,7 @@ cdef class SubGraph:
         return hub
 
     cdef void condition(self, const GraphCosts* costs, const int32_t* labels) noexcept nogil:
-        """Fill in the costs and the labels of the free nodes. O(V K + E K G)."""
+        """Fill in the costs, up to a constant, and the labels of the free nodes. O(V K + E K G)."""
         cdef Py_ssize_t K = costs.n_labels, G = costs.n_features, e, k, v, n_nodes = 0, n_edges = 0
         cdef int32_t a, b
         cdef double* node

@@ -47,10 +47,10 @@ def alpha_expansion(
         The initial labeling. By default the label of lowest cost of each node.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Controls the order of labels. Pass an int for reproducible results.
-
     n_starts : int, default=2
-        Number of starts, each with other orders of the labels. If two results differ, each
-        connected region of differing nodes takes the labels of lower cost there.
+        Largest number of runs from the initial labeling, each with other orders of the labels; a
+        run that finds the minimum is the last one. If two results differ, each connected region of
+        differing nodes takes the labels of lower cost there.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def alpha_expansion(
     ValueError
         If an edge is out of range, a self-loop or a duplicate, a label is out of range, a cost is
         NaN or infinite (except ``+inf`` in `node_costs`), all labels of a node or its label in
-        `labels` are forbidden, or shapes are inconsistent.
+        `labels` are forbidden, shapes are inconsistent, or `n_starts` is less than 1.
 
     Notes
     -----
