@@ -3,8 +3,8 @@ from libc.stdint cimport int32_t, int64_t
 from sstruct._kernels._storage cimport Storage
 
 
-# The score of an arc between two contracted nodes, compared in lexicographic order, and the arc of the
-# sentence that it stands for.
+# The score of an arc between two nodes, which may be contracted: rank and score are compared in
+# lexicographic order. Head and dependent are the tokens of the arc of the sentence that it stands for.
 cdef struct Arc:
     int64_t rank                     # minus the number of forbidden and root arcs, weighted
     double score

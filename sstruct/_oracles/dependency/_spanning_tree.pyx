@@ -8,7 +8,7 @@
 #     group, and finds the fewest arcs from the root, then the largest score. Unlike a penalty in the
 #     score, ranks are integers and take no digits from scores.
 # (c) Forbidden arcs (-inf) have a lower rank than any number of arcs from the root. If the best tree has
-#     one, or several arcs from the root, all trees are forbidden.
+#     one, or several arcs from the root if only one is allowed, all trees are forbidden.
 # (d) A contracted node takes the slot, a row and a column of the table, of one of its members. Each entry
 #     keeps the arc between tokens that it stands for. The arcs of the tree are found from the last
 #     contracted node to the first: the arc that enters it replaces the arc of the member it ends in.
