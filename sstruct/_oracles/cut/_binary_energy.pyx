@@ -80,7 +80,7 @@ cdef class BinaryEnergy:
         return 0
 
     cdef int minimize(self, int32_t* labels, double* work) except -1 nogil:
-        """Find a minimum; ties are resolved by the smallest number of labels 1."""
+        """Find a minimum, with the fewest labels 1 of all minima; raise ValueError for a repulsive edge."""
         cdef Py_ssize_t v, e
         cdef int32_t u, w
         cdef const double* cost
@@ -259,7 +259,8 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
         Without `roof_duality` every edge must be attractive: ``costs[0, 0] + costs[1, 1] <=
         costs[0, 1] + costs[1, 0]`` (up to rounding).
     roof_duality : bool, default=False
-        Whether to allow repulsive edges, and determine only labels that all minima share.
+        Whether to allow repulsive edges, as costs of shape (n_edges, 2, 2), and determine only labels
+        that all minima share.
 
     Returns
     -------
@@ -274,12 +275,12 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     ------
     ValueError
         If an edge is out of range, a self-loop or a duplicate, a cost is NaN or infinite (except
-        ``+inf`` in `node_costs`), both labels of a node are forbidden, shapes are inconsistent, or
-        an edge is repulsive and `roof_duality` is False.
+        ``+inf`` in `node_costs`), both labels of a node are forbidden, shapes are inconsistent, a cost
+        of shape (n_edges,) is negative, or an edge is repulsive and `roof_duality` is False.
 
     Notes
     -----
-    The time is that of :func:`maxflow`; roof duality requires twice as many nodes and arcs. The GIL
+    The time is that of :func:`maxflow`; roof duality requires twice as many nodes and edges. The GIL
     is released during the computation.
 
     References

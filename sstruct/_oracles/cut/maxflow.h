@@ -8,7 +8,8 @@
  * from the indices. Its nodes are padded by a row above and below and one column, whose arcs have
  * no residual, so that no border needs to be tested.
  * (d) The algorithm is in search_trees.h, compiled once for each kind of neighborhood.
- * (e) A search may be stopped by a signal. The result is not a flow then; capacities must be set again.
+ * (e) A search may be stopped by a signal. The flow is not maximal then; only `sstruct_flow_solve`, which
+ * starts from the capacities again, may follow.
  */
 #ifndef SSTRUCT_MAXFLOW_H
 #define SSTRUCT_MAXFLOW_H

@@ -46,7 +46,7 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_activate_)(sstruct_flow *g, int32_t p)
     }
 }
 
-/* The smallest residual on the path from p to its root. */
+/* The smallest residual on the path from p to its root, at its terminal, or `least`. */
 SSTRUCT_FLOW_INLINE double NAMED(sstruct_bottleneck_)(
     sstruct_flow *g, int tree, int32_t p, double least)
 {
