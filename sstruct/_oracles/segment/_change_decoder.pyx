@@ -53,8 +53,8 @@ cdef class ChangeDecoder(Storage):
             self, const ChangeScores* scores, int32_t* begins, double* work) except? -1 nogil:
         """Write 1 for each node before which there is a change, else 0; return the score.
 
-        Returns -inf if no segments have allowed durations; then nothing is written. `work` is
-        increased by the number of costs computed.
+        Returns -inf if the limits on durations, or the intervals, allow no segmentation; then nothing is
+        written. `work` is increased by about the number of costs computed.
         """
         cdef Py_ssize_t L = scores.L, t, k, c, n = 0, kept
         cdef int64_t s

@@ -4,7 +4,7 @@ from libc.math cimport log
 
 cdef enum SegmentCost:
     MEAN        # squared deviations from the mean
-    VARIANCE    # -2 log-likelihood of a Gaussian of mean 0 with the segment's variance, minus n log(2 pi) + n
+    VARIANCE    # -2 log-likelihood of a Gaussian: mean 0, variance of the segment; minus n (1 + log(2 pi))
     NORMAL      # the same with the segment's mean
     TREND       # squared deviations from the least-squares line
 

@@ -25,7 +25,7 @@ cdef class SegmentDecoder(Storage):
     cdef int32_t* before             # (L + 1) x K: label of the best segment before it, or -1
     cdef double* total               # K: sums of scores of nodes
     cdef double* best                # K: scores of the best segments that end before a node
-    cdef int64_t* limit              # K: first start after the last forbidden node
+    cdef int64_t* limit              # K: first start allowed by forbidden nodes and steps and required starts
     cdef Window* windows
     cdef int32_t* rings
 

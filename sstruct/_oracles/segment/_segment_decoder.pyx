@@ -13,7 +13,7 @@
 #     `split` has the score of the boundary. A code has the label of each node, plus K where a segment
 #     starts after one with the same label, so that each segmentation has one code.
 # (e) If a segment may continue outside of the chain, its duration is unknown: it has no duration score
-#     and no minimum duration.
+#     and no minimum duration; the maximum duration applies to its nodes in the chain.
 # (f) Whole segments may have scores, which depend on both ends (`_segment_terms.pxd`). Then all starts in
 #     reach are compared, in time proportional to the largest duration.
 # (g) The score of the result is added up along the result, not taken from the recursion, so that

@@ -28,7 +28,7 @@ cdef class SegmentRanges(Storage):
     def __init__(self, bins, least, most):
         bins, least, most, first, last = duration_ranges(bins, least, most)
         self.n_labels, self.n_bins = len(least), len(bins)
-        # Without durations that a label does not have.
+        # Only bins that contain a duration of the label.
         label, bin_ = np.nonzero(first <= last)
         self.range_at = np.searchsorted(label, np.arange(len(least) + 1)).astype(np.int64)
         self.least, self.most = first[label, bin_], last[label, bin_]

@@ -41,7 +41,7 @@ cdef class SegmentRanking(SegmentRanges):
         return count
 
     cdef int write(self, int32_t* code, double* values) except -1 nogil:
-        """Write the codes of the ranked segmentations, as rows of length L, and their scores."""
+        """Write the codes of the ranked segmentations, as rows of length L, and their scores; see (c)."""
         cdef Py_ssize_t way = self.n_labels * self.block, at, node, k, l, end
         while way >= 0:
             at = self.ways[way].before

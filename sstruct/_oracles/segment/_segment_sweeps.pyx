@@ -13,7 +13,7 @@
 #     block, in which all distances are allowed, or in neighboring blocks, and then the pairs of an end
 #     are a prefix or a suffix of the other block. Sums of prefixes and suffixes are therefore sufficient.
 #     They take constant time for each node, label and bin, and nothing is subtracted.
-# (e) With scores of whole segments, all pairs of ends are visited.
+# (e) With scores of whole segments, all pairs of a start and an end with an allowed duration are visited.
 """Sums and maxima over the segmentations of a sequence: partition function, marginals and samples."""
 
 from libc.math cimport INFINITY, exp, log1p
@@ -382,7 +382,7 @@ cdef class SegmentSweeps(SegmentRanges):
 
     cdef double log_segment(
             self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t k) except? -1 nogil:
-        """Return the sum over all segmentations with a segment, after `backward`."""
+        """Return the sum over all segmentations that contain a segment of label k, after `backward`."""
         cdef Py_ssize_t l
         for l in range(start, stop):
             if self.is_forbidden(l, k) or (l > start and self.must_start(l, k)):
