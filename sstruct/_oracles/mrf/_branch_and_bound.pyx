@@ -32,7 +32,7 @@ cdef double LEAST_FIRST_GAIN = 0.002
 cdef double STEEPNESS = 8.0
 # A model is rebuilt before further sweeps if at most this fraction of its table entries is left.
 cdef double FRACTION_LEFT = 0.7
-# Limit on the depth of the search and on the table entries at all depths.
+# Limits on the depth of the search and on the total number of table entries at all depths.
 cdef Py_ssize_t MOST_LEVELS = 512
 cdef double MOST_ENTRIES = 2.0**26
 
@@ -80,7 +80,7 @@ cdef class SearchNode(ReducedModel):
         return 0
 
     cdef int solve(self, double upper) except -1 nogil:
-        """Find the minimum if it is below `upper`; otherwise prove that it is not, up to the slack."""
+        """Find the minimum if it is below `upper`, or prove that it is not, up to slack and limits."""
         cdef double entries = self.first_entry[self.n_edges]
         self.limits.n_nodes += 1
         self.limits.entries += entries
@@ -139,7 +139,7 @@ cdef class SearchNode(ReducedModel):
         return self.branch(upper)
 
     cdef void keep(self, double value) noexcept nogil:
-        """Store `labels` as the best labeling."""
+        """Store `labels`, completed at the eliminated nodes, as the best labeling."""
         cdef Py_ssize_t v
         self.value = value
         for v in range(self.n_nodes):
@@ -273,8 +273,9 @@ cdef class BranchAndBound:
     lower : float
         A lower bound on all energies; +inf if no labeling is allowed.
     only : ndarray of shape (V,), dtype int32
-        Labels of an optimal labeling, if any labeling has a lower energy than the first `upper`; -1
-        for nodes that may have more than one label.
+        The label of each node with a single label left, -1 for the others. If a labeling is better than
+        the returned one and the first `upper` by more than the slack, some optimal labeling has all of
+        these labels.
     error : BaseException or None
         Exception of a signal handler during the last search, which the caller must raise.
     n_visits : int
@@ -323,7 +324,7 @@ cdef class BranchAndBound:
         upper : float
             Not larger than in earlier searches, whose bounds are kept.
         slack : float
-            Labelings that are better by less are not searched for.
+            Labelings that are better than the best one known by less are not searched for.
         deadline : float
             Time limit, of `sstruct_seconds`.
         most_work : float

@@ -47,7 +47,7 @@ def elimination(Py_ssize_t n_nodes, edges):
 
     Notes
     -----
-    The complexity is O(V + E).
+    The complexity is O(V log V + E).
     """
     ends = np.ascontiguousarray(edges, dtype=np.int32).reshape(-1, 2)
     begins, edge = edges_by_node(ends, n_nodes)
@@ -87,7 +87,7 @@ def elimination(Py_ssize_t n_nodes, edges):
 
 
 cdef class ForestPartition:
-    """Partition of edges into `n_forests` forests.
+    """Partition of edges into `n_forests` forests, or into more if these are not enough.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-# The costs of a model, the input of all decoders of models.
+# The costs of a model, the input of message passing, local search and other decoders of models.
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 # Used instead of +inf when sums are compared, so that fewer forbidden terms are better than more.

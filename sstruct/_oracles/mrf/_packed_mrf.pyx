@@ -1,10 +1,10 @@
 # Design:
 # (a) A PackedMRF has pointers to the arrays of a model, lists of the edges and factors of each node,
-#     and operations shared by all decoders of models: costs of an edge given one label, messages along
-#     an edge, local search.
+#     and operations shared by several decoders: costs of an edge given one label, messages along an edge,
+#     local search.
 # (b) A message is out(b) = min_a source(a) + cost(a, b), a min-plus product of a vector and a table
-#     (min_plus.h). For Potts tables, and truncated linear and quadratic ones with nonnegative weights,
-#     the time is linear in the number of labels: computing a minimum, two passes or a lower envelope,
+#     (min_plus.h). For Potts, truncated linear and truncated quadratic tables with nonnegative weights, the
+#     time is linear in the number of labels: computing a minimum, two passes or a lower envelope,
 #     respectively, is sufficient.
 # (c) Local search (iterated conditional modes) visits nodes whose neighbors have changed. Each term of
 #     +inf counts as the finite cost FORBIDDEN, so that the search can also leave forbidden labelings.
@@ -246,7 +246,8 @@ cdef class JointMoves:
     Parameters
     ----------
     model : PackedMRF
-        Without factors of three or four nodes: both ends of an edge may be in the same factor.
+        Without factors of three or more nodes: the cost of a factor that contains both ends of an edge
+        is not a sum of costs of each end.
     """
 
     cdef PackedMRF model

@@ -36,6 +36,9 @@ cdef class RayWalk:
     start, node : ndarray of shape (n_rays + 1,), dtype int64, and (start[-1],), dtype int32
         The nodes of ray r are ``node[start[r]:start[r + 1]]``, validated by the caller.
     sums : ndarray of shape (n_rays,), dtype int64
+        The required sum of the labels of each ray.
+    seed : int
+        Nonnegative seed of all walks.
     """
 
     cdef PackedMRF packed

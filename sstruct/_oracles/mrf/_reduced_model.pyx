@@ -8,11 +8,13 @@
 #     label to the costs of the neighbor. Messages are the amounts moved; tables are constant.
 # (c) `look_ahead` bounds the energy of all labelings with label a at v by
 #         bound + costs_v(a) + sum_t min_b (costs_t(b) + table(a, b) - messages),
-#     which uses each term at most once; labels whose bound exceeds the best energy are removed.
+#     which uses each term at most once; labels whose bound reaches a limit, such as the best
+#     energy, are removed.
 # (d) `build` makes the model of a child: one node has a fixed label, removed labels are left out, pairs
-#     whose bound is too large are forbidden, and messages are subtracted from tables. Constant tables
-#     are left out. Nodes with one label or at most two neighbors are eliminated: the minimum over
-#     their labels is a table of their neighbors. `complete` restores their labels.
+#     whose bound is too large are forbidden, and messages are subtracted from tables. Tables of zeros
+#     are left out. Nodes with one label or at most two neighbors are eliminated, unless this takes a
+#     large table: the minimum over their labels is a table of their neighbors. `complete` restores their
+#     labels.
 # (e) `remove_dominated` removes labels that another label can replace at no cost (dead-end elimination
 #     [1]). It is decisive for side chains, where it removes most labels of large domains.
 # (f) Memory is reused by later nodes of the search tree at the same depth.
@@ -36,7 +38,7 @@ cdef extern from "sstruct/_oracles/mrf/messages.h":
         const double* costs, int64_t K, double share, double* mine, const sstruct_table* table,
         int64_t L, double* theirs, double* of_t, double* scratch) noexcept nogil
 
-# A table whose entries differ by less, relative to the bound, is constant up to rounding.
+# A table whose entries are at most this, relative to 1 + abs(bound), is zero up to rounding.
 cdef double CONSTANT = 1e-13
 # Work for each edge in addition to its table entries.
 cdef double OVERHEAD = 16
@@ -258,7 +260,7 @@ cdef class ReducedModel(Storage):
         return self.simplify()
 
     cdef int simplify(self) except -1 nogil:
-        """Eliminate nodes with one label or at most two neighbors; return 0 if there is no labeling."""
+        """Eliminate nodes with one label or few neighbors, see (d); return 0 if there is no labeling."""
         cdef Py_ssize_t v, i, k, n_waiting = 0
         self.n_active = self.n_nodes
         for v in range(self.n_nodes):
@@ -294,7 +296,7 @@ cdef class ReducedModel(Storage):
         return 1
 
     cdef int eliminate(self, Py_ssize_t v) except -1 nogil:
-        """Eliminate a node without messages."""
+        """Eliminate a node of a model whose messages are 0."""
         cdef Py_ssize_t first = self.arc_head[v], second = -1, t = -1, u = -1, a, c, d, e, at, best
         cdef Py_ssize_t n_t = 1, n_u = 1, K = self.n_labels[v]
         cdef double value, least
@@ -579,7 +581,7 @@ cdef class ReducedModel(Storage):
         return n_removed
 
     cdef Py_ssize_t split(self) noexcept nogil:
-        """Fill in `part` with the connected component of each node; return their number."""
+        """Fill in `part` with the connected component of each node; return the number of components."""
         cdef Py_ssize_t v, t, s, arc, n_waiting, n_parts = 0
         for v in range(self.n_nodes):
             self.part[v] = -1
