@@ -29,7 +29,7 @@ cdef inline int32_t twice_both(
 cdef inline void twice_masses(
         const int32_t* code, Py_ssize_t n_labels, Py_ssize_t edge, int32_t u, int32_t v, bint full,
         int32_t* mass) noexcept nogil:
-    """Return twice the mass of the outcomes (0, 0), (0, 1), (1, 0), (1, 1) of an edge, or of (1, 1)."""
+    """Write twice the mass of outcomes of an edge: (0, 0), (0, 1), (1, 0), (1, 1) if `full`, else (1, 1)."""
     cdef int32_t both = twice_both(code, n_labels, edge, u, v)
     if full:
         mass[0] = 2 - code[u] - code[v] + both

@@ -3,12 +3,12 @@
 #     are kept, since some integral maximum has them (`_roof_duality`). Given these, the halves form
 #     components that do not interact, and each is completed separately.
 # (b) Components of up to MOST_ENUMERATED halves: enumerate all settings in the order of a Gray code,
-#     flipping one label at a time, so that a setting costs one pass over a label's edges. Exact.
+#     flipping one label at a time, so that a setting takes time linear in the size of the component. Exact.
 # (c) Larger ones: local search from three settings (all off; all on; each by the sign of its mean over
 #     the others), of which the best result is kept. A pass flips every label once, always the
 #     remaining label with the largest gain (or smallest loss), and keeps the best setting on the way.
 #     Passes are repeated while they gain (the variable depth search of Kernighan and Lin). No flip of
-#     one label improves the result. It is exact only if its value equals the relaxed one.
+#     one label improves the result. It is known to be exact only if its value equals the relaxed one.
 # (d) Ties are resolved by the first setting found, so nothing depends on the order of calls.
 # (B. W. Kernighan and S. Lin. An efficient heuristic procedure for partitioning graphs. Bell System
 # Technical Journal 49, 1970.)
@@ -43,10 +43,10 @@ cdef class LabelCompletion:
     cdef int complete(
             self, RelaxedLabels relaxed, const int32_t* code, int32_t* labels, double* value,
             bint* exact, double* work) except -1 nogil:
-        """Write labels (n_labels,), 0 or 1, their score, and whether it is a maximum.
+        """Write labels (n_labels,), 0 or 1, their score, and whether it is known to be a maximum.
 
         code : a maximum that `relaxed` found for the scores that it still contains
-        O(2^16) for an enumerated component, O(K) for each flip in another.
+        O(n 2^n) for an enumerated component of n labels, O(K) for each flip in another.
         """
         cdef Py_ssize_t k, v, w, i, e, n = 0, n_done = 0, begin, size, K = relaxed.n_labels
         cdef int start, best_start

@@ -415,7 +415,7 @@ cdef class ConstrainedSearch(LabelDecoder):
         return poll_signals(answer.work)
 
     cdef void begin_search(self, double known) noexcept nogil:
-        """Free all variables and set all multipliers to 0."""
+        """Free all variables, set all multipliers to 0, and set the best value to `known`."""
         cdef Py_ssize_t j, row
         cdef double size = 0
         for j in range(self.n_variables):
@@ -461,7 +461,8 @@ cdef class ConstrainedSearch(LabelDecoder):
             self, const double* theta, const double* pair, double* out) except -1 nogil:
         """Search once more for each label, with the other value than in the best set.
 
-        Marginals are infinite for labels that are on, or off, in all sets that satisfy the constraints.
+        Marginals are infinite for labels that are on, or off, in all sets that satisfy the constraints, or
+        if no set with the other value was found within the limit of the work.
         """
         cdef Py_ssize_t k
         cdef LabelAnswer answer

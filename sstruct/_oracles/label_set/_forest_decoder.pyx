@@ -71,7 +71,7 @@ cdef class LabelForest(LabelDecoder):
     Raises
     ------
     ValueError
-        If edges or parents are out of range or form a cycle.
+        If edges or parents are out of range or form a cycle, or both are given.
     """
 
     def __init__(self, n_labels, edges=None, parents=None):

@@ -29,7 +29,7 @@ cdef class RelaxedPolygon(Storage):
     cdef double* interaction      # (n_edges,)
     cdef double* charge           # (n_labels,)   change of the loss if a label is on
     cdef int32_t* codes           # (3, relaxed_code_size)
-    cdef double sign              # sign of the interactions stored in `relaxed`; 0 if they differ
+    cdef double sign              # sign of the interactions stored in `relaxed`; 0 before the first cut
     cdef bint hard                # dominance left most labels undecided
     cdef bint whole               # the last cut of `relaxed` contained all labels and these interactions
     cdef Corner start, end, other

@@ -19,7 +19,7 @@
 # (f) The result is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as a double in two entries,
 #     the code of a, the code of b; a precedes b lexicographically, and b is a if t = 0. Every step
 #     finds a new corner or ends; MOST_STEPS is a safeguard against rounding, and a result that
-#     reaches it is not marked as exact.
+#     reaches it is marked as exact only if its bound shows it.
 # (H. Choi, O. Meshi and N. Srebro. Fast and scalable structural SVM with slack rescaling. AISTATS
 # 2016, equation 12, for linear programs.)
 """Slack rescaling over the local polytope of label sets: angles and products, by a few cuts."""
@@ -33,7 +33,7 @@ from sstruct._oracles.label_set._codes cimport twice_both
 
 cdef enum: MOST_STEPS = 100
 cdef double MOST_TILT = 1e3     # of directions that reuse a flow: larger ones would leave rounding errors
-cdef double STEEPEST = 1e6      # slope used for an infinite one, relative to the margin and the largest g
+cdef double STEEPEST = 1e6      # slope used for an infinite one, relative to largest g / margin
 
 
 cdef class RelaxedPolygon:

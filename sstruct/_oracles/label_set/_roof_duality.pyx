@@ -96,7 +96,8 @@ cdef class RelaxedLabels:
         node_scores : (n_labels,), score of each label that is on
         edge_scores : (n_edges,), score if both labels are on; with `tables`, (n_edges, 4)
 
-        Interactions that are zero up to rounding, relative to the scores of their edge, are ignored.
+        With `tables`, interactions that are zero up to rounding, relative to the scores of their edge, are
+        ignored.
         """
         cdef Py_ssize_t e, k
         cdef const double* table

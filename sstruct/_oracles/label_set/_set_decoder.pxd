@@ -16,7 +16,7 @@ cdef struct LabelAnswer:
     double work                 # in units of about one scalar multiply-add
     bint exact                  # True if the labeling is optimal
     double bound                # upper bound on f of all labelings; set if not exact
-    bint found                  # True if a labeling exists; set only by `maximize_between`
+    bint found                  # True if a labeling was found; not set by every `maximize`
 
 
 cdef class LabelDecoder:

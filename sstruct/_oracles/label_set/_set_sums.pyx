@@ -19,7 +19,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 
 cdef class SetSums(Storage):
-    """Sums over all sets of labels; each thread requires its own object."""
+    """Sums over all sets of labels of one model at a time; each thread requires its own object."""
 
     cdef double log_partition(
             self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges, const double* theta,

@@ -20,7 +20,7 @@ from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 def multilabel_map(
     node_scores: ArrayLike, edges: ArrayLike, edge_scores: ArrayLike, *, return_bound: bool = False
 ) -> tuple[Any, ...]:
-    """Find a label set of high score, exactly if possible by one cut.
+    """Find a label set of high score by one cut, exactly if possible.
 
     Maximizes ``sum_k node_scores[k] y_k + sum_e edge_scores[e, y_u, y_v]`` over labels that are off
     (0) or on (1), where edge e joins the labels ``(u, v) = edges[e]``.
@@ -28,14 +28,14 @@ def multilabel_map(
     Parameters
     ----------
     node_scores : array-like of shape (n_labels,)
-        Finite score of each label that is on.
+        Finite score that each label adds if it is on.
     edges : array-like of int of shape (n_edges, 2)
         Pairs of different labels, without duplicates.
     edge_scores : array-like of shape (n_edges,) or (n_edges, 2, 2)
         (n_edges,): score if both labels are on; attractive if positive, repulsive if negative.
         (n_edges, 2, 2): score of the values of the first and the second label. Must be finite.
     return_bound : bool, default=False
-        Whether to return an upper bound, too.
+        Whether to also return an upper bound.
 
     Returns
     -------
