@@ -8,7 +8,10 @@ def check_sizes(sizes, is_forbidden, edge_table, n_states, ends, link_table, sam
     expected = [*sizes.sum(axis=0), len(ends), len(sizes)]
     found = [len(each) for each in (is_forbidden, edge_table, n_states, ends, link_table, samples)]
     if (sizes < 0).any() or (sizes[:, 0] < 1).any() or found != expected:
-        raise ValueError(f"constraints have arrays of {found} entries, expected {expected}")
+        raise ValueError(
+            f"constraints have arrays of {found} entries, expected {expected}, and sizes "
+            ">= 0 with at least one node in each graph"
+        )
 
 
 def check_tables(sizes, firsts, K, edge_table, n_states, ends, link_table, shapes):

@@ -22,7 +22,9 @@ def checked_nodes(nodes, n_nodes, name, noun="node"):
     in_order = np.sort(nodes)
     again = in_order[1:] == in_order[:-1]
     if again.any():
-        raise ValueError(f"{name} has {noun} {in_order[again.argmax()]} twice")
+        raise ValueError(
+            f"{name} has {noun} {in_order[again.argmax()]} twice, expected distinct {noun}s"
+        )
     return nodes.astype(np.int32)
 
 

@@ -126,7 +126,8 @@ def alpha_expansion(
     if is_wrong.any():
         v = int(is_wrong.argmax())
         raise ValueError(
-            f"labels[{v}] = {start[v]} is forbidden: node_costs[{v}, {start[v]}] is inf"
+            f"labels[{v}] = {start[v]} is forbidden: node_costs[{v}, {start[v]}] is inf; "
+            "pass a label of finite cost"
         )
     if not is_integer(n_starts) or n_starts < 1:
         raise ValueError(f"n_starts must be an integer >= 1, found {shortened(n_starts)}")
