@@ -8,7 +8,7 @@ cdef struct OracleAnswer:
     double value    # loss_weight L(y) + <w, phi(x_i, y)>, up to the block's constant (see `scores`)
     double work     # cost of the call, in units of about one scalar multiply-add
     bint exact      # whether no labeling has a larger value
-    double bound    # upper bound of the value of any labeling; set only if the problem is `bounded`
+    double bound    # upper bound of the value of any labeling; valid only if `bounded` and not `exact`
     bint found      # whether there is a labeling; set only by `maximize_between`
 
 

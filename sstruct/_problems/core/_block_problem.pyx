@@ -1,7 +1,7 @@
 # Design:
 # (a) Everything that a solver requires of a structured problem, block by block. Steps never use features.
-#     phi(x_i, y) = B_i sigma_i(y) is linear in a small indicator of the labeling, so that no method
-#     needs a vector of the size of w other than w itself.
+#     phi(x_i, y) = B_i sigma_i(y) is linear in a small indicator of the labeling, so that methods
+#     add phi(x_i, y) to a vector (`scatter`), and never return it.
 # (b) A labeling is an int32 code of `code_size(i)` entries, opaque to the solver.
 # (c) Methods run without the GIL and report errors (`except -1`); there are no silent fallbacks.
 # (d) An object owns scratch memory: there is one object per thread, created by `fork`, which shares
@@ -26,7 +26,10 @@ SIZES = ((20000, 32),)
 
 
 def batch_size(n_blocks, work):
-    """Return the batch size for blocks whose oracle calls cost `work` on average."""
+    """Return the batch size for blocks whose oracle calls cost `work` on average.
+
+    At most n_blocks / 64, and at least 1.
+    """
     size = 1
     for least, wanted in SIZES:
         if work >= least:
@@ -271,7 +274,7 @@ cdef class BlockProblem:
 
     @property
     def convex(self):
-        """Whether labelings exist anywhere between two others, in features and loss."""
+        """Whether, at any w, the pairs (score, loss) of labelings contain the border of a convex set."""
         return False
 
     @property
@@ -355,7 +358,7 @@ cdef class BlockProblem:
         raise NotImplementedError(f"{type(self).__name__}.scale_features")
 
     def fixed_scores(self):
-        """Return, for each block, the sum of magnitudes of terms of scores other than <w, phi>."""
+        """Return an upper bound, for each block, of the magnitudes of score terms other than <w, phi>."""
         return np.zeros(self.n_blocks)
 
     def largest_losses(self):
@@ -381,7 +384,7 @@ cdef class BlockProblem:
 
     @property
     def failure(self):
-        """The last exception of a user's oracle, or of the validation of its answer, or None."""
+        """The exception being handled, if a user's oracle or the validation of its answer raised it."""
         return None
 
     @property

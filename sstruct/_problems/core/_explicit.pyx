@@ -34,7 +34,7 @@ cdef double ROUNDING = 1e-9
 
 
 def explicit_where_cheaper(BlockProblem problem not None):
-    """Return the problem with explicit planes, or the problem itself if it has too many weights.
+    """Return the problem with explicit planes, or the problem itself if it has many weights per node.
 
     The score of a plane takes a multiply-add per weight, that of a labeling a feature row per node
     where it differs from others. A plane takes 2 n_weights / n_nodes times the memory.

@@ -2,9 +2,9 @@
 # (a) Weights of node features are stored feature by feature, F x KP: sparse rows then read the weights of
 #     all labels at once. With dense rows this order is slow for single labels, and the weights are read
 #     again for every row.
-# (b) While weights are tracked, dense rows use a copy of them that is stored label by label. It is made
-#     when it is first needed, and changes are written back when tracking ends; until then the original is
-#     out of date. Potentials are products of small blocks of rows and labels.
+# (b) While weights are tracked, dense rows of at least LEAST_FEATURES use a copy of them that is stored
+#     label by label. It is made when it is first needed, and changes are written back when tracking ends;
+#     until then the original is out of date. Potentials are products of small blocks of rows and labels.
 # (c) Products with the copy have other last bits than those with the original. Which of them is used
 #     depends only on the block and on the pass, so that results do not depend on other blocks or threads.
 # (d) The weight that scores of labels share follows the weights of features, and is not in the copy.

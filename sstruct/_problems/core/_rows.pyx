@@ -94,7 +94,7 @@ cdef class FeatureRows:
     Raises
     ------
     ValueError
-        If the index arrays of a CSR matrix are out of range.
+        If the index arrays of a CSR matrix are out of range, or `scores` has another number of rows.
     """
 
     def __init__(self, X, scores=None):
@@ -194,7 +194,10 @@ cdef class FeatureRows:
         return squares
 
     def norms(self, squares=None):
-        """Return the Euclidean norm of each row, plus its largest score; squares: see `squares`."""
+        """Return the Euclidean norm of each row, plus its largest absolute score, both times the factor.
+
+        squares : result of the method `squares`, if it has been computed
+        """
         squares = self.squares() if squares is None else squares
         norms = np.sqrt(self.rows.factor * self.rows.factor * squares)
         if self.scores is not None:

@@ -3,7 +3,8 @@
 from libc.stdint cimport int64_t
 
 cdef enum:
-    # Number of shared runs, after the first, until one is made in a single thread for comparison.
+    # Number of shared runs between runs in a single thread for comparison; the first of these follows one
+    # shared run.
     COMPARE_EVERY = 32
     # Number of single-threaded runs after slower shared ones; doubled each time the next is slow too.
     FIRST_REST = 16
@@ -31,7 +32,8 @@ cdef inline bint may_share(
         Sharing* sharing, bint alike, double work, const Sharing* short) noexcept nogil:
     """Whether lanes should share the next run, of visits with about this much work.
 
-    short : statistics of similar runs; used if this run is not similar and its work is unknown
+    alike : whether earlier runs with these statistics predict the duration of this one
+    short : statistics of runs with little work; used if this run is not alike and has little work
     """
     if sharing.resting > 0:
         sharing.resting -= 1

@@ -51,7 +51,8 @@ def kept_array(
     fine = values == "any" or (low > -np.inf and (high < np.inf or values == "infinite"))
     if dtype.kind == "f" and not fine:
         at = int(np.argmax(~(array > -np.inf) | ((array == np.inf) & (values == "finite"))))
-        raise ValueError(f"{name}: entry {at} is {array[at]}, expected a {values} number")
+        expected = "a finite number" if values == "finite" else "a number or inf"
+        raise ValueError(f"{name}: entry {at} is {array[at]}, expected {expected}")
     if least is not None and (low <= least if positive else low < least):
         at, bound = int(np.argmin(array)), "more than" if positive else "at least"
         raise ValueError(f"{name}: entry {at} is {low}, expected {bound} {least}")

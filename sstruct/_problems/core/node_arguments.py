@@ -13,7 +13,9 @@ def of_blocks(values, n_blocks, dtype, default=1):
         return values
     values = contiguous(values, dtype=dtype)
     if values.shape != (n_blocks,):
-        raise ValueError(f"found values of shape {values.shape}, expected ({n_blocks},)")
+        raise ValueError(
+            f"found values of shape {values.shape}, expected ({n_blocks},), one per block"
+        )
     return values
 
 
@@ -59,7 +61,10 @@ def check_labels(labels, start, length, n_rows, n_labels):
     ended = np.bincount(start + length, minlength=n_rows + 1)
     covered = labels[np.cumsum(begun - ended)[:n_rows] > 0]
     if covered.min() < 0 or covered.max() >= n_labels:
-        raise ValueError(f"labels must lie between 0 and {n_labels - 1}")
+        raise ValueError(
+            f"labels must lie between 0 and {n_labels - 1}, found {covered.min()} to "
+            f"{covered.max()}"
+        )
     return labels
 
 
@@ -74,7 +79,10 @@ def check_known(known, shape, sizes):
     if known.shape != shape:
         raise ValueError(f"known has shape {known.shape}, expected {shape}")
     if (known < -1).any() or (known >= sizes).any():
-        raise ValueError("known must contain valid labels, or -1 for unknown ones")
+        raise ValueError(
+            f"known must contain valid labels, or -1 for unknown ones, found {known.min()} to "
+            f"{known.max()}"
+        )
     return known
 
 

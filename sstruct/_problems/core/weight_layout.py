@@ -24,6 +24,7 @@ class WeightBlock:
     shape : tuple of int
     strides : tuple of int
         Steps between entries along each axis, counted in entries of the vector.
+    extent : int
         Number of entries of the vector that the table takes, including padding.
     first : tuple of int
         Index of the first entry of each axis among all entries with that name. Default: 0.
@@ -122,13 +123,14 @@ class WeightLayout:
         Raises
         ------
         ValueError
-            If they do not have shape (2, public_size), or allow no finite weight.
+            If they do not have shape (2, public_size), or allow no weight with a magnitude of at
+            most LARGEST.
         """
         bounds = real_array(bounds, "bounds")
         expected = (2, self.public_size)
         if bounds.shape != expected:
             raise ValueError(
-                f"bounds of shape {bounds.shape}, expected {expected}, as w_ is ordered"
+                f"bounds of shape {bounds.shape}, expected {expected}, in the order of w_"
             )
         wrong = ~(bounds[0] <= bounds[1]) | (bounds[0] == np.inf) | (bounds[1] == -np.inf)
         if wrong.any():
@@ -172,9 +174,9 @@ def label_layout(n_labels, n_features, bias):
 
 
 def label_blocks(n_labels, n_features, bias, scored=False):
-    """Return coef (K, F) and intercept (K,) by name; padded rows with one entry per label.
+    """Return the tables coef (K, F) and intercept (K,) by name, padded to rows of labels.
 
-    scored : whether there are scores of the labels, which share one weight
+    scored : whether there are scores of the labels, which share one weight, class_scores (1,)
     """
     K, F, width = n_labels, n_features, padded_labels(n_labels)
     scores = {"class_scores": WeightBlock((None,), (1,), (1,), width)} if scored else {}
