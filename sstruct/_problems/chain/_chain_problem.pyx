@@ -9,15 +9,16 @@
 #     If transitions are tied, there is one weight for each group of them. Decoders always get a table
 #     of scores, K x KP; with tied transitions or a mask, it is computed from the weights.
 # (c) The caller removes unlabeled nodes; the remaining segments are blocks without a start or end
-#     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]. Without node weights a_l, integer costs
-#     are tabulated for slack rescaling.
+#     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]. Without node weights a_l and windows,
+#     the best scores are tabulated by number of errors for slack rescaling, if costs are integers.
 #     Known labels forbid all others at their node: -inf, as masks do. If every label has S states,
 #     label k has states k S to k S + S - 1, and a known label allows its own states.
 # (d) Long chains may be cut into windows, each a block. The last row of a block with `copies_end` is a
 #     copy of the first node of the next window: its label is free and takes part in one transition,
 #     whereas its features, bias and loss belong only to the next window. The sum of the windows'
 #     maxima is then an upper bound of the maximum of the chain.
-# (e) Nothing is stored per labeling: scores and distances visit only positions where labelings differ.
+# (e) Nothing is stored per labeling: scores at given weights, and distances, use only positions where
+#     labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
 
 from libc.math cimport INFINITY
@@ -85,7 +86,7 @@ cdef class ChainProblem(BlockProblem):
         Label that every labeling must have at a row, or -1. For decoding only: the working sets of
         training ignore it.
     states_per_label : int
-        Number of labels of the model, which are then states, for each label in `known`.
+        Number of states of each label in `known`; the labels of the model are the states.
     squares : ndarray of shape (n_rows,), optional
         `FeatureRows.squares` of these rows; by default, they are computed when they are needed.
     """
@@ -217,9 +218,10 @@ cdef class ChainProblem(BlockProblem):
     def oracle_is_quick(self):
         """Whether saving oracle calls is not worthwhile, regardless of their number of operations.
 
-        This holds if the oracle skips labels, by bounds that are kept between visits; or if rows are dense,
-        so that computing potentials takes little longer than reading the rows, and there are at most as
-        many labels as features, so that transitions do not take longer than potentials.
+        This holds if the oracle skips labels, by bounds that are kept between visits; or if rows are dense
+        and long enough for a copy of the weights (`NodeWeights`), so that computing potentials takes little
+        longer than reading the rows, and there are at most as many labels as features, so that transitions
+        do not take longer than potentials.
         """
         return self.edge_bounds.shape[0] > 0 or (
             self.nodes.step > 0 and self.n_added <= self.n_features)
@@ -584,7 +586,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int _accumulated_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
             Py_ssize_t n_nodes, double* out) except -1 nogil:
-        """Compute the distance in linear time, for labelings that differ at many positions."""
+        """Compute the distance in O(L + entries of differing rows + weights other than of features)."""
         cdef Py_ssize_t first = self.start[i], KP = self.KP
         cdef Py_ssize_t l, p, f, at
         cdef double total = 0
@@ -718,12 +720,12 @@ def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k
     -------
     list of (codes, values), one per block
         ndarrays of shape (m, L) of int32 and (m,), best first; m is k, or the number of
-        labelings that the masks allow if that is smaller.
+        labelings that the masks and known labels allow if that is smaller.
 
     Raises
     ------
     NoLabelingError
-        If the masks forbid every labeling of a block.
+        If the masks and known labels forbid every labeling of a block.
     """
     problem._check_weights(w)
     cdef ChainRanking ranking = ChainRanking()

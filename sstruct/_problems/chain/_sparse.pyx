@@ -60,7 +60,7 @@ cdef int decode_block(
 
 
 def sparse_transitions(table):
-    """Return (indptr, indices, values) of the rows of a (K, K) table, or None if it is not sparse."""
+    """Return (indptr, indices, values) of the rows of a (K, K) table, or None if it is small or dense."""
     K = len(table)
     if K < LEAST_LABELS or np.count_nonzero(table) > int(MOST_DENSITY * K * K):
         return None
@@ -93,8 +93,8 @@ def sparse_hinges(ChainProblem problem not None, const double[::1] w, n_threads=
     Returns
     -------
     hinges : ndarray of shape (n_blocks,), or None
-        None if too many transitions have weights, or if there are masks, tied transitions or edge
-        features; the problem's own oracle must then be used.
+        None if there are few labels, too many transitions have weights, or none can have one, or if there
+        are masks, tied transitions or edge features; the problem's own oracle must then be used.
     """
     problem.need_labels()
     problem._check_weights(w)

@@ -196,7 +196,8 @@ def check_edge_rows(start, length, n_rows, n_features, n_labels):
 
 
 # A table by number of errors costs about (errors + 1) / 2 times as much as Viterbi, and a search by
-# bisection about ten times as much; MOST_ENTRIES limits its entries of 2 bytes.
+# bisection about ten times as much. MOST_VITERBIS limits this factor of a table, as a mean over
+# nodes; MOST_ENTRIES limits its entries of 2 bytes.
 MOST_VITERBIS = 100
 MOST_ENTRIES = 2**25
 
@@ -207,7 +208,7 @@ def error_counts(cost, n_labels, labels, start, length):
     Returns
     -------
     errors : ndarray of int32 of the shape of `cost`, or None
-        None if a cost is not an integer or the table would be too large.
+        None if a cost is not an integer, or the table would be too large or take too long.
     most : ndarray of int64 of shape (n_blocks,), or None
         The largest number of errors of a labeling of each block.
     """

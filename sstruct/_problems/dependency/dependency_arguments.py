@@ -27,7 +27,7 @@ class NoTreeError(ValueError):
         self.block = block
 
     def __str__(self):
-        return f"block {self.block}: its arcs form no tree"
+        return f"block {self.block}: the candidate arcs and known heads allow no tree"
 
 
 class InvalidTreeError(ValueError):

@@ -376,7 +376,8 @@ cdef class GraphProblem(BlockProblem):
     cdef void leave_copies_out(self, Py_ssize_t i) noexcept nogil:
         """Add the minimum cost of each copy's edge to the node costs of its neighbor, in own_costs.
 
-        own_costs.node_costs[u, a] += cost_e(a, :).min() for the edges e from a node u to a copy
+        own_costs.node_costs[u, a] += (cost_e(a, :) + copy_cost_c).min() for the edges e from a node u to a
+        copy c
         """
         cdef GraphCosts* costs = &self.costs
         cdef Py_ssize_t e, a, b, K = self.n_labels, n_own = costs.n_edges - self.n_copies[i]
@@ -416,7 +417,7 @@ cdef class GraphProblem(BlockProblem):
             y[costs.n_nodes + c] = best
 
     cdef void forbid_labels(self, Py_ssize_t i) noexcept nogil:
-        """Give labels that a node may not have a cost that no labeling can gain. O(V K + E G + G K^2).
+        """Give labels that a node may not have a cost above any possible gain. O(V K + E G + G K^2).
 
         most_of_edges[v]: the sum of the largest costs of the edges at v.
         """
@@ -563,7 +564,7 @@ cdef class GraphProblem(BlockProblem):
 
         Exact without edges, for forests, and for two labels with attractive edges; with constraints, by a
         decoding for each label; otherwise that of the decoder's labeling with one label changed. Raises
-        ValueError if is_forest is wrong.
+        ValueError if is_forest is true for a graph with a cycle.
         """
         cdef Py_ssize_t k
         cdef bint is_done = False

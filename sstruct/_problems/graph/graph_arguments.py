@@ -119,7 +119,8 @@ def attractive_edges(pairwise, shape):
     """Return lower and upper bounds of pairwise weights for which no edge is repulsive.
 
     Scores of neighbors are then highest if their labels agree: for a (K, K) table, diagonal entries
-    are at least 0 and the others at most 0.
+    are at least 0 and the others at most 0. Edge features must be nonnegative. Not for "fixed",
+    which has no weights.
     """
     if pairwise in ("potts", "contrast"):
         return np.full(shape, -np.inf), np.zeros(shape)
@@ -211,7 +212,7 @@ def check_grids(grids, length, edges, edge_start, n_edges):
 
 
 def check_node_scores(scores, n_rows, n_labels):
-    """Return the values added to node scores as float64 (n_rows, K); None means zero."""
+    """Return the values added to node scores as float64 (n_rows, K), or None if there are none."""
     if scores is None:
         return None
     scores = contiguous(scores, dtype=np.float64)
@@ -223,7 +224,10 @@ def check_node_scores(scores, n_rows, n_labels):
 
 
 def check_label_counts(counts, labels, n_rows, n_labels):
-    """Return the number of labels of each node as int32 (n_rows,), and validate `labels`."""
+    """Return the number of labels of each node as int32 (n_rows,); validate `labels` against it.
+
+    Return None if `counts` is None.
+    """
     if counts is None:
         return None
     counts = contiguous(counts, dtype=np.int32)

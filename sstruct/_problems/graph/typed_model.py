@@ -8,8 +8,8 @@ from sstruct._problems.core._rows import padded_labels
 from sstruct._problems.core.weight_layout import WeightBlock, WeightLayout
 
 # Design: nodes of all types are rows of one matrix with separate columns for each type: its
-# features and, for its biases, a column of ones. The labels of each type are numbered from 0, so
-# that K is the size of the largest set, and a node may have the first ones. Edge features have
+# features and, for its biases, a column of ones. The labels of each type t are numbered from 0, so
+# that K is the largest number of labels, and a node may have the first K_t. Edge features have
 # separate columns for each pair of types. The result is a GraphProblem with "directed" edges and
 # without a bias. Weights that belong to no type stay 0, since nothing is ever added to them.
 
@@ -28,6 +28,7 @@ class TypedModel:
         The pairs of types that edges join, in order: the type of an edge's first node, that of its
         second node, and the number of features of such edges.
     bias : bool
+        Whether each label has a bias.
     """
 
     n_features: tuple

@@ -1,8 +1,9 @@
 # Design:
 # (a) A block is a tree of P parts; each part p has its own states, which are rows of one flat feature
-#     array: phi(x, y) = sum_p x_{p, y_p} (x) e[p, type] plus, for each edge of the tree, minus
-#     (dx^2, dx, dy^2, dy) of the child's position relative to its parent's, the pair score if there are
-#     any, and the pair of types. A code consists of the P states.
+#     array: phi(x, y) = sum_p x_{p, y_p} (x) e[p, type] plus a bias for each part and type if there are
+#     types and, for each edge of the tree, minus (dx^2, dx, dy^2, dy) of the child's position relative to
+#     its parent's, the pair score if there are any, and the pair of types. A code consists of the P
+#     states.
 # (b) States have listed positions (candidates), or are the places of score maps: state = type * H * W
 #     + y * W + x. Positions of both kinds are divided by the block's unit.
 # (c) Parts that are not annotated are removed from the block with their edges, so that a child of such a
@@ -70,7 +71,7 @@ cdef class TreeProblem(BlockProblem):
     by_distance : bool
         Whether a part costs min(1, squared distance); otherwise a wrong state costs 1.
     bias : bool
-        Whether each type of a part has a bias.
+        Whether each type of a part has a bias. Without effect if there is only one type.
     known : array-like of int of shape (n_blocks, n_parts), optional
         State that every labeling must have, or -1. For decoding only: the working sets of training
         ignore it.
@@ -411,7 +412,9 @@ cdef class TreeProblem(BlockProblem):
 
     cdef double potentials(
             self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
-        """Set the block's parts, the edge weights and theta = node scores + loss_weight * costs.
+        """Set the block's parts, the edge weights and theta = node scores + loss_weight * loss_scale * costs.
+
+        Known states forbid the other states of their parts.
 
         Returns the work of an oracle call without its messages.
         """
@@ -673,7 +676,7 @@ cdef class TreeProblem(BlockProblem):
         return self.sums.sample(random, labels)
 
     cdef int pass_down(self, Py_ssize_t i) except -1 nogil:
-        """After `pass_up`, set `belief` to the best scores of the whole tree given a state of a part."""
+        """After `pass_up`, set `belief` to the best scores of the tree of each part, given its states."""
         cdef Py_ssize_t k, c, p, j, s, t, u, n, M, T = self.n_types
         cdef double value
         cdef double* belief
@@ -722,8 +725,8 @@ def max_marginals(TreeProblem problem not None, const double[::1] w):
 
     Returns
     -------
-    ndarray
-        One score per row of features, concatenated over blocks.
+    ndarray of shape (n_rows,)
+        The score of the state of each row of features; undefined for rows outside of blocks.
     """
     problem._check_weights(w)
     if problem.has_labels:

@@ -72,7 +72,10 @@ class TreeModel:
         )
 
     def attractive_bounds(self):
-        """Return bounds (2, d) for which larger distances never raise the score."""
+        """Return bounds (2, n_weights) with nonnegative quadratic weights of edges.
+
+        The score of an edge is then a concave function of the child's position.
+        """
         out = self.layout.unbounded()
         self.layout.table(out[0], "edge")[..., [0, 2]] = 0
         return out
