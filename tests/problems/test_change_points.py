@@ -242,7 +242,7 @@ def test_invalid_codes_and_arguments(rng):
     for wrong in (np.ones(9, dtype=np.int32), -truth, truth[:-1]):
         with pytest.raises(ValueError, match="intervals must"):
             ChangePointProblem(sums, model, intervals=wrong)
-    with pytest.raises(ValueError, match="duration that is not allowed"):
+    with pytest.raises(ValueError, match="true segments have durations of"):
         ChangePointProblem(sums, ChangePointModel(model.kinds, 3, 9), truth, windows)
     for wrong, message in (
         (truth[:-1], "must have 9 entries"),

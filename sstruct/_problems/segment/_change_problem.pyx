@@ -31,7 +31,7 @@ cdef double CANDIDATES = 50
 
 
 class NoSegmentsError(NoLabelingError):
-    """Raised by decoding for a signal whose length allows no segments."""
+    """A signal has no segments that its length, the limits of durations and known intervals allow."""
 
     def __str__(self):
         return f"block {self.block} of {self.length} nodes has no segments of allowed durations"
@@ -67,7 +67,7 @@ cdef class ChangePointProblem(BlockProblem):
     cdef ChangeDecoder decoder
     # Scratch memory of this object.
     cdef double[::1] last_w, feature, other
-    cdef double[::1] duration                # score of each duration up to the last bin
+    cdef double[::1] duration                # score of each duration up to the first one of the last bin
 
     def __init__(self, signals, model, changes=None, windows=None, intervals=None):
         self.arguments = dict(

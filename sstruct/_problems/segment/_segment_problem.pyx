@@ -15,8 +15,9 @@
 # (d) The loss may be a sum over segments in place of one over nodes, see SegmentLoss: the number of true
 #     segments (boundaries) plus, for each segment (boundary) of the labeling, -1 if it matches a true one,
 #     else 1.
-# (e) The decoder gets potentials and transitions from the plain chain. Weights of durations come last,
-#     as the table K x n_bins that the decoder reads.
+# (e) The decoder gets potentials and transitions from the plain chain. Weights of durations are the table
+#     K x n_bins that the decoder reads; with those of splits and given features, they follow the weights
+#     of the chain.
 # (f) Runs that all labelings share cancel out, and are not visited. A run is taken as shared if all
 #     labelings agree at its nodes and at both neighbors.
 """Chains of segments: the joint feature map and the max-oracle of SegmentSSVM."""
@@ -173,7 +174,7 @@ cdef class SegmentProblem(ChainProblem):
         return SegmentProblem(**(self.arguments | arguments))
 
     def prepare_product(self):
-        """Do nothing: chains maximize the product with a loss of nodes, not with one of segments."""
+        """Do nothing: the table of a chain by number of errors does not include scores of segments."""
 
     @property
     def oracle_is_quick(self):
@@ -258,7 +259,7 @@ cdef class SegmentProblem(ChainProblem):
         return 0
 
     cdef void set_loss(self, Py_ssize_t i, SegmentTerms* terms) noexcept nogil:
-        """Set what `loss_term` reads."""
+        """Set the fields that `loss_term` reads."""
         cdef Py_ssize_t first = self.start[i]
         terms.L, terms.window, terms.label = self.length[i], NULL, NULL
         if self.has_segment_loss and self.by_windows:
@@ -268,7 +269,7 @@ cdef class SegmentProblem(ChainProblem):
             terms.begin, terms.stop = &self.begin_of[first], &self.stop_of[first]
 
     cdef int sum_rows(self, Py_ssize_t i, const double* w) except -1 nogil:
-        """Compute the sums of the scores of rows."""
+        """Compute the sums of the scores of rows that SegmentTerms describes."""
         cdef Py_ssize_t L = self.length[i], K = self.n_labels, KP = self.KP, k, l
         cdef int kind
         cdef double score

@@ -87,7 +87,7 @@ cdef class SegmentSums(WrappedProblem):
         return self.sweeps.sample(random, labels)
 
     def of_segments(self, const double[::1] w, double scale, segments):
-        """Return the probability of each segment; the maximum of the scores if `maxima`.
+        """Return the probability of each segment; if `maxima`, the best score of segmentations with it.
 
         segments : ndarray of int of shape (n_segments, 4)
             Rows of block, start, stop and label, in the order of blocks.

@@ -167,4 +167,7 @@ def check_changes(changes, windows, signals, model):
         raise ValueError("each true change must be in a window of its own")
     durations = np.diff(np.append(at, n_nodes))
     if (durations < model.least).any() or (durations > model.most).any():
-        raise ValueError("a true segment has a duration that is not allowed")
+        raise ValueError(
+            f"true segments have durations of {durations.min()} to {durations.max()} nodes, "
+            f"expected {model.least} to {model.most}"
+        )

@@ -127,6 +127,7 @@ class SegmentLoss:
         """Compute the loss "segments" or "boundaries" of blocks of rows with labels.
 
         labels, n_labels : as for `runs_of`
+        tolerance : of "boundaries", as for `windows_of`; not used by "segments"
         """
         first, stop, block = runs_of(labels, start, length, n_labels)
         n_segments = np.bincount(block, minlength=len(start))
@@ -159,7 +160,7 @@ def windows_of(first, last, length, tolerance):
     """
     out, tolerance = np.zeros(length, dtype=np.int32), min(tolerance, length)
     if len(first):
-        # The first node that is nearer to the next change, for each change but the last one.
+        # The first node that is at least as near to the next change, for all changes but the last.
         middle = (last[:-1] + first[1:] + 1) // 2
         begin = np.maximum(first - tolerance, np.r_[1, middle])
         end = np.minimum(last + tolerance + 1, np.r_[middle, length])
@@ -171,12 +172,18 @@ def windows_of(first, last, length, tolerance):
 def check_segment_rows(given, model, starts, lengths, n_rows):
     """Raise ValueError unless given features have a row for each segment of allowed duration."""
     if (given is None) != (model.n_given == 0):
-        raise ValueError(f"segments have {model.n_given} given features, but rows are {given}")
+        raise ValueError(
+            f"the model has {model.n_given} given features of segments, but `given` is "
+            f"{'None' if given is None else 'not None'}"
+        )
     if given is None:
         return
     values, at, reach = given.values, given.at, given.reach
     if values.ndim != 2 or values.shape[1] != model.n_given or at.shape != (n_rows,):
-        raise ValueError(f"given features have shape {values.shape} for {model.n_given} weights")
+        raise ValueError(
+            f"given features have shapes {values.shape} and {at.shape} of `at`, expected "
+            f"(n_segments, {model.n_given}) and ({n_rows},)"
+        )
     if reach.shape != (n_rows,) or (at < 0).any() or (at + reach > len(values)).any():
         raise ValueError("given features must have a row for each segment")
     longest = int(np.max(model.most))
@@ -186,7 +193,7 @@ def check_segment_rows(given, model, starts, lengths, n_rows):
 
 
 def check_segment_loss(loss, labels, lengths, n_rows):
-    """Raise ValueError unless the ends and windows of true segments are in their blocks."""
+    """Raise ValueError unless a loss of segments has labels, and arrays of the expected shapes."""
     if loss is None:
         return
     if labels is None:
@@ -194,7 +201,10 @@ def check_segment_loss(loss, labels, lengths, n_rows):
     arrays = [each for each in (loss.windows, loss.begin, loss.stop) if each is not None]
     wrong = loss.n_true.shape != lengths.shape or any(a.shape != (n_rows,) for a in arrays)
     if wrong or not arrays:
-        raise ValueError(f"a loss of segments must have {n_rows} rows of {len(lengths)} blocks")
+        raise ValueError(
+            f"a loss of segments must have n_true for each of {len(lengths)} blocks, and windows, "
+            f"or begin and stop, for each of {n_rows} rows"
+        )
 
 
 def number_of_bins(bins):
@@ -213,7 +223,10 @@ def labels_of(codes, n_codes, model):
     """Return the labels of nodes, given codes less than `n_codes`; -1 if unknown."""
     codes = np.asarray(codes)
     if codes.dtype != np.int32 or (codes >= n_codes).any():
-        raise ValueError(f"codes must be int32 and less than {n_codes}, found {codes}")
+        raise ValueError(
+            f"codes must be int32 and less than {n_codes}, found {codes.dtype} and values up to "
+            f"{codes.max(initial=-1)}"
+        )
     return np.where(codes < 0, codes, codes % model.n_labels).astype(np.int32)
 
 
