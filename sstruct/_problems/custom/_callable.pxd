@@ -9,7 +9,7 @@ cdef class CallableProblem(BlockProblem):
     cdef object workers              # answer the calls of a batch, or None
     # Shared by forks.
     cdef PlaneTable table
-    cdef int64_t[::1] poor           # number of answers worse than the best known one, per block
+    cdef int64_t[::1] poor           # number of answers whose bound a known plane exceeded, per block
     cdef int64_t[::1] wrong          # number of answers that differ from the truth, per block
     cdef double[::1] norm, most      # largest norm and loss of the planes found, per block
     cdef list failures               # exceptions of the oracle, or of the validation of its answers

@@ -8,8 +8,9 @@
 # (d) If workers make the calls, a pass announces the blocks (`ask_ahead`); the answers are stored until
 #     `maximize` is called at the same weights. For planes in the table, workers may return hashes.
 # (e) An oracle that stops early has an upper bound of the value of any labeling. A known plane that is
-#     better than its answer is used; only one that is better than the bound is an error.
-# (f) Answers of certificates are not stored in the table.
+#     better than its answer is used; only one that is better than the bound is counted as in (c).
+# (f) Answers of certificates are not stored in the table. Their codes are negative, and valid until the
+#     oracle answers for another block.
 """A problem defined by a Python object."""
 
 from libc.math cimport fabs, sqrt
@@ -160,7 +161,7 @@ cdef class CallableProblem(BlockProblem):
     cdef int32_t keep(
             self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
             const double* value) except? -1 nogil:
-        """Copy a plane into the table that is open; return the code."""
+        """Copy a plane into the table, or into `passing` during certificates; return the code."""
         cdef Py_ssize_t j
         cdef double total = 0
         for j in range(size):
@@ -341,7 +342,7 @@ cdef class CallableProblem(BlockProblem):
         self.open[0] = kept
 
     def counts(self):
-        """Return the number of answers so far that were worse than the best known labeling."""
+        """Return the number of answers so far whose value, or bound if any, a known labeling exceeded."""
         return {"suboptimal": int(np.sum(self.poor))}
 
     def norms(self):

@@ -105,7 +105,7 @@ cdef class CompiledProblem(CallableProblem):
 
     cdef int find(
             self, Py_ssize_t i, const double* w, double loss_weight, bint plain) except -1 nogil:
-        """Call argmax; write the labeling to scratch memory."""
+        """Call argmax, without the true labeling if `plain`; write the labeling to scratch memory."""
         cdef Py_ssize_t k, size = self.offsets[i + 1] - self.offsets[i]
         cdef const int32_t* truth = NULL
         cdef int status
@@ -130,7 +130,7 @@ cdef class CompiledProblem(CallableProblem):
     cdef Py_ssize_t features(
             self, Py_ssize_t i, const int32_t* labeling, double* sums,
             Py_ssize_t n_touched) except -1 nogil:
-        """Add phi(x_i, y) to `sums`; return the number of modified weights, `n_touched` before."""
+        """Add phi(x_i, y) to `sums`; return the number of modified weights, of which n_touched are known."""
         cdef Py_ssize_t k
         cdef int32_t j, n_entries = self.joint_feature(
             <const void*> self.address[i], &self.shape[i, 0], labeling, &self.entry[0],

@@ -23,7 +23,10 @@ def capsule_of(function):
 
 
 def check_function(name, function):
-    """Check that a function is a LowLevelCallable; return the type of a sample's elements."""
+    """Check that a function is a LowLevelCallable with the signature of the method `name`.
+
+    Return the type of a sample's elements, which is arbitrary for "loss".
+    """
     if not isinstance(function, LowLevelCallable):
         raise TypeError(f"{name} must be a scipy.LowLevelCallable, found {type(function).__name__}")
     found = re.sub(r"\bconst\b", "", function.signature)
@@ -47,7 +50,7 @@ class PackedSamples:
     ----------
     X : list of arrays
         Arrays with the same number of dimensions. They are converted to contiguous arrays of the
-        dtype that the functions declare, or of a common dtype.
+        dtype that the functions declare; for ``void *``, they must have the same dtype.
     y : list of sequences of int, or None
     rows : list of int
         Indices of the samples in the user's data, for error messages.
@@ -70,7 +73,7 @@ class PackedSamples:
         For each sample: number of labels; largest number of entries of a joint feature vector.
     """
 
-    # For CallableProblem: planes are stored without changes, and no Python oracle is called.
+    # For CallableProblem: planes may be dense, and there is no constrained oracle.
     sparse = constrained = False
 
     def __init__(self, X, y, rows, element, n_weights, n_labels, code_size, max_features):
@@ -82,7 +85,7 @@ class PackedSamples:
             if array.dtype.kind not in "biuf" or array.ndim == 0 or max(array.shape) >= 2**31:
                 raise TypeError(
                     f"X[{rows[i]}] has dtype {array.dtype} and shape {array.shape}, expected an "
-                    "array of numbers"
+                    "array of numbers with at least one dimension, each shorter than 2^31"
                 )
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise ValueError(f"X[{rows[i]}] contains NaN or infinity")
@@ -123,7 +126,8 @@ class PackedSamples:
         for i, value in enumerate(values):
             if not isinstance(value, int | np.integer) or not 1 <= value < 2**30:
                 raise ValueError(
-                    f"X[{self.rows[i]}]: {name} is {shortened(value)}, expected a positive integer"
+                    f"X[{self.rows[i]}]: {name} is {shortened(value)}, expected a positive integer "
+                    "less than 2^30"
                 )
         return np.array(values, dtype=np.int32)
 

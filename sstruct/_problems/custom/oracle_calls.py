@@ -26,7 +26,7 @@ FORMS = ("encode", "decode")
 class Constraint(NamedTuple):
     """Constraint of ``constrained_argmax``: h > 0, and loss / h between `lower` and `upper`.
 
-    h = margin - <w, psi>; `above` and `below` tell whether `lower` and `upper` are excluded.
+    h = margin - <w, psi>; `above` and `below` are true if `lower` and `upper` are excluded.
     """
 
     margin: float
@@ -259,7 +259,8 @@ class OracleCalls:
             at = wrong[0]
             raise ValueError(
                 f"{self._at(i, 'joint_feature')} returned {value[at]} at entry "
-                f"{index[at] if is_sparse else at}, expected finite numbers of at most {LARGEST:g}"
+                f"{index[at] if is_sparse else at}, expected finite numbers with magnitudes of at "
+                f"most {LARGEST:g}"
             )
         if is_sparse == self.sparse:
             return (index, value) if is_sparse else value
@@ -284,7 +285,7 @@ class OracleCalls:
         ----------
         i : int
         w : ndarray
-            Result of `frozen`.
+            Read-only, as returned by `frozen`.
         loss_weight : float
         constraint : Constraint, optional
             If given, call the constrained oracle, whose labeling must satisfy the constraint.
@@ -335,7 +336,7 @@ class OracleCalls:
         if not abs(bound) <= LARGEST:
             raise ValueError(
                 f"{self._at(i, 'bounded_argmax')} returned the bound {bound}, expected a finite "
-                f"number of at most {LARGEST:g}"
+                f"number with a magnitude of at most {LARGEST:g}"
             )
         return labeling, float(bound)
 
@@ -367,9 +368,10 @@ class OracleCalls:
 
     def wrong_value(self, i, value):
         """Return the error for an answer that is worse than the true labeling."""
+        name = "bounded_argmax" if self.bounded else "argmax"
         return ValueError(
-            f"{self._at(i, 'argmax')} returned a labeling whose score plus loss is {-value:g} "
-            "below the true labeling's score. argmax must maximize the inner product of w and "
+            f"{self._at(i, name)} returned a labeling whose score plus loss is {-value:g} "
+            f"below the true labeling's score. {name} must maximize the inner product of w and "
             "joint_feature, plus loss_weight * loss; an inexact oracle must compare its answer "
             "with y_true"
         )
@@ -411,7 +413,10 @@ def public(oracle):
 
 
 def digest(value):
-    """Return a digest of arrays, numbers, strings, containers, dataclasses, or a type's name."""
+    """Return a digest of arrays, numbers, strings, containers and dataclasses.
+
+    Of other objects, only the name of the type is used.
+    """
     state = blake2b(digest_size=8)
     _feed(state, value)
     return state.digest()
