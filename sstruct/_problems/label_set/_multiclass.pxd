@@ -13,7 +13,7 @@ cdef class MulticlassProblem(BlockProblem):
     cdef const int32_t[::1] labels
     cdef const double[:, ::1] cost   # K x KP
     cdef const double[::1] loss_scale
-    cdef const double[::1] distance  # between any two classes, for each row
+    cdef const double[::1] distance  # squared distance between any two classes, for each row
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias
     cdef Py_ssize_t KP, bias_at

@@ -28,7 +28,7 @@ cdef class MultilabelProblem(BlockProblem):
     cdef double constant
     cdef double[::1] lazy_theta, change
     cdef double[:, ::1] label_loss              # (2, K)
-    cdef double[::1] reach                      # (K,) sum of the edge scores of each label
+    cdef double[::1] reach                      # (K,) sum of the magnitudes of each label's edge scores
     cdef int32_t[::1] differs, occurs, label, edge, truth_code
 
     cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil

@@ -40,7 +40,9 @@ def check_label_lists(first, labels, n_rows, n_labels):
     if first[0] != 0 or (np.diff(first) < 0).any() or first[-1] != len(labels):
         raise ValueError(f"the boundaries of label lists do not divide {len(labels)} labels")
     if len(labels) and (labels.min() < 0 or labels.max() >= n_labels):
-        raise ValueError(f"labels must be between 0 and {n_labels - 1}")
+        raise ValueError(
+            f"labels must be between 0 and {n_labels - 1}, found {labels.min()} to {labels.max()}"
+        )
     descends = np.diff(labels) <= 0
     borders = first[1:-1]
     descends[borders[(borders > 0) & (borders < len(labels))] - 1] = False

@@ -28,7 +28,8 @@ import numpy as np
 cdef double TINY = 1e-10
 # Number of queries after which a search stops with a bound; far more than observed.
 cdef Py_ssize_t MAX_QUERIES = 500
-# Largest ratio of lam to its initial value; beyond it, improvements are below rounding errors.
+# Largest ratio of lam to its initial value, or of that value to lam; beyond it, improvements are below
+# rounding errors.
 cdef double RANGE = 1e14
 # If a query finds no gain beyond rounding, lam is divided by this factor.
 cdef double DESCENT = 1e4
@@ -193,7 +194,7 @@ cdef class SlackSearch:
         return 0
 
     cdef int narrow(self, double start) except -1 nogil:
-        """Angular search if labelings exist between any two: a single angle that shrinks.
+        """Angular search in a `convex` problem: a single angle that shrinks.
 
         In a convex set, the best labeling lies between the result of a query at lam and the slope 1 / lam.
         The next lam is that of the line through the last results on both sides. If nothing is beyond this
@@ -316,7 +317,7 @@ cdef class SlackSearch:
         return 0
 
     cdef int push(self, Angle angle) except -1 nogil:
-        """Push an angle onto the heap, which has the largest bound on top and is stable."""
+        """Push an angle onto the heap, which has the largest bound on top."""
         cdef Py_ssize_t k, parent
         if self.heap_size == self.heap_room:
             grow(<void**> &self.heap, 2 * self.heap_room + 16, sizeof(Angle))

@@ -93,7 +93,7 @@ cdef class SlackProblem(WrappedProblem):
         return SlackProblem(self.problem.fork(), self.search, self.found)
 
     def norms(self):
-        """Return the norms of the inner problem times the largest losses."""
+        """Return the norms of the inner problem times the largest losses; |phi| is at most twice this."""
         norms = self.problem.norms()
         return None if norms is None else norms * self.problem.largest_losses()
 
