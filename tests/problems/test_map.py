@@ -257,7 +257,7 @@ def test_forbidden_labels_without_a_labeling():
         MapProblem(model, tree_cover(3, model.edges))
     node[1], node[2] = [0.0, 0.0], [np.inf, np.inf]
     model = MRF(node, [[0, 1]], [table])
-    with pytest.raises(ValueError, match="a node without edges has no allowed label"):
+    with pytest.raises(ValueError, match="all labels of node 2, which has no edges, have infinite"):
         MapProblem(model, tree_cover(3, model.edges))
 
 

@@ -12,7 +12,7 @@ cdef class MapProblem(BlockProblem):
     cdef readonly Py_ssize_t n_trees
     cdef readonly bint published
     cdef readonly Py_ssize_t n_multipliers
-    cdef readonly double constant               # minimum of the nodes without edges
+    cdef readonly double constant               # sum of the minimum costs of nodes in no block
     # Of all positions of all blocks, concatenated; `start` of each block.
     cdef const int64_t[::1] start
     cdef const int32_t[::1] node, parent, edge

@@ -8,7 +8,8 @@
 #     |w|^2 / (2c) - h(mu + w) + <w, sum_t E_t y0> with lam = 1 / c. A center that is moved by
 #     -c P sum_t E_t y0 includes the last term: see sstruct/_solvers/proximal/ascent.py.
 # (b) A code contains the label of each position in the tree, then the eight bytes of its free term
-#     f_t(y), so that its score requires only look-ups at shared nodes. y0 is the first answer, at w = 0.
+#     f_t(y), so that its score requires only look-ups at shared nodes. y0 is the answer at w = 0, or at
+#     the multipliers passed to `begin`.
 # (c) A change of one label moves all copies of it: |psi|^2 has the factor 1 - 1 / copies, and the
 #     engine's line search is exact. `published`: distances without this factor, as in the paper.
 # (d) A cost of +inf forbids. It may occur in messages, but an answer with this cost is an error: the tree
@@ -49,6 +50,8 @@ cdef class MapProblem(BlockProblem):
         paper, half as long for nodes with two copies.
     terms : MapTerms, default=None
         Terms over nodes of the model.
+    of : MapProblem, default=None
+        The problem whose center and truths are shared; for `fork` only.
 
     Raises
     ------
@@ -57,7 +60,7 @@ cdef class MapProblem(BlockProblem):
 
     Notes
     -----
-    O(sum of the trees' tables) per oracle call, O(shared nodes) per score.
+    O(entries of the tree's tables) per oracle call, O(shared nodes of the tree) per score.
     """
 
     def __init__(self, model, trees, published=False, MapTerms terms=None, MapProblem of=None):
@@ -115,10 +118,12 @@ cdef class MapProblem(BlockProblem):
                 t, &self.centre[0], 1.0, &self.truths[self.code_start[t]])
 
     def bound(self, const double[::1] multipliers):
-        """Return the sum of the trees' minima at given multipliers, independent of the center.
+        """Return the sum of the minima of trees, terms and other nodes at given multipliers.
 
-        If the multipliers of each label's copies sum to zero, the result is a lower bound on all energies,
-        up to rounding.
+        It does not depend on the center.
+
+        If the multipliers of each label's copies sum to zero, it is a lower bound on all energies, up to
+        rounding.
         """
         cdef Py_ssize_t t
         cdef int32_t[::1] code = np.empty(self.max_code_size, dtype=np.int32)
@@ -199,8 +204,9 @@ cdef class MapProblem(BlockProblem):
 
     cdef void beliefs(
             self, Py_ssize_t t, const double* centre, const double* w, double weight) noexcept nogil:
-        """belief = node costs plus multipliers / weight; potential = node costs plus multipliers.
+        """Set belief to shares of node costs plus potential / weight, and potential to multipliers.
 
+        Potentials are set at positions with multipliers only.
         centre : or NULL; weight times it is added to w
         """
         cdef const MRFCosts* costs = &self.packed.costs

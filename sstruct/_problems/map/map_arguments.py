@@ -61,9 +61,11 @@ def place_multipliers(model, cover):
     number[order] = np.arange(len(node)) - (np.cumsum(copies) - copies)[node[order]]
     shared = np.flatnonzero(is_shared[node])
     alone = np.flatnonzero(copies == 0)
-    constant = float(sum(model.node_cost(v).min() for v in alone))
+    least = [model.node_cost(v).min() for v in alone]
+    constant = float(sum(least))
     if constant == np.inf:
-        raise NothingAllowed("a node without edges has no allowed label")
+        v = alone[np.argmax(least)]
+        raise NothingAllowed(f"all labels of node {v}, which has no edges, have infinite costs")
     return {
         "share": 1.0 / copies[node],
         "label_at": begins - begins[start[:-1]][tree],

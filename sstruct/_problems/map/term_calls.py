@@ -80,7 +80,7 @@ class TermCalls:
             )
         found = float(found)
         if not found > -np.inf:
-            raise ValueError(f"terms[{t}]: cost returned {found}, expected finite or +inf")
+            raise ValueError(f"terms[{t}]: cost returned {found}, expected a finite number or +inf")
         return found
 
     def minimize(self, t, costs):
