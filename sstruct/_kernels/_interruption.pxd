@@ -21,7 +21,7 @@ cdef inline int poll_signals(double work) except -1 nogil:
 
 
 cdef inline int is_over(double deadline, double work) except -1 nogil:
-    """As `poll_signals`; return 1 if a check found that the deadline (of `sstruct_seconds`) has passed."""
+    """Like `poll_signals`; return 1 if a check found that the deadline (of `sstruct_seconds`) has passed."""
     if not sstruct_is_check_due(work):
         return 0
     check_signals()

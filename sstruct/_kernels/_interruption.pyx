@@ -2,8 +2,9 @@
 # (a) Python handles signals only when PyErr_CheckSignals is called in the main thread. Compiled loops
 #     call it every SIGNAL_INTERVAL: they count work, read the clock after a certain amount of it, and
 #     acquire the GIL when the interval has passed. The typical cost is one comparison.
-# (b) Threads of a pool do not receive signals. They check the flag of the pool, which the caller sets
-#     when it leaves a pass (`set_stop_flag`), and end their task by an exception that is discarded.
+# (b) Threads of a pool do not receive signals. They check a flag of the pool (registered by
+#     `set_stop_flag`), which the caller sets when it leaves a pass, and end their task by an exception
+#     that is discarded.
 # (c) After a signal, a short computation may remain to be done, such as a certificate. `LastMoment`
 #     limits its duration: after that, checks interrupt it like a second signal. The limit on CPU time
 #     does not depend on the load of the machine. Oracles that wait, such as those in other processes,
@@ -40,8 +41,8 @@ cdef extern from *:
     """
     sstruct_counter* sstruct_stop
     double sstruct_next_check
-    double sstruct_limit        # of the thread's CPU seconds; 0 if there is none
-    double sstruct_latest       # of `sstruct_seconds`, if there is a limit
+    double sstruct_limit        # limit on `sstruct_thread_seconds`; 0 if there is none
+    double sstruct_latest       # limit on `sstruct_seconds`, if there is a limit
     double sstruct_thread_seconds() noexcept nogil
 
 # Limits on the duration of the remaining computation after a first signal: CPU and elapsed seconds.
@@ -85,8 +86,9 @@ def handle_signals():
 class LastMoment:
     """A ``with`` block that raises KeyboardInterrupt if it takes longer than LAST_SECONDS.
 
-    The time is the CPU time of this thread, which is independent of the load of the machine. The
-    elapsed time is limited by LAST_ELAPSED_SECONDS. Both are checked in compiled loops.
+    The time is the CPU time of this thread, which is independent of the load of the machine, or on
+    Windows the elapsed time. The elapsed time is limited by LAST_ELAPSED_SECONDS. Both are checked in
+    compiled loops and by `handle_signals`.
     """
 
     def __enter__(self):

@@ -32,7 +32,7 @@ cdef inline uint64_t random_next(Random* random) noexcept nogil:
 
 
 cdef inline Py_ssize_t random_below(Random* random, Py_ssize_t n) noexcept nogil:
-    """Return an integer from 0 to n - 1, without bias (rejection on the high bits)."""
+    """Return an integer from 0 to n - 1, without bias: draws of n or more are rejected."""
     cdef uint64_t mask = <uint64_t> (n - 1), draw
     mask |= mask >> 1
     mask |= mask >> 2

@@ -1,4 +1,4 @@
-# Exact quadratic programs over a simplex. Header only, so that they are inlined.
+# Quadratic programs over a simplex, solved exactly. Header only, so that they are inlined.
 
 
 cdef inline double put_on_simplex(

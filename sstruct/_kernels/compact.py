@@ -7,7 +7,7 @@ CHANGED, WHOLE = 12, 8
 
 
 def compact(vector):
-    """Return the indices and values of nonzeros, or None and the vector if that is smaller."""
+    """Return the indices and values of nonzeros, or None and the vector if that saves no memory."""
     bits = vector.view(np.int64)  # -0.0 counts as nonzero
     if CHANGED * np.count_nonzero(bits) >= WHOLE * len(vector):
         return None, vector

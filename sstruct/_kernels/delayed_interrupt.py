@@ -8,9 +8,9 @@ from sstruct._kernels._interruption import LastMoment
 class DelayedInterrupt:
     """A ``with`` block in which SIGINT is delayed from `begin` until the block is left.
 
-    Then the previous handler is called. A LastMoment is not delayed: a signal ends it. SIGINT is
-    not delayed in threads other than the main one, which do not receive signals, nor if it is
-    ignored or not handled by Python.
+    If SIGINT has arrived by then, the previous handler is called. A LastMoment within the block is
+    interrupted immediately, by KeyboardInterrupt. SIGINT is not delayed in threads other than the
+    main one, which do not receive signals, nor if it is ignored or not handled by Python.
     """
 
     entered, handler, arrived = False, None, None

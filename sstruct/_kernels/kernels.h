@@ -3,10 +3,11 @@
  * Design: (a) Arrays indexed by labels are padded to KP = sstruct_padded(K) entries, so that
  * loops over labels are divided into chunks of a few vectors, which stay in registers.
  * Padded weights are zero and stay zero.
- * (b) A wheel is built for baseline x86-64. With gcc, wide_kernels.h is also compiled for AVX-512
- * and AVX2, each with vectors of its native width (arrays of 64-byte vectors would be kept in
+ * (b) A wheel is built for baseline x86-64. With gcc 12 or later, wide_kernels.h is also compiled for
+ * AVX-512 and AVX2, each with vectors of its native width (arrays of 64-byte vectors would be kept in
  * memory on AVX2 machines, thirty times slower), and the best variant for the machine is selected
- * when the module is loaded. Other compilers and machines (MSVC, clang, Arm) use the baseline.
+ * when the module is loaded. Other compilers and machines (MSVC, clang, Arm, gcc on Windows) use the
+ * baseline.
  * (c) The environment variable SSTRUCT_INSTRUCTIONS, read at that time, sets an upper limit on the
  * instruction set, so that every variant can be tested on one machine.
  * (d) No relaxed floating-point options: sums over features are written with several partial sums

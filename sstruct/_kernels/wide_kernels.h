@@ -331,7 +331,7 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_products)(
 }
 
 /* best[k] = max_j previous[j] + edge[j, k], from[k] the lowest such j, for N vectors of labels k.
- * Labels are stored as doubles. Without branches, which would be hard to predict. */
+ * Labels are doubles until they are written to `from`. Without branches, which would be hard to predict. */
 #if defined(__GNUC__)
 #define SSTRUCT_MAX_PLUS(N)                                                                  \
     SSTRUCT_INLINE void SSTRUCT_OF(sstruct_max_plus_##N)(                                    \
@@ -496,8 +496,8 @@ SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_exponentials)(
 }
 #endif
 
-/* Divide n entries, at least 0, by their sum, and return the sum; set `found` if it is 0, or if an entry
- * other than 0 becomes less than SSTRUCT_LEAST_SHARE. */
+/* Divide n nonnegative entries by their sum, and return the sum; set `found` if the sum is 0, or if an
+ * entry other than 0 becomes less than SSTRUCT_LEAST_SHARE. */
 SSTRUCT_INLINE double SSTRUCT_OF(sstruct_divide_by_sum)(double *x, int64_t n, int *found)
 {
 #if defined(__GNUC__)
@@ -567,7 +567,8 @@ SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_sum_forward)(
 }
 
 /* Backward sweep over positions end - 1 ... begin, for the same arguments; `transposed`: the transpose
- * of `edge`. rest[l, k] is proportional to the sum over the labels of later positions, given label k at l. */
+ * of `edge`. rest[l, k] is proportional to the sum of exp(scale * score) over the labels of later positions,
+ * given label k at l, and sums to 1 over k; rest[end] is given. */
 SSTRUCT_KERNEL int SSTRUCT_OF(sstruct_sum_backward)(
     const double *theta, int64_t K, int64_t KP, const double *transposed, double scale,
     int64_t begin, int64_t end, const double *factor, double *node, double *rest)
