@@ -36,9 +36,9 @@ def open_context(estimator, max_subtasks):
 def most_threads():
     """Return the number of threads that compiled loops of scikit-learn would use.
 
-    This is the number of cores, unless ``threadpool_limits`` or the environment variable
-    ``OMP_NUM_THREADS``, which joblib sets for its workers, sets a lower limit. It is infinite if
-    scikit-learn was built without OpenMP.
+    This is the number of cores that the process may use, unless ``threadpool_limits`` sets a lower
+    limit, or the environment variable ``OMP_NUM_THREADS``, which joblib sets for its workers, sets
+    another number. It is infinite if scikit-learn was built without OpenMP.
     """
     if not _openmp_parallelism_enabled():
         return math.inf

@@ -58,7 +58,10 @@ class CallbackContext:
 
 
 def _as_if_fitted(estimator, attributes):
-    """Return a shallow copy with attributes, a dict or a function that returns it, or None."""
+    """Return a shallow copy of the estimator with further attributes, or None if there are none.
+
+    attributes : dict, function that returns a dict, or None
+    """
     attributes = attributes() if callable(attributes) else attributes
     if attributes is None:
         return None

@@ -29,7 +29,7 @@ class DocumentationLink:
 
 @cache
 def _manual():
-    """Return the address of the manual, or "" if sstruct is imported without being installed."""
+    """Return the address of the manual, or "" if the metadata of the package do not have it."""
     try:
         urls = metadata("sstruct").get_all("Project-URL") or ()
     except PackageNotFoundError:
