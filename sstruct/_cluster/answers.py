@@ -48,7 +48,11 @@ class OracleActor(Pinged):
         self.pool = None
 
     def begin(self, k, form, n_threads):
-        """Validate partition k; return True, the form of its features, and digests."""
+        """Validate partition k; return True, the form of its features, and digests of its samples.
+
+        For invalid data, return False, 0 and the error. form : form of earlier partitions, or
+        (None, False) for the first one
+        """
         if n_threads > 1 and self.pool is None:
             self.pool = ThreadPoolExecutor(n_threads)
         (X, y), (_, number, n_samples, chosen, rows) = self.samples[k], self.places[k]
@@ -64,7 +68,7 @@ class OracleActor(Pinged):
         return True, (calls.n_weights, calls.sparse), digests
 
     def check_unchanged(self, k):
-        """Return True, or False and the error if a sample of partition k has changed."""
+        """Return (True, None, None), or (False, 0, error) if a sample has changed."""
         try:
             self.calls[k].check_all_unchanged()
         except Exception as error:

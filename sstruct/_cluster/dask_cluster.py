@@ -27,6 +27,11 @@ def threads_there(client, suspect=None):
     """Return the threads of each worker by address; wait until there is a worker.
 
     suspect : a question about the reason for lost workers in this round; None if none was lost
+
+    Raises
+    ------
+    RuntimeError
+        If there is none within `FIRST` seconds.
     """
     try:
         client.wait_for_workers(1, timeout=FIRST)
@@ -43,8 +48,9 @@ class WorkerLost(Exception):
 class Losses:
     """Lost workers of each partition in one round of calls.
 
-    A dead worker is counted once, although several calls notice it and the scheduler may list it
-    for a while: it is chosen again only if no other worker appears within `REPLACEMENT` seconds.
+    A dead worker is counted once in `FIRST` seconds, although several calls notice it and the
+    scheduler may list it for a while: it is chosen again only if no other worker appears within
+    `REPLACEMENT` seconds.
 
     Parameters
     ----------
@@ -125,7 +131,13 @@ class WorkerGroup:
         self.actor, self.version, self.lost, self.made = None, 0, False, None
 
     def wait(self, client):
-        """Wait for the actor, which may take long if Dask must recompute the partitions."""
+        """Wait for the actor, which may take long if Dask must recompute the partitions.
+
+        Raises
+        ------
+        WorkerLost
+            If the worker has ended before.
+        """
         while self.actor is None:
             try:
                 self.actor = self.future.result(timeout=LOOK)
@@ -146,7 +158,7 @@ class WorkerGroup:
             return None
 
     def result(self, call):
-        """Wait for the result of a call."""
+        """Wait for the result of a call; raise WorkerLost if the worker or the call is lost."""
         later, is_idle, end = None, False, time.monotonic() + TRANSFER
         while call is not None and not self.lost:
             try:
@@ -182,7 +194,7 @@ class PlacedParts:
         ----------
         parts : list of Partition or RemotePartition
         groups : list of WorkerGroup
-            The other partitions.
+            Groups of the other partitions, for the present load of the workers.
 
         Returns
         -------
@@ -241,7 +253,7 @@ class Cluster(PlacedParts):
     at_once : int
         Number of blocks to ask about at the same time.
     sent, received : int
-        Bytes so far of weights and block numbers, and of answers.
+        Bytes so far of weights, block numbers and hashes of planes, and of answers.
     """
 
     def __init__(self, client, oracle, parts):
@@ -294,7 +306,11 @@ class Cluster(PlacedParts):
         return WorkerGroup(parts, future, address)
 
     def _begin(self, groups, threads):
-        """Validate the partitions on the workers, the first one first; return lost partitions."""
+        """Validate the partitions on the workers; return lost partitions.
+
+        If the form of the features is not known yet, the first partition is validated before the
+        others, which must have the same form.
+        """
         asked = sorted(
             ((part, group, k) for group in groups for k, part in enumerate(group.parts)),
             key=lambda asked: asked[0].number,
@@ -365,7 +381,8 @@ class Cluster(PlacedParts):
     def ask_all(self, blocks, w, loss_weight, known, constraint=None):
         """Return the value of `OracleCalls.ask` for each block.
 
-        If the hash of a plane is in the array ``known(block)``, only the hash is returned.
+        If the hash of a plane is in the array ``known(block)``, only the hash is returned, unless
+        the oracle reported an upper bound above the score of its labeling.
         """
         with self.lock:
             asking = Round(self.weights.update(w), loss_weight, known, constraint)

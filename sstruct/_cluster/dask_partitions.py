@@ -77,7 +77,8 @@ class DaskPartitions(PlacedParts):
     Attributes
     ----------
     sent, received, copied : int
-        Bytes so far of calls, of answers, and of copies of states.
+        Bytes so far of calls of ``ask``, of their answers, and of copies of states. Calls that are
+        repeated after the loss of a worker are not counted again.
     failure : Exception or None
         The error that made the partitions unusable; later calls raise it too.
     """
@@ -97,7 +98,7 @@ class DaskPartitions(PlacedParts):
         self.parts = [self.parts[k] for k in kept]
 
     def begin(self, name, arguments):
-        """Call a method that must always be replayed first; return the results."""
+        """Call a method whose call is always replayed first in a new worker; return the results."""
         for part, of_part in zip(self.parts, arguments, strict=True):
             part.first.append((name, of_part))
         return self._results(name, arguments)
@@ -148,7 +149,10 @@ class DaskPartitions(PlacedParts):
             if not gone:
                 self.failure = error
                 raise
-            self.failure = RuntimeError("the scheduler of the cluster is not available")
+            self.failure = RuntimeError(
+                "the scheduler of the cluster is not available; fit again with a client that is "
+                "connected"
+            )
             raise self.failure from error
         for succeeded, result in found:
             if not succeeded:

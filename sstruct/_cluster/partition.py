@@ -32,9 +32,10 @@ class Partition:
     n_samples : int
         Number of its samples, known after `choose`.
     chosen, rows : list of int
-        Indices of its samples of positive weight, in the partition and in the user's data.
-    digests : tuple or None
-        Digests of samples and of features of truths, once they are known.
+        Indices of its samples of positive weight, in the partition and in the user's data; known
+        after `choose`.
+    digests : tuple of (bytes, bytes) or None
+        Digests of samples with their labelings, and of features of the labelings, once known.
     """
 
     def __init__(self, number, source, samples=None):
@@ -43,14 +44,14 @@ class Partition:
         self.digests = None
 
     def sent(self, client, address):
-        """Return a future of the samples for a worker."""
+        """Return a future of the samples and labelings, sent to a worker if they are in memory."""
         if self.source is not None:
             return self.source
         return client.scatter([self.samples], workers=[address], hash=False)[0]
 
 
 def cuts(n_samples, n_parts):
-    """Return the boundaries of parts of about equal size, with at least one sample each."""
+    """Return at most `n_parts` ranges of samples, of about equal size and not empty."""
     ends = np.linspace(0, n_samples, min(n_parts, n_samples) + 1).round().astype(int)
     return list(pairwise(ends.tolist()))
 
@@ -67,7 +68,10 @@ def lists_of(X, y, number):
     if y is not None:
         X, y = samples_of(X, f"partition {number} of X"), samples_of(y, f"partition {number} of y")
         if len(X) != len(y):
-            raise ValueError(f"partition {number} has {len(X)} samples in X and {len(y)} in y")
+            raise ValueError(
+                f"partition {number} has {len(X)} samples in X and {len(y)} in y, expected equal "
+                "numbers"
+            )
         return X, y
     pairs = samples_of(X, f"partition {number}")
     for i, pair in enumerate(pairs):
@@ -103,7 +107,9 @@ def parts_there(client, X, y, take=lists_of, rows=False):
     X = futures(client, X, "X", rows)
     y = None if y is None else futures(client, y, "y", rows)
     if y is not None and len(X) != len(y):
-        raise ValueError(f"X has {len(X)} partitions and y has {len(y)}")
+        raise ValueError(
+            f"X has {len(X)} partitions and y has {len(y)}, expected one of y for each of X"
+        )
     sources = [
         client.submit(take, X[k], None if y is None else y[k], k, pure=False) for k in range(len(X))
     ]
@@ -132,7 +138,7 @@ def lost_for_good(number):
     """Return the error for a partition that is lost and cannot be computed again."""
     return RuntimeError(
         f"partition {number} was lost with its worker, and Dask cannot compute it again; pass "
-        "futures of tasks, delayed objects or a bag"
+        "futures of tasks, delayed objects or a Dask collection"
     )
 
 
@@ -152,7 +158,10 @@ def check_length(samples, n_samples, number):
 
 
 def choose(parts, lengths, weights):
-    """Number the blocks, samples of positive weight, in order; return the nonempty partitions."""
+    """Number the blocks in order; return the partitions that have blocks.
+
+    The blocks are the samples of positive weight. Sets the attributes of the partitions.
+    """
     first, start = 0, 0
     for part, length in zip(parts, lengths, strict=True):
         part.chosen = np.flatnonzero(weights[first : first + length] > 0).tolist()
@@ -195,11 +204,13 @@ def rows_of(X, y, number):
     for name, values in (("X", X), ("y", y)):
         if not (sparse.issparse(values) or is_sized(values)):
             raise TypeError(
-                f"partition {number} of {name} must hold rows, found {type(values).__name__}"
+                f"partition {number} of {name} must be an array, a sparse matrix or a frame, found "
+                f"{type(values).__name__}"
             )
     if num_samples(X) != num_samples(y):
         raise ValueError(
-            f"partition {number} has {num_samples(X)} samples in X and {num_samples(y)} in y"
+            f"partition {number} has {num_samples(X)} samples in X and {num_samples(y)} in y, "
+            "expected equal numbers"
         )
     return X, y
 

@@ -101,7 +101,7 @@ class Processes:
     def renew(self):
         """Start all worker processes, also if some have died.
 
-        Only if necessary, because joblib remembers each call until the process ends.
+        Called only if necessary, because joblib keeps a record of each call until the process ends.
         """
         # joblib would start other processes unless the arguments are the same as in `Parallel`.
         arguments = getattr(self.parallel, "_backend_kwargs", {})
@@ -160,8 +160,8 @@ class CallsInProcesses(OracleCalls):
 def for_searches(calls, n_jobs):
     """Return calls that can be asked by as many threads as there are workers, if possible.
 
-    With threads, these threads make the calls themselves; with processes, each thread waits for
-    one.
+    With threads, these threads make the calls themselves; with joblib's loky processes, each thread
+    waits for one. With other backends, calls are made by one thread.
     """
     backend, _ = get_active_backend()
     if getattr(backend, "supports_sharedmem", False):

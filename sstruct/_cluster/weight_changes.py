@@ -35,9 +35,8 @@ class WeightChanges:
     def since(self, version):
         """Return the indices and values of changes since a version.
 
-        The index is None, and the values are all weights, if sending these takes less memory.
-
-        Version 0 means all weights.
+        The index is None, and the values are all weights, if the version is 0 or if the changes
+        take as much memory as all weights.
         """
         index = np.flatnonzero(self.changed > version)
         if version == 0 or CHANGED * len(index) >= WHOLE * len(self.w):
@@ -51,8 +50,8 @@ class ReceivedWeights:
     Parameters
     ----------
     in_place : bool
-        Whether `update` changes the array `w`. Otherwise it creates a new read-only array, so that
-        references to an earlier `w` remain valid.
+        Whether `update` writes changes to the array `w`. Otherwise, and if it gets all weights, it
+        creates a new array, so that references to an earlier `w` remain valid.
     """
 
     def __init__(self, in_place=False):
@@ -60,7 +59,10 @@ class ReceivedWeights:
         self.w, self.version = None, 0
 
     def update(self, version, since, index, values):
-        """Apply the result of `WeightChanges.since`; return whether it was sufficient."""
+        """Apply the result of ``WeightChanges.since``; return whether `w` now has the new version.
+
+        If not, the sender must send all weights.
+        """
         if index is None:
             self.w = values.copy() if self.in_place else frozen(values)
         elif since <= self.version < version:
