@@ -1,6 +1,6 @@
 # Design:
-# (a) One oracle call per block at fixed weights, in threads; the state does not change. The hinge
-#     losses give the primal; the gaps between them and the working sets guide sampling and caching.
+# (a) One oracle call per block at fixed weights, in threads; weights and dual weights do not change. The
+#     hinge losses give the primal; the gaps between them and the working sets guide sampling and caching.
 # (b) An approximate oracle may miss a labeling that is in the working set. If a state is given, the
 #     better labeling is used. Gap and primal are still estimates, but no known labeling exceeds them.
 # (c) If such an oracle returns an upper bound, the hinge loss is that bound and the primal is a valid
@@ -68,7 +68,9 @@ cdef int evaluate(
 def full_pass(
         ThreadPool pool not None, const double[::1] w, const double[::1] block_weight,
         DualState state=None, Py_ssize_t first=0, last=None, bint gaps=True):
-    """Compute the block hinge losses H_i(w) by one oracle call per block; the state does not change.
+    """Compute the block hinge losses H_i(w) by one oracle call per block.
+
+    Of a state, at most the block gaps change.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 #     Every inner node always equals the sum of its children, so that the tree is a function of its
 #     leaves (a resumed fit draws the same blocks) and rounding errors do not accumulate.
 # (b) Leaves of weight zero are never drawn, despite rounding errors on the way down.
-"""Draw blocks in proportion to their gaps."""
+"""Draw blocks in proportion to their weighted gaps."""
 
 from sstruct._kernels._random cimport Random, random_next
 

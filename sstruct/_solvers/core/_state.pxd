@@ -26,12 +26,12 @@ cdef class DualState:
     cdef readonly double work             # counted by the passes
     cdef readonly Py_ssize_t n_labelings  # over all working sets
     cdef readonly bint exact              # whether all oracle calls of the last exact pass were exact
-    cdef double total_gap                 # sum_i q_i gap_i at the last full pass; initially 0
-    cdef const double[::1] block_weight   # q_i: sample weight over the sum of sample weights
+    cdef double total_gap                 # sum_i q_i gap_i at the last full pass with gaps; 0 if unknown
+    cdef const double[::1] block_weight   # q_i, the weight of each block's hinge loss
     cdef object weights_owner
     cdef double[::1] weights              # w, in the array `weights_owner`
     cdef WorkingSet* working_sets
-    cdef double[::1] gap_estimates        # block gap at the last exact visit, before its step
+    cdef double[::1] gap_estimates        # gap at the block's last oracle call, before its step
     cdef double[::1] working_gaps         # gap over the working set only; inf after an exact visit
     cdef SumTree draws                    # q_i gap_estimates_i, for drawing blocks, or None
     cdef RunningAverage exact_average, approximate_average   # or None
@@ -47,7 +47,7 @@ cdef class DualState:
     cdef Py_ssize_t n_shared, n_planned
     cdef Py_ssize_t[::1] shared, visits
     cdef Random random
-    cdef Scratch* scratch                 # one per thread; the first one serves the visits that step
+    cdef Scratch* scratch                 # one per thread or lane
     cdef Py_ssize_t n_scratches
     cdef Lane* lanes                      # the first one holds the weights of the state
     cdef Py_ssize_t n_lanes

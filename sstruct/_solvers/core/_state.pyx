@@ -533,7 +533,7 @@ cdef class DualState:
 
     @property
     def estimated_gap(self):
-        """Sum of the block gaps at their last exact visits, before the steps; initially inf."""
+        """sum_i q_i gap_i of the gaps at the blocks' last oracle calls, before any step; initially inf."""
         cdef Py_ssize_t i
         cdef double total = 0
         for i in range(self.n_blocks):

@@ -52,12 +52,12 @@ class BestWeights:
         return self._n_waited >= self.patience
 
     def score_of(self, n_passes):
-        """Return the score of the newest pass, or NaN if it has none."""
+        """Return the score of pass `n_passes` if it is the newest scored pass, or NaN."""
         of_pass, score = self._newest
         return score if of_pass == n_passes else math.nan
 
     def resume(self, arrays, problem, bounded):
-        """Restore the state from a checkpoint, whose history has the scores.
+        """Restore the state, except `steps`, from a checkpoint, whose history has the scores.
 
         bounded : function that clips weights to their bounds, in place
 

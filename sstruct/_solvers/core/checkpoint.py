@@ -59,7 +59,8 @@ def check_place(path):
     path = Path(name)
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"checkpoint {shortened(name)}: there is no directory {path.parent}"
+            f"checkpoint {shortened(name)}: there is no directory {path.parent}; create it, or "
+            "choose another path"
         )
     if path.is_dir():
         raise IsADirectoryError(
@@ -154,7 +155,7 @@ class Checkpoint:
         Raises
         ------
         ValueError
-            If the file is damaged, or belongs to another fit.
+            If the file is damaged, or belongs to another fit or to another version of sstruct.
         """
         try:
             opened = open(self.path, "rb")

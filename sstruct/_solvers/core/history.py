@@ -25,8 +25,8 @@ class History:
 
     ``seconds`` and ``certificate_seconds`` are cumulative, and the first includes the second.
     ``primal`` and ``gap`` are NaN in passes without a certificate. ``working_set_size`` is the
-    mean number of cached labelings of a block, or for GDMM on label sets, of admitted labels; 0 if
-    the solver has neither.
+    mean number of cached labelings of a block, for GDMM on label sets, of admitted labels, and for
+    the cutting-plane method the number of planes; 0 for other solvers.
 
     Parameters
     ----------

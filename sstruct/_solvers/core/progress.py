@@ -12,7 +12,8 @@ class Bar:
     """A bar that fills as the logarithm of the relative gap falls to `tol`, and never moves back.
 
     It is full only once the fit has converged, because gaps between certificates are estimates.
-    Without a gap (NaN), it fills in proportion to the number of passes, up to `max_iter`.
+    Without a gap (NaN), it fills in proportion to the number of passes, and is full after
+    `max_iter`.
     """
 
     ALMOST = 0.99  # limit while the gap is only an estimate
@@ -125,9 +126,9 @@ class OptionalDisplay:
 
 
 def progress(verbose, solver, tol, max_iter):
-    """Return the display for `verbose`, at least 1.
+    """Return the display for `verbose`: a bar for 1, lines for larger values.
 
-    Lines replace the bar if tqdm is not installed or there is no stream for it.
+    Lines replace the bar if tqdm is not installed or ``sys.stderr`` is None.
     """
     if verbose == 1 and sys.stderr is not None and find_spec("tqdm") is not None:
         return OptionalDisplay(Bar(solver, tol, max_iter))

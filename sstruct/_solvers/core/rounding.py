@@ -14,11 +14,13 @@ Hence
   D = l - lam <w, v> + lam/2 |w|^2 by g u 2 |w| S. Since l <= D + 4 |w| S, the error of D is
   g u (6 |w| S + D + lam |w|^2).
 
-The dual weights of a block sum to 1 up to 45 u (``DualState.rebuild``), which g includes. For
-solvers that do not have the w of their dual value, |w|^2 <= 2 D / lam holds, since no multiple of
-its dual weights has a larger D. Terms of scores other than <w, phi>, such as fixed pairwise costs,
-have the magnitude ``BlockProblem.fixed_scores``. With a prior w_0, lam |w|^2 becomes lam |w - w_0|
-times the larger of |w| and |w_0|, and the bound of |w|^2 by D is a bound of |w - w_0|^2.
+The dual weights of a block sum to 1 up to 1e-14 = 90 u (``DualState.rebuild``). This changes D by
+at most 90 u times the larger of l and lam <w, v>. The terms above contain both at least twice, so
+that adding 45 to g covers this. For solvers that do not have the w of their dual value, |w|^2 <= 2
+D / lam holds, since no multiple of its dual weights has a larger D. Terms of scores other than <w,
+phi>, such as fixed pairwise costs, have the magnitude ``BlockProblem.fixed_scores``. With a prior
+w_0, lam |w|^2 becomes lam |w - w_0| times the larger of |w| and |w_0|, and the bound of |w|^2 by D
+is a bound of |w - w_0|^2.
 
 References
 ----------
@@ -38,7 +40,7 @@ UNIT = np.finfo(np.float64).eps / 2
 # that, a fit continues until no step is possible.
 HALF = math.sqrt(UNIT)
 DEVIATIONS = 8.0
-OF_DUAL_WEIGHTS = 45.0
+OF_DUAL_WEIGHTS = 45.0  # half of `DRIFT` in _state.pyx, in units of u
 # Sums of squares up to this value do not overflow.
 MOST = 1e300
 # Sums of squares of at least this value are not affected by underflow.

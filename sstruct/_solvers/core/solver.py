@@ -195,7 +195,7 @@ class Solver:
     ----------
     takes : dict
         Parameters of estimators that the solver restricts: name and allowed values, the default
-        first. These are the restrictions of solvers without dual weights.
+        first. Those of this class are for solvers without dual weights.
     has_dual_weights : bool
         Whether another fit can continue from the final state.
     has_objective : bool

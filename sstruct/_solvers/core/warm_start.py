@@ -64,8 +64,9 @@ def rescaled(warm, lam, block_weight):
     """Change the dual weights so that the weights w do not change.
 
     With w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y), all alphas except the truth's are multiplied
-    by the quotient of the two q_i / lam, and the truth gets the rest. If that is negative (because
-    lam increased), the block's alphas get the largest multiple for which it is zero.
+    by the old q_i / lam divided by the new one, and the truth gets the rest. If that is negative
+    (for example, because lam increased), the block's alphas get the largest multiple for which it
+    is zero, and w changes.
 
     Parameters
     ----------
