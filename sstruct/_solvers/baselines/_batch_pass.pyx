@@ -17,7 +17,7 @@ from sstruct._solvers.core._watch cimport Watch, poll, start_watch
 
 import numpy as np
 
-# Number of blocks per thread between two checks of the clock.
+# Number of blocks per thread that are asked together; a deadline stops the pass between such chunks.
 cdef Py_ssize_t BLOCKS = 16
 
 
@@ -63,7 +63,8 @@ cdef class Plane:
     Attributes
     ----------
     psi : ndarray of shape (n_weights,)
-        sum_i q_i psi_i(y_i), where y_i is the oracle's answer in block i.
+        sum_i q_i psi_i(y_i), where y_i is the oracle's answer in block i, or the truth if its score is at
+        least as high.
     loss : float
         sum_i q_i L_i(y_i).
     hinge : float

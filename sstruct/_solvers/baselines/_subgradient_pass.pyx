@@ -54,7 +54,7 @@ cdef class SubgradientState:
     cdef readonly Py_ssize_t n_steps
     cdef readonly bint exact
     cdef BlockProblem problem
-    cdef bint bounded
+    cdef bint bounded                           # whether there are bounds or a prior, see (c)
     cdef const double[::1] factor               # n q_i / lam
     cdef const double[:, ::1] bounds
     cdef const double[::1] prior
@@ -154,7 +154,7 @@ cdef class SubgradientState:
 
     @property
     def moment(self):
-        """Copy of the sum of k times the plane of visit k or, with bounds, of t times the iterate."""
+        """Copy of the sum of k times the plane of visit k or, with bounds or a prior, of t w_t, see (c)."""
         return np.array(self.weight_moment)
 
     @property

@@ -18,8 +18,8 @@ class BatchSolver(Solver):
 
     A subclass implements ``_accept(primal, exact)``, which stores the results of a pass at the
     current point, ``_move(plane)``, which computes the next point and returns whether there is one,
-    and ``_arrive()``, which goes to this point and returns its w. Between passes, ``w`` and its
-    certificate belong to the last pass.
+    and ``_arrive()``, which goes to this point and returns its w. Between passes, ``w`` is a point
+    at which a pass has called the oracles, and ``primal`` its objective.
     """
 
     def _iterate(self):
@@ -98,7 +98,10 @@ class BatchFrankWolfe(BatchSolver):
         self.primal, self.exact = primal, exact
 
     def _move(self, plane):
-        """Compute the next point; return False if the gap is only due to rounding or bounds."""
+        """Compute the next point; return False if there is no gap to close.
+
+        The gap may be only due to rounding errors, or to the bounds of inexact oracles.
+        """
         # Use the labelings of the oracles, whose gap may be smaller than the certified gap.
         gap = max(self.primal - (plane.bound - plane.hinge) - self.dual, 0.0)
         least = ROUNDING if plane.bound == plane.hinge else EXHAUSTED * self.options.tol

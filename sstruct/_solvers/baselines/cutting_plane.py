@@ -8,8 +8,8 @@ from sstruct._kernels.slices import by_slices
 from sstruct._solvers.baselines.batch_frank_wolfe import ROUNDING, BatchSolver
 from sstruct._solvers.baselines.plane_qp import boxed_qp, qp_solver, simplex_qp
 
-# A plane is removed after KEEP passes in which its weight is at most NO_WEIGHT. Weights are never
-# exactly zero, since the QP solver is an interior-point method.
+# A plane is removed after KEEP consecutive passes in which its weight is at most NO_WEIGHT. Weights
+# are never exactly zero, since the QP solver is an interior-point method.
 KEEP = 50
 NO_WEIGHT = 1e-8
 
@@ -45,7 +45,7 @@ class CuttingPlaneFit(BatchSolver):
 
     @property
     def working_set_size(self):
-        """Number of planes; each stands for a labeling of every block."""
+        """Number of planes, each of which corresponds to a labeling of every block."""
         return float(len(self.losses))
 
     def _arrive(self):

@@ -4,7 +4,7 @@ from sstruct._solvers.frank_wolfe._steps cimport StepKind
 cpdef enum Sampling:
     PERMUTATION   # every block once, in random order
     UNIFORM       # n draws, without replacement within a batch
-    GAP           # n draws in proportion to the last known block gaps
+    GAP           # the same, in proportion to q_i times the last known gap of a block
     SEQUENTIAL    # every block once, one stretch of the data at a time, each in random order
 
 

@@ -162,7 +162,7 @@ cdef int approximate_visit(
     announce(state, a)
     reserve(scratch, working_set.size)
     move.block = i
-    # The truth is included while it is active or if an oracle has returned it recently.
+    # The truth is included while it is active or if it was the best labeling in recent passes.
     if working_set.alpha[0] <= 0 and number - working_set.last_active[0] >= keep:
         first = 1
     count = working_set.size - first

@@ -1,7 +1,7 @@
 # Design:
 # (a) n visits, each with an oracle call or a cache hit. A pass draws batches: the oracles of a
 #     batch run at the same w, in threads; then a step is made for each of its blocks in order, scored
-#     at the current w. The dual increases with every step, and the result does not depend on the number of
+#     at the current w. The dual never decreases, and the result does not depend on the number of
 #     threads. With batches of 1, the potentials of the oracle are reused. A batch of all blocks may
 #     run at weights other than the state's (`at`), whose hinge losses it measures.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
@@ -249,7 +249,7 @@ cdef int step_exactly(
 cdef Py_ssize_t drop_idle(
         void* context, DualState state, BlockProblem problem, Lane* lane,
         Py_ssize_t i) except? -1 nogil:
-    """Erase labelings of weight 0 that were not found in the last `keep` passes; return their number."""
+    """Erase labelings of weight 0 that no visit of the last `keep` passes found; return their number."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Batch* batch = <Batch*> context
     cdef Py_ssize_t k, count, n_dropped = 0
@@ -380,13 +380,14 @@ def exact_pass(
         Threads for the state's problem.
     plan : PassPlan
         Sampling GAP requires a state created with ``draw=True`` whose blocks have all been visited.
-        The pass ends early if all gaps are zero.
+        The pass ends early, as complete, if all gaps are zero.
     cache : bool
         Whether a cached labeling with a sufficient gap replaces an oracle call.
     at : ndarray of shape (n_weights,), optional
         Weights at which all oracles run, once per block, before any step. By default, each batch runs
         at the current w. Without cache hits, `estimated_gap` is then h(at) - l + lam <at, v>, with l
-        and v from the start of the pass; ``exact`` tells whether this value is exact.
+        and v (minus the prior, if any) from the start of the pass; ``exact`` tells whether this value
+        is exact.
 
     Returns
     -------

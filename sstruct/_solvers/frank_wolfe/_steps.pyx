@@ -35,8 +35,8 @@ cdef double LEAST_REST = 1e-6
 # value, or after this many pairwise steps.
 cdef double CORRECTION = 0.1
 cdef Py_ssize_t MAX_CORRECTIONS = 20
-# The change of the visit is then multiplied by this factor, as in successive over-relaxation: blocks
-# are coupled through w, and later visits would extend the change. The dual rises for all factors below
+# The change of the visit is then multiplied by at most this factor, as in successive over-relaxation:
+# blocks are coupled through w, and later visits would extend the change. The dual rises for all factors below
 # 2. On OCR letters, 1.4 to 1.6 saved 5 to 17 % of the time to a gap of 0.01 (one run each). If visits
 # do not see the last moves (_visits), the concurrent visits extend the change themselves, and the
 # factor is reduced by RESTRAINT for each of these moves.
@@ -194,7 +194,8 @@ cdef double correct(
     """Make pairwise steps among entries [first, first + count) until their gap is at most `target`.
 
     lane.scratch.score[:count] are their scores, which the steps update. Returns the work done.
-    Takes O(count) per step, plus the distances computed for the first time.
+    Takes O(count) per step, plus the distances computed for the first time. Problems with `n_choices`
+    are solved exactly instead, see `balance`. In both cases `relax` extends the change.
     """
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* alpha = working_set.alpha + first

@@ -44,7 +44,7 @@ cdef int64_t STOP = 1 << 60
 cdef int64_t SOME_WAITS = 8
 cdef double MUCH = 0.6
 # Lanes also leave if a run takes SLOW times as long as one thread would, plus A_START seconds that a
-# thread may take to start; this is checked every VISITS_PER_CHECK visits.
+# thread may take to start. The first lane checks this each time it has taken visits VISITS_PER_CHECK times.
 cdef double SLOW = 1.3, A_START = 1e-4
 cdef Py_ssize_t VISITS_PER_CHECK = 32
 # With fewer visits per lane, waiting costs more than additional threads save.

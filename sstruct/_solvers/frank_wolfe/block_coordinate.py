@@ -116,7 +116,8 @@ class FrankWolfeFit(Solver):
         self.pass_average = None
         if options.pass_average:
             self.pass_average = PassAverage(setup.problem.n_weights)
-        # At the last certificate: gap of the average over the estimated gap of the last iterate.
+        # At the last certificate: gap of the average over the estimated gap of the last iterate. If
+        # oracles may stop early, its excess over 1 fades in later passes.
         self.gap_ratio = 1.0
         # Whether the next certificate may have slack.
         self.is_loose = False
@@ -128,7 +129,7 @@ class FrankWolfeFit(Solver):
 
     @property
     def w(self):
-        """The last iterate, or the average if its primal was smaller."""
+        """The last iterate, the average if that is better, or the best on held-out samples."""
         if isinstance(self.averaged, PassAverage):
             return self.state.clip(self.averaged.weights())
         return self.state.live_w if self.averaged is None else self.averaged
@@ -268,7 +269,7 @@ class FrankWolfeFit(Solver):
         return in_time
 
     def _ensure_ascent(self, dual, shard=None):
-        """Compute the dual exactly, and make sure that it has not fallen."""
+        """Compute the dual exactly, and recover it if concurrent visits have lowered it."""
         self.lag.update(at_once=True)
         if self.lag.now == 0 and self.state.dual < dual:
             self._climb(dual, shard)
@@ -374,7 +375,7 @@ class FrankWolfeFit(Solver):
 
     @property
     def points(self):
-        """The last iterate and, if there is one, its average: the candidates for w_."""
+        """The last iterate and, if there is one, the average: the candidates for `w`."""
         average = self._average()
         return [self.state.live_w] + ([] if average is None else [average])
 

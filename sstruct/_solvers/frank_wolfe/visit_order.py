@@ -109,7 +109,9 @@ def allows_concurrent_visits(problem):
 
 
 class Lag:
-    """The lag of the passes of a fit, from 0 to `MOST_LAG`.
+    """The lag of the passes of a fit: number of previous visits whose moves a visit does not see.
+
+    It is adapted to the share of the expected gain that concurrent visits lose.
 
     Parameters
     ----------

@@ -149,6 +149,7 @@ class PathSolver(FrankWolfeFit):
             Lambda at which the path may end; by default `usual`, or 1e-4 times the first lambda if
             that is smaller.
         usual : float
+            Largest default of `lam_min`.
 
         Yields
         ------

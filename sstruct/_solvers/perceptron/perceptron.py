@@ -14,8 +14,8 @@ from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
 class PerceptronFit(Solver):
     """Steps from the prediction of the model to the truth, and the mean of the iterates.
 
-    No objective is minimized, so that the history has none. A pass over all samples without a
-    mistake is the last one, since later passes would change nothing.
+    No objective is minimized, so that ``primal`` and ``dual`` are NaN. A pass over all samples
+    without a mistake is the last one, since later passes would not change the last iterate.
 
     Parameters
     ----------
